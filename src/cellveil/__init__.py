@@ -1,0 +1,1 @@
+"""Protect published statistical tables, and prove it."""

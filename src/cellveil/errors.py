@@ -1,0 +1,159 @@
+"""Everything cellveil raises on purpose.
+
+::
+
+    CellveilError                exit code 2
+    ├── InputError               a file, frame or argument is wrong: says where, what, and the remedy
+    ├── MissingExtraError        an optional package is not installed
+    ├── NotSafeError             1: the audit did not pass, so nothing is released
+    ├── SolverError              1: a solver gave no usable answer; whatever it was asked is not shown safe
+    ├── InfeasibleError          3: no pattern can protect some cells; names them
+    └── InterruptedRunError      130: the user stopped the run
+
+Messages name files, lines and cells. They never carry a confidential value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+MAX_NAMED = 5
+"""How many cells a message names before it goes on with “and 12 more”."""
+
+
+class CellveilError(Exception):
+    """Base of all errors raised on purpose; ``exit_code`` is that of the command line."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class InputError(CellveilError):
+    """Something the user gave is wrong.
+
+    Parameters
+    ----------
+    what
+        What is wrong, without a confidential value.
+    file, line, cell
+        Where, as far as known.
+    remedy
+        What to do about it.
+
+    Examples
+    --------
+    >>> print(InputError("the value is not a number", file="t.csv", line=7, cell="(A, N)", remedy="Write 0."))
+    t.csv, line 7, cell (A, N): the value is not a number. Write 0.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        file: object = None,
+        line: int | None = None,
+        cell: str | None = None,
+        remedy: str = "",
+    ) -> None:
+        self.what, self.remedy, self.line, self.cell = what, remedy, line, cell
+        self.file = None if file is None else str(file)
+        super().__init__(what)
+
+    def __str__(self) -> str:
+        place = [
+            *([self.file] if self.file else []),
+            *([f"line {self.line}"] if self.line is not None else []),
+            *([f"cell {self.cell}"] if self.cell else []),
+        ]
+        head = f"{', '.join(place)}: {self.what}" if place else self.what
+        return f"{head.rstrip('.')}. {self.remedy}".rstrip()
+
+    def located(self, *, file: object = None, line: int | None = None, cell: str | None = None) -> InputError:
+        """Return a copy with the places filled in that are not known yet."""
+        return InputError(
+            self.what,
+            file=self.file or file,
+            line=self.line if self.line is not None else line,
+            cell=self.cell or cell,
+            remedy=self.remedy,
+        )
+
+
+class MissingExtraError(CellveilError):
+    """An optional package is needed for what was asked."""
+
+    def __init__(self, package: str, extra: str, purpose: str) -> None:
+        self.package, self.extra = package, extra
+        super().__init__(
+            f"{purpose} needs the package {package}. Install it with: pip install 'cellveil[{extra}]'"
+        )
+
+
+class NotSafeError(CellveilError):
+    """The audit did not show the table safe."""
+
+    exit_code = 1
+
+
+class SolverError(CellveilError):
+    """A solver gave no usable answer; fail closed."""
+
+    exit_code = 1
+
+
+class InfeasibleError(CellveilError):
+    """Some cells cannot be protected whatever is hidden.
+
+    Parameters
+    ----------
+    cells
+        Names of the cells that cannot be protected.
+    conflicts
+        Names of the frozen or zero cells that stand in the way.
+    """
+
+    exit_code = 3
+
+    def __init__(self, cells: Sequence[str], conflicts: Sequence[str] = ()) -> None:
+        self.cells, self.conflicts = tuple(cells), tuple(conflicts)
+        message = (
+            f"no pattern can protect {name_some(self.cells)} to the required levels, "
+            "even with every other cell hidden."
+        )
+        if self.conflicts:
+            message += (
+                f" Cells that must be published or are zero stand in the way: {name_some(self.conflicts)}."
+            )
+        super().__init__(f"{message} Free some of the frozen cells, lower the levels, or recode.")
+
+
+class InterruptedRunError(CellveilError):
+    """The user stopped the run."""
+
+    exit_code = 130
+
+
+def name_some(names: Sequence[str], limit: int = MAX_NAMED) -> str:
+    """Join names for a message, cut after `limit`.
+
+    Examples
+    --------
+    >>> name_some(["a", "b", "c"], limit=2)
+    'a, b and 1 more'
+    """
+    shown = ", ".join(names[:limit])
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def nearest_name(name: str, known: Sequence[str]) -> str:
+    """Return “did you mean …?” for a misspelt name, or the known names.
+
+    Examples
+    --------
+    >>> nearest_name("treshold", ["threshold", "dominance"])
+    "Did you mean 'threshold'?"
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Known: {name_some(sorted(known), 12)}."

@@ -1,0 +1,207 @@
+"""What has to be protected: a table, the status of its cells, levels, bounds and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.errors import InputError
+from cellveil.files import sha256
+from cellveil.tables.keys import Int
+from cellveil.tables.numbers import UNBOUNDED
+from cellveil.tables.table import Table
+
+
+class Status(IntEnum):
+    """What may happen to a cell."""
+
+    SAFE = 0
+    PRIMARY = 1
+    SECONDARY = 2
+    FROZEN = 3
+
+    @property
+    def letter(self) -> str:
+        """The letter used in files: s, u, m or z."""
+        return "sumz"[self]
+
+
+STATUS_OF_LETTER = {status.letter: status for status in Status}
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Problem:
+    """A table with everything a suppression method has to respect. Frozen.
+
+    All amounts are scaled integers like the table's values; levels are distances from the value.
+
+    Parameters
+    ----------
+    table
+        Cells and relations.
+    status
+        A `Status` per cell (int8). PRIMARY must be hidden and protected, FROZEN must be published,
+        SECONDARY is hidden already without a demand of its own.
+    weight
+        Information lost when the cell is hidden (float, ≥ 0).
+    lb, ub
+        What everybody knows of the value beforehand; ±UNBOUNDED where nothing.
+    lpl, upl, spl
+        An attacker must not be able to tell that the value is above value − lpl, or below value + upl, or
+        within an interval shorter than spl. Zero for all but primaries.
+    reasons
+        Why cells are primary: for each name of a rule the cells it marks.
+
+    Examples
+    --------
+    >>> from cellveil.tables.build import table_from_interior
+    >>> from cellveil.tables.hierarchy import Dimension, Hierarchy
+    >>> region = Dimension.of("region", Hierarchy.flat(["N", "S"]))
+    >>> problem = Problem.of(table_from_interior([region], {"region": ["N", "S"]}, [4, 6]), {1: (1, 1)})
+    >>> problem
+    Problem(3 cells, 1 primary, 0 frozen)
+    """
+
+    table: Table
+    status: NDArray[np.int8]
+    weight: NDArray[np.float64]
+    lb: Int
+    ub: Int
+    lpl: Int
+    upl: Int
+    spl: Int
+    reasons: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _check(self)
+        for name in ("status", "weight", "lb", "ub", "lpl", "upl", "spl"):
+            getattr(self, name).setflags(write=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"Problem({self.table.num_cells} cells, {len(self.primaries)} primary, "
+            f"{int((self.status == Status.FROZEN).sum())} frozen)"
+        )
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        primaries: Mapping[int, tuple[int, int]],
+        *,
+        weight: NDArray[np.float64] | None = None,
+        frozen: Int | None = None,
+        **further: Any,
+    ) -> Problem:
+        """Build from a table and the (lpl, upl) of its primary cells; zeros are frozen."""
+        fields = defaults(table)
+        status = fields["status"]
+        if frozen is not None:
+            status[frozen] = Status.FROZEN
+        for cell, (lpl, upl) in primaries.items():
+            status[cell] = Status.PRIMARY
+            fields["lpl"][cell], fields["upl"][cell] = lpl, upl
+        if weight is not None:
+            fields["weight"] = np.asarray(weight, dtype=np.float64)
+        return cls(table, **(fields | further))
+
+    @cached_property
+    def primaries(self) -> Int:
+        """Numbers of the primary cells."""
+        return np.flatnonzero(self.status == Status.PRIMARY)
+
+    @cached_property
+    def hidden_at_start(self) -> NDArray[np.bool_]:
+        """Cells that are hidden whatever the method does."""
+        return np.asarray((self.status == Status.PRIMARY) | (self.status == Status.SECONDARY))
+
+    @cached_property
+    def down(self) -> NDArray[np.float64]:
+        """How far the outsider cannot rule out that a cell is smaller: value − lb, ∞ where unbounded."""
+        return np.where(self.lb == -UNBOUNDED, np.inf, (self.table.values - self.lb).astype(np.float64))
+
+    @cached_property
+    def up(self) -> NDArray[np.float64]:
+        """How far the outsider cannot rule out that a cell is larger: ub − value, ∞ where unbounded."""
+        return np.where(self.ub == UNBOUNDED, np.inf, (self.ub - self.table.values).astype(np.float64))
+
+    @cached_property
+    def content_hash(self) -> str:
+        """Digest of everything a pattern depends on."""
+        relations = self.table.relations
+        return sha256(
+            *(np.ascontiguousarray(array).tobytes() for array in (
+                self.table.values, relations.indptr, relations.cells, relations.coefs, relations.rhs,
+                self.status, self.weight, self.lb, self.ub, self.lpl, self.upl, self.spl,
+            )),
+            str(self.table.decimals).encode(),
+        )  # fmt: skip
+
+    def replace(self, **changes: Any) -> Problem:
+        """Return a copy with other fields."""
+        return replace(self, **changes)
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>"
+
+
+def defaults(table: Table) -> dict[str, Any]:
+    """Status, weights, bounds and levels when nothing is said.
+
+    Zeros are frozen; weights are the absolute values; cells are known to be ≥ 0, unless the table has a
+    negative value: then nothing is known.
+    """
+    n = table.num_cells
+    has_negative = bool((table.values < 0).any())
+    return {
+        "status": np.where(table.values == 0, Status.FROZEN, Status.SAFE).astype(np.int8),
+        "weight": np.abs(table.floats()),
+        "lb": np.full(n, -UNBOUNDED if has_negative else 0, dtype=np.int64),
+        "ub": np.full(n, UNBOUNDED, dtype=np.int64),
+        "lpl": np.zeros(n, dtype=np.int64),
+        "upl": np.zeros(n, dtype=np.int64),
+        "spl": np.zeros(n, dtype=np.int64),
+    }
+
+
+def _check(problem: Problem) -> None:
+    """Raise an `InputError` naming the first cell whose data contradict each other."""
+    table, values = problem.table, problem.table.values
+    primary = problem.status == Status.PRIMARY
+    levels = np.maximum(np.maximum(problem.lpl, problem.upl), problem.spl)
+    outside = (problem.lb > values) | (problem.ub < values)
+    faults = (
+        (
+            (problem.lpl < 0) | (problem.upl < 0) | (problem.spl < 0),
+            "a protection level is negative",
+            "Levels are distances from the value: give them without a sign.",
+        ),
+        (
+            ~primary & (levels > 0),
+            "it has protection levels but is not primary",
+            "Set its status to u, or its levels to 0.",
+        ),
+        (
+            primary & (levels == 0),
+            "it is primary but its protection levels are all 0, so nothing would protect it",
+            "Give it an lpl or upl above 0, or another status.",
+        ),
+        (problem.lb > problem.ub, "its lower bound is above its upper bound", "Correct lb and ub."),
+        (outside, "its value lies outside lb and ub", "Correct the bounds: they are common knowledge."),
+        (
+            ~np.isfinite(problem.weight) | (problem.weight < 0),
+            "its weight is negative or not finite",
+            "Give a weight of 0 or more.",
+        ),
+    )
+    for wrong, what, remedy in faults:
+        if wrong.any():
+            cells = np.flatnonzero(wrong)
+            more = f" ({len(cells)} such cells)" if len(cells) > 1 else ""
+            raise InputError(what + more, cell=table.cell_name(int(cells[0])), remedy=remedy)

@@ -1,0 +1,1 @@
+"""Tables as cells and relations: hierarchies, building, linking, tabulating."""

@@ -1,0 +1,110 @@
+"""What is known of the contributors behind each cell, as far as rules and attackers need it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Int = NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Contributions:
+    """Per cell: how many contribute, how much in all, and the largest ones.
+
+    Amounts are those of the variable the rules look at (the shadow variable, by default the response), in
+    scaled integers with `decimals`. The largest are by absolute amount, so that negative contributions count.
+    With sampling weights, `total` and `absolute` are weighted sums, `top` holds the unweighted amounts of the
+    units in the sample and `top_weight` their weights.
+
+    Parameters
+    ----------
+    decimals
+        Declared decimals of the amounts.
+    count
+        Number of contributors (units in the sample; at holding level, holdings).
+    total
+        Sum of the contributions, sign included.
+    absolute
+        Sum of the absolute contributions.
+    top
+        n × k: the largest absolute contributions, descending, 0 where there are fewer.
+    who
+        n × k: who made them, as a position in `names`; −1 where there is none or it is not known.
+    names
+        Contributor ids.
+    weighted_count
+        Sum of the sampling weights; None without weights.
+    top_weight
+        n × k: sampling weights of the `top` ones; None without weights.
+    waived
+        n × k: whether the contributor has waived protection; None when nobody has.
+    largest_unwaived
+        n: largest absolute contribution of those who have not waived (0 if all have); None when nobody has.
+    requests
+        n × 2: largest absolute contribution among those who requested protection by the first and by the
+        second code, −1 where nobody did; None when there is no such variable.
+    """
+
+    decimals: int
+    count: Int
+    total: Int
+    absolute: Int
+    top: Int
+    who: NDArray[np.int32]
+    names: tuple[str, ...] = ()
+    weighted_count: NDArray[np.float64] | None = None
+    top_weight: NDArray[np.float64] | None = None
+    waived: NDArray[np.bool_] | None = None
+    largest_unwaived: Int | None = None
+    requests: Int | None = None
+
+    def __repr__(self) -> str:
+        return f"Contributions({len(self.count)} cells, the {self.depth} largest of each)"
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    @property
+    def depth(self) -> int:
+        """How many of the largest contributions are kept."""
+        return int(self.top.shape[1])
+
+    def take(self, cells: Int) -> Contributions:
+        """Return the rows of these cells."""
+
+        changes: dict[str, Any] = {}
+        for field in fields(self):
+            column = getattr(self, field.name)
+            if isinstance(column, np.ndarray):
+                changes[field.name] = column[cells]
+        return replace(self, **changes)
+
+    @classmethod
+    def of_lists(
+        cls, contributions: list[list[int]], *, depth: int | None = None, decimals: int = 0
+    ) -> Contributions:
+        """Build from the contributions of each cell, for small examples.
+
+        Examples
+        --------
+        >>> Contributions.of_lists([[155, 4, 1], [28, 10]]).top
+        array([[155,   4,   1],
+               [ 28,  10,   0]])
+        """
+        depth = depth or max((len(row) for row in contributions), default=1) or 1
+        top = np.zeros((len(contributions), depth), dtype=np.int64)
+        for position, row in enumerate(contributions):
+            largest = sorted((abs(amount) for amount in row), reverse=True)[:depth]
+            top[position, : len(largest)] = largest
+        return cls(
+            decimals,
+            np.array([len(row) for row in contributions], dtype=np.int64),
+            np.array([sum(row) for row in contributions], dtype=np.int64),
+            np.array([sum(map(abs, row)) for row in contributions], dtype=np.int64),
+            top,
+            np.full(top.shape, -1, dtype=np.int32),
+        )

@@ -1,0 +1,164 @@
+"""Between the numbers people write and scaled integers.
+
+A value with *d* declared decimals is stored as the int64 ``value · 10^d``: sums are exact, and so are proofs.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNBOUNDED = np.iinfo(np.int64).max
+"""An upper bound of plus infinity; minus this is a lower bound of minus infinity."""
+
+LARGEST = 2**62
+"""Scaled values must stay below this, so that the sum of two never wraps."""
+
+MAX_DECIMALS = 9
+
+REMEDIES = {
+    "is missing": "Give the value, or leave the cell out if it is empty.",
+    "is not a number": "Use digits with a decimal point, no thousands separator.",
+    "is not finite": "Give a finite number.",
+    "is too large": "Use a larger unit (thousands, millions) or fewer decimals.",
+    "has more decimals than declared": "Declare more decimals, or round the table so that it still adds up.",
+}
+"""What can be wrong with a number, and what to do about it."""
+
+
+def scale(column: Any, decimals: int) -> tuple[NDArray[np.int64], dict[int, str]]:
+    """Turn a column into scaled integers.
+
+    Returns
+    -------
+    scaled, faults
+        The integers (0 where at fault), and for each faulty position what is wrong, a key of `REMEDIES`.
+
+    Examples
+    --------
+    >>> scale([1.25, "3", None, "x"], 2)
+    (array([125, 300,   0,   0]), {2: 'is missing', 3: 'is not a number'})
+    """
+    values = np.asarray(column)
+    if values.dtype.kind == "b":
+        return np.zeros(len(values), dtype=np.int64), dict.fromkeys(range(len(values)), "is not a number")
+    if values.dtype.kind in "iu":
+        return _scale_integers(values, decimals)
+    if values.dtype.kind == "f":
+        return _scale_floats(values.astype(np.float64), decimals)
+    return _scale_one_by_one(values, decimals)
+
+
+def infer_decimals(column: Any) -> int:
+    """Smallest number of decimals that shows the column exactly, at most `MAX_DECIMALS`.
+
+    Examples
+    --------
+    >>> infer_decimals([1.0, 2.5, 0.125])
+    3
+    """
+    values = np.asarray(column)
+    if values.dtype.kind in "iub":
+        return 0
+    if values.dtype.kind != "f":
+        return max((_decimals_of(value) for value in values.tolist()), default=0)
+    finite = values[np.isfinite(values)].astype(np.float64)
+    for decimals in range(MAX_DECIMALS):
+        if not _off_grid(finite, decimals).any():
+            return decimals
+    return MAX_DECIMALS
+
+
+def unscale(scaled: NDArray[np.int64], decimals: int) -> NDArray[np.float64]:
+    """Return the values as floats, ±UNBOUNDED as ±infinity."""
+    floats: NDArray[np.float64] = scaled / 10.0**decimals
+    floats[scaled == UNBOUNDED] = np.inf
+    floats[scaled == -UNBOUNDED] = -np.inf
+    return floats
+
+
+def text_of(scaled: int, decimals: int, *, trim: bool = False) -> str:
+    """Write one scaled integer exactly; `trim` drops trailing zeros after the point.
+
+    Examples
+    --------
+    >>> text_of(-1250, 3), text_of(-1250, 3, trim=True), text_of(5, 2)
+    ('-1.250', '-1.25', '0.05')
+    """
+    if abs(scaled) == UNBOUNDED:
+        return "inf" if scaled > 0 else "-inf"
+    if decimals == 0:
+        return str(scaled)
+    whole, part = divmod(abs(int(scaled)), 10**decimals)
+    fraction = f"{part:0{decimals}d}"
+    if trim:
+        fraction = fraction.rstrip("0")
+    return f"{'-' if scaled < 0 else ''}{whole}{'.' if fraction else ''}{fraction}"
+
+
+def _scale_integers(values: NDArray[Any], decimals: int) -> tuple[NDArray[np.int64], dict[int, str]]:
+    limit = LARGEST // 10**decimals
+    large = (values > limit) | (values < -limit) if values.dtype.kind == "i" else values > limit
+    scaled = np.where(large, 0, values).astype(np.int64) * 10**decimals
+    return scaled, dict.fromkeys(np.flatnonzero(large).tolist(), "is too large")
+
+
+def _scale_floats(values: NDArray[np.float64], decimals: int) -> tuple[NDArray[np.int64], dict[int, str]]:
+    faults: dict[int, str] = {}
+    finite = np.isfinite(values)
+    faults.update(dict.fromkeys(np.flatnonzero(np.isinf(values)).tolist(), "is not finite"))
+    faults.update(dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), "is missing"))
+    usable = np.where(finite, values, 0.0)
+    large = np.abs(usable) >= LARGEST / 10**decimals
+    faults.update(dict.fromkeys(np.flatnonzero(large).tolist(), "is too large"))
+    usable = np.where(large, 0.0, usable)
+    off = _off_grid(usable, decimals)
+    faults.update(dict.fromkeys(np.flatnonzero(off).tolist(), "has more decimals than declared"))
+    return np.rint(np.where(off, 0.0, usable) * 10**decimals).astype(np.int64), faults
+
+
+def _off_grid(values: NDArray[np.float64], decimals: int) -> NDArray[np.bool_]:
+    scaled = values * 10.0**decimals
+    return np.asarray(np.abs(scaled - np.rint(scaled)) > 4 * np.finfo(np.float64).eps * np.abs(scaled))
+
+
+def _scale_one_by_one(values: NDArray[Any], decimals: int) -> tuple[NDArray[np.int64], dict[int, str]]:
+    scaled = np.zeros(len(values), dtype=np.int64)
+    faults: dict[int, str] = {}
+    for position, value in enumerate(values.tolist()):
+        number = _as_decimal(value)
+        if isinstance(number, str):
+            faults[position] = number
+        elif abs(number) * 10**decimals >= LARGEST:
+            faults[position] = "is too large"
+        elif (shifted := number.scaleb(decimals)) != shifted.to_integral_value():
+            faults[position] = "has more decimals than declared"
+        else:
+            scaled[position] = int(shifted)
+    return scaled, faults
+
+
+def _as_decimal(value: Any) -> Decimal | str:
+    """The number, or what is wrong with it."""
+    if value is None or (isinstance(value, str) and not value.strip()) or value != value:
+        return "is missing"
+    if isinstance(value, bool):
+        return "is not a number"
+    try:
+        number = Decimal(value.strip()) if isinstance(value, str) else Decimal(str(value))
+    except (InvalidOperation, ValueError):
+        return "is not a number"
+    if number.is_nan():
+        return "is missing"
+    return number if number.is_finite() else "is not finite"
+
+
+def _decimals_of(value: Any) -> int:
+    number = _as_decimal(value)
+    if isinstance(number, str):
+        return 0
+    exponent = number.normalize().as_tuple().exponent
+    return min(MAX_DECIMALS, max(0, -exponent)) if isinstance(exponent, int) else 0

@@ -1,0 +1,151 @@
+"""Sparse linear relations between cells, in exact integer arithmetic.
+
+Row j says Σ coefs · values[cells] = rhs[j]. For tables made here rhs is 0; instance files may carry others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Int = NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Relations:
+    """Relations in compressed rows.
+
+    Parameters
+    ----------
+    num_cells
+        How many cells there are.
+    indptr
+        Row j holds the entries ``indptr[j]:indptr[j + 1]``.
+    cells, coefs
+        Cell number and coefficient of each entry; a cell stands in a row at most once.
+    rhs
+        Right-hand side of each row, in units of the last digit.
+
+    Examples
+    --------
+    >>> relations = Relations.from_rows(3, [[(0, -1), (1, 1), (2, 1)]])
+    >>> relations
+    Relations(1 relations over 3 cells)
+    >>> relations.residuals(np.array([10, 4, 6]))
+    {}
+    >>> relations.residuals(np.array([10, 4, 5]))
+    {0: -1}
+    """
+
+    num_cells: int
+    indptr: Int
+    cells: NDArray[np.int32]
+    coefs: Int
+    rhs: Int
+
+    def __repr__(self) -> str:
+        return f"Relations({len(self)} relations over {self.num_cells} cells)"
+
+    def __len__(self) -> int:
+        return len(self.rhs)
+
+    @classmethod
+    def from_rows(
+        cls, num_cells: int, rows: Sequence[Sequence[tuple[int, int]]], rhs: Sequence[int] | None = None
+    ) -> Relations:
+        """Build from lists of (cell, coefficient)."""
+        lengths = [len(row) for row in rows]
+        flat = [entry for row in rows for entry in row]
+        return cls(
+            num_cells,
+            np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            np.array([cell for cell, _ in flat], dtype=np.int32),
+            np.array([coef for _, coef in flat], dtype=np.int64),
+            np.zeros(len(rows), dtype=np.int64) if rhs is None else np.array(rhs, dtype=np.int64),
+        )
+
+    @classmethod
+    def empty(cls, num_cells: int) -> Relations:
+        """No relations."""
+        return cls.from_rows(num_cells, [])
+
+    @cached_property
+    def row_of_entry(self) -> Int:
+        """Row number of each entry."""
+        return np.repeat(np.arange(len(self), dtype=np.int64), np.diff(self.indptr))
+
+    @cached_property
+    def matrix(self) -> csr_matrix:
+        """The coefficients as a SciPy matrix of floats."""
+        from scipy.sparse import csr_matrix
+
+        return csr_matrix(
+            (self.coefs.astype(np.float64), self.cells, self.indptr), shape=(len(self), self.num_cells)
+        )
+
+    def row(self, number: int) -> tuple[NDArray[np.int32], Int]:
+        """Cells and coefficients of one relation."""
+        part = slice(self.indptr[number], self.indptr[number + 1])
+        return self.cells[part], self.coefs[part]
+
+    def residuals(self, values: Int) -> dict[int, int]:
+        """Rows that do not hold, with coefs · values − rhs, exactly (also beyond 64 bits)."""
+        low = values & 0x7FFFFFFF
+        high = values >> 31
+        wrong_low = self._row_sums(low) - (self.rhs & 0x7FFFFFFF)
+        wrong_high = self._row_sums(high) - (self.rhs >> 31)
+        carried = wrong_high + (wrong_low >> 31)
+        suspects = np.flatnonzero((carried != 0) | (wrong_low & 0x7FFFFFFF != 0))
+        return {int(row): (int(wrong_high[row]) << 31) + int(wrong_low[row]) for row in suspects}
+
+    def take_rows(self, rows: Int) -> Relations:
+        """Return the relations with these numbers."""
+        lengths = np.diff(self.indptr)[rows]
+        starts = self.indptr[:-1][rows]
+        indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        entries = np.repeat(starts - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Relations(self.num_cells, indptr, self.cells[entries], self.coefs[entries], self.rhs[rows])
+
+    def renumber(self, num_cells: int, new_number: Int) -> Relations:
+        """Return the same relations over other cell numbers (cell i becomes ``new_number[i]``)."""
+        return Relations(
+            num_cells, self.indptr, new_number[self.cells].astype(np.int32), self.coefs, self.rhs
+        )
+
+    def distinct(self) -> Relations:
+        """Drop rows that repeat an earlier one (same cells, coefficients up to sign)."""
+        first: dict[bytes, int] = {}
+        order = np.lexsort((self.cells, self.row_of_entry))
+        cells, coefs = self.cells[order], self.coefs[order]
+        for row in range(len(self)):
+            part = slice(self.indptr[row], self.indptr[row + 1])
+            sign = -1 if part.stop > part.start and coefs[part.start] < 0 else 1
+            key = cells[part].tobytes() + (sign * coefs[part]).tobytes()
+            first.setdefault(key + int(sign * self.rhs[row]).to_bytes(9, "little", signed=True), row)
+        return self.take_rows(np.array(sorted(first.values()), dtype=np.int64))
+
+    @staticmethod
+    def stack(parts: Sequence[Relations]) -> Relations:
+        """Put relations over the same cells below each other."""
+        offsets = np.cumsum([0, *(len(part.cells) for part in parts)])
+        return Relations(
+            parts[0].num_cells,
+            np.concatenate([[0], *(p.indptr[1:] + o for p, o in zip(parts, offsets, strict=False))]).astype(
+                np.int64
+            ),
+            np.concatenate([part.cells for part in parts]),
+            np.concatenate([part.coefs for part in parts]),
+            np.concatenate([part.rhs for part in parts]),
+        )
+
+    def _row_sums(self, values: Int) -> Int:
+        running = np.concatenate([[0], np.cumsum(self.coefs * values[self.cells])])
+        return np.asarray(running[self.indptr[1:]] - running[self.indptr[:-1]], dtype=np.int64)

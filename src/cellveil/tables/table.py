@@ -1,0 +1,205 @@
+"""The one model of every table: cells with scaled integer values, and sparse relations between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.errors import InputError, nearest_name
+from cellveil.tables.contributions import Contributions
+from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.keys import Codes, Int, row_numbers
+from cellveil.tables.numbers import text_of, unscale
+from cellveil.tables.relations import Relations
+
+CELL = "cell"
+"""Name of the only dimension of a table without structure."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Table:
+    """Non-empty cells, their values, and the relations that tie them together. Frozen.
+
+    Parameters
+    ----------
+    dimensions
+        The dimensions, in the order of the keys.
+    keys
+        One int32 column per dimension: the code number of each cell.
+    values
+        Scaled integers.
+    decimals
+        Declared decimals of the values.
+    relations
+        What everybody knows: totals are sums of their parts.
+    variable
+        Name of the response variable.
+    contributors
+        Number of contributors of each cell, −1 where not known; None when not known at all.
+    units, holdings
+        Contributions at unit and at holding level, where known.
+    columns
+        Further figures of each cell by name, as floats (cost variables and the like).
+
+    Examples
+    --------
+    >>> from cellveil.tables.build import table_from_interior
+    >>> from cellveil.tables.hierarchy import Hierarchy
+    >>> region = Dimension.of("region", Hierarchy.flat(["N", "S"]))
+    >>> table = table_from_interior([region], {"region": ["N", "S"]}, [4, 6])
+    >>> table
+    Table('value', region 3, 3 cells, 1 relations)
+    >>> table.cell_name(0), table.cell_name(2)
+    ('(Total)', '(S)')
+    """
+
+    dimensions: tuple[Dimension, ...]
+    keys: tuple[Codes, ...]
+    values: Int
+    decimals: int
+    relations: Relations
+    variable: str = "value"
+    contributors: Int | None = None
+    units: Contributions | None = None
+    holdings: Contributions | None = None
+    columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.values.setflags(write=False)
+        for column in self.keys:
+            column.setflags(write=False)
+
+    def __repr__(self) -> str:
+        shape = " × ".join(f"{dimension.name} {len(dimension)}" for dimension in self.dimensions)
+        return f"Table({self.variable!r}, {shape}, {self.num_cells} cells, {len(self.relations)} relations)"
+
+    @property
+    def num_cells(self) -> int:
+        """How many cells are stored."""
+        return len(self.values)
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Number of codes per dimension."""
+        return tuple(len(dimension) for dimension in self.dimensions)
+
+    def key(self, cell: int) -> tuple[str, ...]:
+        """The codes of one cell."""
+        return tuple(d.codes[column[cell]] for d, column in zip(self.dimensions, self.keys, strict=True))
+
+    def cell_name(self, cell: int) -> str:
+        """The codes of one cell as text."""
+        return f"({', '.join(self.key(cell))})" if self.is_structured else self.key(cell)[0]
+
+    def cell_names(self, cells: Sequence[int] | NDArray[np.integer]) -> list[str]:
+        """Names of several cells."""
+        return [self.cell_name(int(cell)) for cell in cells]
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether the cells have codes of real dimensions (an instance file has cell numbers only)."""
+        return not (len(self.dimensions) == 1 and self.dimensions[0].name == CELL)
+
+    def codes(self, dimension: int) -> list[str]:
+        """The code of every cell in one dimension."""
+        names = self.dimensions[dimension].codes
+        return [names[code] for code in self.keys[dimension].tolist()]
+
+    def find(self, keys: Sequence[NDArray[np.integer]]) -> Int:
+        """Cell numbers of keys, given as one column of code numbers per dimension; −1 where there is none."""
+        asked = len(keys[0]) if keys else 0
+        both = [np.concatenate([mine, theirs]) for mine, theirs in zip(self.keys, keys, strict=True)]
+        numbers = row_numbers(both, self.sizes, self.num_cells + asked)
+        mine, theirs = numbers[: self.num_cells], numbers[self.num_cells :]
+        order = np.argsort(mine, kind="stable")
+        place = np.searchsorted(mine[order], theirs)
+        place[place == self.num_cells] = 0
+        found = order[place] if self.num_cells else np.zeros(asked, dtype=np.int64)
+        return np.where(mine[found] == theirs, found, -1) if self.num_cells else found - 1
+
+    def cell(self, *codes: str, **by_name: str) -> int:
+        """Cell number by its codes, in order or by the dimension's name; left out means the total."""
+        if len(codes) > len(self.dimensions):
+            raise InputError(
+                f"{len(codes)} codes for {len(self.dimensions)} dimensions", remedy="Give fewer codes."
+            )
+        wanted = dict(zip((d.name for d in self.dimensions), codes, strict=False)) | by_name
+        unknown = [name for name in wanted if name not in {d.name for d in self.dimensions}]
+        if unknown:
+            raise InputError(
+                f"there is no dimension {unknown[0]!r}",
+                remedy=nearest_name(unknown[0], [d.name for d in self.dimensions]),
+            )
+        numbers = [self._code_number(d, wanted.get(d.name)) for d in self.dimensions]
+        found = int(self.find([np.array([number]) for number in numbers])[0])
+        if found < 0:
+            name = ", ".join(d.codes[n] for d, n in zip(self.dimensions, numbers, strict=True))
+            raise InputError(
+                f"the table has no cell ({name})", remedy="It is empty, or not part of the table."
+            )
+        return found
+
+    @staticmethod
+    def _code_number(dimension: Dimension, code: str | None) -> int:
+        if code is None and dimension.total >= 0:
+            return dimension.total
+        if code is None or code not in dimension.index:
+            raise InputError(
+                f"dimension {dimension.name!r} has no code {code!r}",
+                remedy=nearest_name(str(code), list(dimension.index)),
+            )
+        return dimension.index[code]
+
+    def relation_name(self, row: int) -> str:
+        """One relation in words: “(Total, N) = (A, N) + (B, N)”, cut after a few terms."""
+        cells, coefs = self.relations.row(row)
+        left = [i for i, coef in enumerate(coefs) if coef < 0]
+        right = [i for i, coef in enumerate(coefs) if coef > 0]
+
+        def side(entries: list[int]) -> str:
+            terms = [
+                self.cell_name(int(cells[i]))
+                if abs(coefs[i]) == 1
+                else f"{abs(coefs[i])}·{self.cell_name(int(cells[i]))}"
+                for i in entries
+            ]
+            shown = " + ".join(terms[:4]) + (f" + … ({len(terms)} terms)" if len(terms) > 4 else "")
+            return shown or "0"
+
+        rhs = int(self.relations.rhs[row])
+        constant = f" − {text_of(rhs, self.decimals, trim=True)}" if rhs else ""
+        return f"{side(left)} = {side(right)}{constant}"
+
+    def check_additive(self, file: object = None) -> None:
+        """Raise an `InputError` naming the first relation that does not hold, and by how much."""
+        wrong = self.relations.residuals(self.values)
+        if not wrong:
+            return
+        row, difference = next(iter(wrong.items()))
+        cells, _ = self.relations.row(row)
+        others = f"; {len(wrong) - 1} further relations do not hold either" if len(wrong) > 1 else ""
+        raise InputError(
+            f"the table does not add up: {self.relation_name(row)} is off by "
+            f"{text_of(difference, self.decimals, trim=True)}{others}",
+            file=file,
+            cell=self.cell_name(int(cells[0])),
+            remedy="Correct the values, or let the totals be computed anew from the parts.",
+        )
+
+    def floats(self) -> NDArray[np.float64]:
+        """The values as floats."""
+        return unscale(self.values, self.decimals)
+
+    def replace(self, **changes: Any) -> Table:
+        """Return a copy with other fields."""
+        from dataclasses import replace
+
+        return replace(self, **changes)
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>"

@@ -1,0 +1,89 @@
+"""What is published: the relations, the values that are not hidden, and common knowledge. No hidden value.
+
+An attacker gets a `PublicView` and nothing else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.files import sha256
+from cellveil.problem import Problem, Status
+from cellveil.tables.keys import Int
+from cellveil.tables.relations import Relations
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Pattern:
+    """Which cells are hidden, and the figures of the run that found it.
+
+    Parameters
+    ----------
+    status
+        A `Status` per cell; SECONDARY for what the method added.
+    method
+        Name of the method.
+    """
+
+    status: NDArray[np.int8]
+    method: str
+
+    def __repr__(self) -> str:
+        return f"Pattern({self.method!r}, {int(self.hidden.sum())} of {len(self.status)} cells hidden)"
+
+    @cached_property
+    def hidden(self) -> NDArray[np.bool_]:
+        """Which cells are not published."""
+        return np.asarray((self.status == Status.PRIMARY) | (self.status == Status.SECONDARY))
+
+    @classmethod
+    def hiding(cls, problem: Problem, hidden: NDArray[np.bool_], method: str) -> Pattern:
+        """Mark the hidden cells that are not primary as secondary."""
+        added = hidden & (problem.status != Status.PRIMARY)
+        return cls(np.where(added, Status.SECONDARY, problem.status).astype(np.int8), method)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class PublicView:
+    """Everything an outsider sees or knows.
+
+    Parameters
+    ----------
+    relations
+        How the cells add up.
+    hidden
+        Which cells are not published; primary and secondary look alike.
+    published
+        The values, 0 where hidden.
+    lb, ub
+        What everybody knows of the hidden values.
+    """
+
+    relations: Relations
+    hidden: NDArray[np.bool_]
+    published: Int
+    lb: Int
+    ub: Int
+
+    @classmethod
+    def of(cls, problem: Problem, pattern: Pattern) -> PublicView:
+        """What remains when the pattern's cells are hidden."""
+        values = np.where(pattern.hidden, 0, problem.table.values)
+        return cls(problem.table.relations, pattern.hidden.copy(), values, problem.lb, problem.ub)
+
+    def __repr__(self) -> str:
+        return f"PublicView({len(self.hidden)} cells, {int(self.hidden.sum())} hidden)"
+
+    @cached_property
+    def content_hash(self) -> str:
+        """Digest of the view; an audit holds for one such digest only."""
+        relations = self.relations
+        arrays = (
+            *(relations.indptr, relations.cells, relations.coefs, relations.rhs),
+            *(self.hidden, self.published, self.lb, self.ub),
+        )
+        return sha256(*(np.ascontiguousarray(array).tobytes() for array in arrays))
