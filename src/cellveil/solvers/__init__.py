@@ -1,1 +1,1 @@
-"""."""
+"""The only modules that talk to an optimiser."""

@@ -1,0 +1,142 @@
+"""A live LP: built once, then only costs and bounds change, so that each solve starts from the last basis.
+
+Solves  min c·x  subject to  A x = b,  lower ≤ x ≤ upper  with HiGHS. Every status that is not a clear answer
+comes back as ``UNKNOWN``: whoever asked must treat it as "not shown".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.errors import SolverError
+from cellveil.solvers import tolerances
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
+
+Float = NDArray[np.float64]
+
+
+class LPStatus(Enum):
+    """What an LP came to."""
+
+    OPTIMAL = "optimal"
+    UNBOUNDED = "unbounded"
+    INFEASIBLE = "infeasible"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class LPAnswer:
+    """Status and, where optimal, objective and point."""
+
+    status: LPStatus
+    objective: float = np.nan
+    point: Float | None = None
+
+
+class LiveLP:
+    """An LP that stays in memory between solves.
+
+    Parameters
+    ----------
+    matrix
+        A, as a SciPy column matrix.
+    rhs
+        b.
+    lower, upper
+        Bounds of x; ±inf where there is none.
+    """
+
+    def __init__(self, matrix: csc_matrix, rhs: Float, lower: Float, upper: Float) -> None:
+        import highspy as api
+
+        highspy: Any = api
+        self._api = highspy
+        self._columns = np.arange(matrix.shape[1], dtype=np.int32)
+        model = highspy.HighsLp()
+        model.num_row_, model.num_col_ = matrix.shape
+        model.col_cost_ = np.zeros(matrix.shape[1])
+        model.col_lower_, model.col_upper_ = lower, upper
+        model.row_lower_ = model.row_upper_ = rhs
+        model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+        model.a_matrix_.start_, model.a_matrix_.index_ = matrix.indptr, matrix.indices
+        model.a_matrix_.value_ = matrix.data
+        self._solver = highspy.Highs()
+        self._set("output_flag", False)
+        self._set("threads", 1)
+        self._set("primal_feasibility_tolerance", tolerances.FEASIBILITY)
+        self._set("dual_feasibility_tolerance", tolerances.FEASIBILITY)
+        self._must(self._solver.passModel(model))
+        self.num_solves = 0
+
+    def set_costs(self, costs: Float, columns: NDArray[np.integer] | None = None) -> None:
+        """Set the costs of these columns (all by default)."""
+        chosen = self._columns if columns is None else np.asarray(columns, dtype=np.int32)
+        self._must(self._solver.changeColsCost(len(chosen), chosen, np.asarray(costs, dtype=np.float64)))
+
+    def set_bounds(self, lower: Float, upper: Float, columns: NDArray[np.integer] | None = None) -> None:
+        """Set the bounds of these columns (all by default)."""
+        chosen = self._columns if columns is None else np.asarray(columns, dtype=np.int32)
+        self._must(
+            self._solver.changeColsBounds(
+                len(chosen), chosen, np.asarray(lower, dtype=np.float64), np.asarray(upper, dtype=np.float64)
+            )
+        )
+
+    def solve(self, time_limit: float | None = None) -> LPAnswer:
+        """Solve from the last basis; where that ends unclear, once more from scratch."""
+        answer = self._solve_once(time_limit)
+        if answer.status is LPStatus.UNKNOWN and not self._out_of_time():
+            self._solver.clearSolver()
+            answer = self._solve_once(time_limit)
+        return answer
+
+    def _solve_once(self, time_limit: float | None) -> LPAnswer:
+        self.num_solves += 1
+        if time_limit is not None:
+            self._set("time_limit", self._solver.getRunTime() + max(time_limit, 0.0))
+        self._solver.run()
+        status = self._status()
+        if status is not LPStatus.OPTIMAL:
+            return LPAnswer(status)
+        point = np.array(self._solver.getSolution().col_value)
+        return LPAnswer(status, float(self._solver.getInfo().objective_function_value), point)
+
+    def _status(self) -> LPStatus:
+        kinds = self._api.HighsModelStatus
+        return {
+            kinds.kOptimal: LPStatus.OPTIMAL,
+            kinds.kUnbounded: LPStatus.UNBOUNDED,
+            kinds.kInfeasible: LPStatus.INFEASIBLE,
+        }.get(self._solver.getModelStatus(), LPStatus.UNKNOWN)
+
+    def _out_of_time(self) -> bool:
+        return bool(self._solver.getModelStatus() == self._api.HighsModelStatus.kTimeLimit)
+
+    def _set(self, option: str, value: object) -> None:
+        self._must(self._solver.setOptionValue(option, value))
+
+    def _must(self, status: Any) -> None:
+        if status == self._api.HighsStatus.kError:
+            raise SolverError(
+                "the LP solver rejected the model. Please report this with the instance's shape."
+            )
+
+
+def power_of_two_scale(*columns: Float) -> float:
+    """A power of two by which the columns' finite entries come down to at most `LP_RANGE`.
+
+    Examples
+    --------
+    >>> power_of_two_scale(np.array([1.0, np.inf])), power_of_two_scale(np.array([2.0**30]))
+    (1.0, 1024.0)
+    """
+    finite = np.concatenate([np.abs(column[np.isfinite(column)]) for column in columns] or [np.zeros(1)])
+    largest = float(finite.max(initial=1.0))
+    return float(2.0 ** max(0.0, np.ceil(np.log2(largest / tolerances.LP_RANGE))))

@@ -1,0 +1,93 @@
+"""What a method hands over, and what a suppression run ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.audit import AuditReport
+from cellveil.suppress.demands import Demand
+from cellveil.view import Pattern
+
+Outcome = Literal["optimal", "safe", "not_safe", "infeasible"]
+
+
+@dataclass
+class Draft:
+    """A method's proposal, before anybody has judged it.
+
+    Parameters
+    ----------
+    hidden
+        Which cells to hide.
+    reason
+        Why the method stopped: "complete", or what cut it short.
+    infeasible
+        Demands that no pattern can meet.
+    lower_bound
+        Proven least cost, where the method has one.
+    """
+
+    hidden: NDArray[np.bool_]
+    reason: str = "complete"
+    infeasible: list[Demand] = field(default_factory=list)
+    lower_bound: float | None = None
+    num_lps: int = 0
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Suppression:
+    """A judged pattern with the figures of its run.
+
+    Parameters
+    ----------
+    outcome
+        optimal, safe (shown safe, not proven cheapest), not_safe, or infeasible.
+    reason
+        Why the run ended: "complete", or what cut it short.
+    cost
+        Sum of the weights of the secondary cells.
+    lower_bound, gap
+        Proven least cost, and (cost − bound) / cost; None where the method proves none.
+    demands, certified_demands
+        How many demands there were, and how many the audit showed met.
+    """
+
+    pattern: Pattern
+    audit: AuditReport
+    outcome: Outcome
+    reason: str
+    cost: float
+    lower_bound: float | None
+    demands: int
+    certified_demands: int
+    seconds: Mapping[str, float]
+    seed: int
+    num_lps: int
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        return self.pattern.method
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance between cost and proven bound."""
+        if self.lower_bound is None:
+            return None
+        return (self.cost - self.lower_bound) / self.cost if self.cost > 0 else 0.0
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the audit showed every primary cell protected."""
+        return self.audit.is_safe
+
+    def __repr__(self) -> str:
+        return f"Suppression({self.method!r}, {self.outcome}, cost {self.cost:g}, {self.pattern!r})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>"

@@ -1,0 +1,160 @@
+"""`suppress`: run a method, have its pattern judged, mend what the judge rejects, and say how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.audit import AuditReport, audit
+from cellveil.errors import InfeasibleError, InputError, nearest_name
+from cellveil.problem import Problem, Status
+from cellveil.progress import Progress, Stopwatch
+from cellveil.suppress.demands import Demands
+from cellveil.suppress.outcome import Draft, Outcome, Suppression
+from cellveil.suppress.sequential import sequential
+from cellveil.tables.keys import Int
+from cellveil.view import Pattern
+
+MENDING_ROUNDS = 3
+
+
+class Method(Protocol):
+    """A suppression method: problem in, draft out."""
+
+    def __call__(
+        self, problem: Problem, *, time_limit: float | None, seed: int, progress: Progress | None
+    ) -> Draft:
+        """Propose which cells to hide."""
+
+
+@dataclass(frozen=True)
+class MethodEntry:
+    """A line of the table of methods."""
+
+    run: Method
+    summary: str
+
+
+METHODS: Mapping[str, MethodEntry] = {
+    "auto": MethodEntry(sequential, "the best method for the table at hand"),
+    "sequential": MethodEntry(sequential, "incremental LP, one demand after the other, on the whole table"),
+}
+
+
+def suppress(
+    problem: Problem,
+    method: str = "auto",
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Suppression:
+    """Find a pattern that protects every primary cell, and have it judged.
+
+    Parameters
+    ----------
+    method
+        A name in `METHODS`.
+    time_limit
+        Seconds for the search; when they are over, the best that is safe is returned, and the reason says so.
+    seed
+        For methods that draw random numbers.
+
+    Raises
+    ------
+    InfeasibleError
+        When some primary cells cannot be protected whatever is hidden.
+
+    Examples
+    --------
+    >>> from cellveil.datasets import two_way
+    >>> problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries=[(0, 0)], levels=3)
+    >>> suppress(problem)
+    Suppression('sequential', safe, cost 39, Pattern('sequential', 4 of 16 cells hidden))
+    """
+    if method not in METHODS:
+        raise InputError(f"unknown method {method!r}", remedy=nearest_name(method, list(METHODS)))
+    if time_limit is not None and not time_limit > 0:
+        raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
+    run = METHODS[method].run
+    watch = Stopwatch()
+    with watch.time("suppress"):
+        draft = run(problem, time_limit=time_limit, seed=seed, progress=progress)
+    if draft.infeasible:
+        raise infeasibility(problem, np.unique([demand.cell for demand in draft.infeasible]))
+    name = getattr(run, "__name__", method)
+    pattern = Pattern.hiding(problem, draft.hidden, name)
+    with watch.time("audit"):
+        report = audit(problem, pattern, exact=False, progress=progress)
+    for _ in range(MENDING_ROUNDS):
+        if report.is_safe or not len(report.unsafe_cells):
+            break
+        with watch.time("suppress"):
+            pattern = _mend(problem, pattern, report, seed, progress)
+        with watch.time("audit"):
+            report = audit(problem, pattern, exact=False, progress=progress)
+    return _conclude(problem, pattern, report, draft, watch, seed)
+
+
+def _mend(
+    problem: Problem, pattern: Pattern, report: AuditReport, seed: int, progress: Progress | None
+) -> Pattern:
+    """Protect the rejected cells anew, to a hair more than asked, starting from the pattern."""
+    short = np.zeros(problem.table.num_cells, dtype=bool)
+    short[report.unsafe_cells] = True
+
+    def raised(level: Int, room: NDArray[np.float64]) -> Int:
+        more = level + np.maximum(level >> 20, 1)
+        return np.where(short & (level > 0), np.where(more <= room, more, level), 0)
+
+    start = problem.replace(
+        status=np.where(pattern.hidden & ~short, Status.SECONDARY, problem.status).astype(np.int8),
+        lpl=raised(problem.lpl, problem.down),
+        upl=raised(problem.upl, problem.up),
+        spl=np.where(short, problem.spl, 0),
+    )
+    draft = sequential(start, seed=seed, progress=progress)
+    return Pattern.hiding(problem, draft.hidden | pattern.hidden, pattern.method)
+
+
+def _conclude(
+    problem: Problem, pattern: Pattern, report: AuditReport, draft: Draft, watch: Stopwatch, seed: int
+) -> Suppression:
+    secondary = pattern.hidden & (problem.status != Status.PRIMARY)
+    cost = float(problem.weight[secondary].sum())
+    demands = Demands(problem)
+    unmet = len(demands.of(report.unsafe_cells))
+    outcome: Outcome = "safe" if report.is_safe else "not_safe"
+    if report.is_safe and draft.lower_bound is not None and cost <= draft.lower_bound * (1 + 1e-9):
+        outcome = "optimal"
+    reason = (
+        draft.reason if report.is_safe else f"the audit found cells not shown protected ({report.reason})"
+    )
+    return Suppression(
+        pattern,
+        report,
+        outcome,
+        reason,
+        cost,
+        draft.lower_bound,
+        demands.total,
+        demands.total - unmet,
+        watch.seconds,
+        seed,
+        draft.num_lps + report.num_lps,
+    )
+
+
+def infeasibility(problem: Problem, cells: Int) -> InfeasibleError:
+    """The error that names the cells nobody can protect, and the published cells in their relations."""
+    table = problem.table
+    relations = table.relations
+    involved = np.isin(relations.cells, cells)
+    rows = np.unique(relations.row_of_entry[involved])
+    nearby = np.unique(relations.take_rows(rows).cells)
+    fixed = nearby[(problem.status[nearby] == Status.FROZEN) & (table.values[nearby] != 0)]
+    return InfeasibleError(table.cell_names(cells), table.cell_names(fixed))
