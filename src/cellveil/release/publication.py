@@ -1,0 +1,275 @@
+"""What goes to the public: the table without its hidden values, and the order in which it is written.
+
+Every writer of public files gets a `Publication` and nothing else. It holds no hidden value, and primary and
+secondary cells are the same in it: what is not there cannot leak.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.errors import InputError
+from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.keys import Int, row_numbers
+from cellveil.tables.numbers import text_of
+from cellveil.tables.table import Table
+from cellveil.view import PublicView
+
+Labels = Mapping[str, Mapping[str, str]]
+"""Dimension → code → label."""
+
+MAX_SYMBOL = 12
+"""The symbol of hidden cells has at most this many characters."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Lines:
+    """The codes of one dimension as they are printed: each after its total, aliases under their own name.
+
+    Parameters
+    ----------
+    names, labels
+        The code of each line, and its label ("" where it has none).
+    code
+        Number of the code in the dimension; a code with aliases has several lines.
+    depth
+        How far the line is indented.
+    is_total
+        Whether the line is the sum of others.
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[str, ...]
+    code: Int
+    depth: Int
+    is_total: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @classmethod
+    def of(cls, dimension: Dimension, labels: Mapping[str, str]) -> Lines:
+        """Walk the dimension's trees top down; each name stands once.
+
+        Examples
+        --------
+        >>> from cellveil.tables.hierarchy import Hierarchy
+        >>> tree = Hierarchy.from_dict({"Total": {"N": ["N1", "N2"], "S": ["S1"]}})
+        >>> lines = Lines.of(Dimension.of("region", tree), {})
+        >>> list(zip(lines.names, lines.depth.tolist(), lines.code.tolist()))
+        [('Total', 0, 0), ('N', 1, 1), ('N1', 2, 2), ('N2', 2, 3), ('S', 1, 4), ('S1', 2, 4)]
+        """
+        found: dict[str, tuple[int, bool]] = {}
+        for tree in dimension.hierarchies:
+            depth = {tree.root: 0}
+            for name in tree.codes:
+                below = tree.children.get(name, ())
+                depth.update(dict.fromkeys(below, depth[name] + 1))
+                if name in dimension.index:
+                    found.setdefault(name, (depth[name], bool(below)))
+        for code, name in enumerate(dimension.codes):
+            if name not in found:
+                found[name] = int(dimension.level[code]), bool(dimension.is_parent[code])
+        return cls(
+            tuple(found),
+            tuple(str(labels.get(name, "")) for name in found),
+            np.array([dimension.index[name] for name in found], dtype=np.int64),
+            np.array([depth for depth, _ in found.values()], dtype=np.int64),
+            np.array([is_total for _, is_total in found.values()], dtype=bool),
+        )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Publication:
+    """A table as outsiders get it. Frozen.
+
+    Parameters
+    ----------
+    dimensions, variable, decimals
+        As in the table.
+    keys
+        Code numbers of each cell.
+    published
+        Scaled values, 0 where hidden.
+    hidden
+        Which cells are not published.
+    lines
+        The printed lines of each dimension.
+    has_labels
+        Per dimension: whether labels were given.
+    title, note, date
+        Texts shown to the public; may be empty.
+    symbol
+        Stands in place of a hidden value.
+    shown_decimals
+        Decimals shown in spreadsheets and pages; data files hold the values exactly.
+    """
+
+    dimensions: tuple[Dimension, ...]
+    variable: str
+    decimals: int
+    keys: tuple[NDArray[np.int32], ...]
+    published: Int
+    hidden: NDArray[np.bool_]
+    lines: tuple[Lines, ...]
+    has_labels: tuple[bool, ...]
+    title: str
+    note: str
+    date: str
+    symbol: str
+    shown_decimals: int
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        view: PublicView,
+        *,
+        title: str = "",
+        note: str = "",
+        date: str = "",
+        symbol: str = "x",
+        labels: Labels | None = None,
+        decimals: int | None = None,
+    ) -> Publication:
+        """Take of the table only its structure; the values are those of the view.
+
+        Raises
+        ------
+        InputError
+            When the view is not of this table, the symbol looks like a number, labels name an unknown
+            dimension, or the decimals are more than the table has.
+        """
+        labels = labels or {}
+        _check(table, view, symbol, labels, decimals)
+        return cls(
+            dimensions=table.dimensions,
+            variable=table.variable,
+            decimals=table.decimals,
+            keys=table.keys,
+            published=np.where(view.hidden, 0, view.published),
+            hidden=view.hidden,
+            lines=tuple(
+                Lines.of(dimension, labels.get(dimension.name, {})) for dimension in table.dimensions
+            ),
+            has_labels=tuple(bool(labels.get(dimension.name)) for dimension in table.dimensions),
+            title=title,
+            note=note,
+            date=date,
+            symbol=symbol,
+            shown_decimals=table.decimals if decimals is None else decimals,
+        )
+
+    def __repr__(self) -> str:
+        return f"Publication({self.num_cells} cells, {self.num_hidden} hidden)"
+
+    @property
+    def num_cells(self) -> int:
+        """How many cells there are."""
+        return len(self.hidden)
+
+    @property
+    def num_hidden(self) -> int:
+        """How many of them are hidden."""
+        return int(self.hidden.sum())
+
+    @cached_property
+    def rows(self) -> tuple[tuple[Int, ...], Int]:
+        """Line numbers per dimension, and the cell, of every row: one row per name of a cell, by keys."""
+        cell = np.arange(self.num_cells, dtype=np.int64)
+        places: list[Int] = []
+        for keys, lines, dimension in zip(self.keys, self.lines, self.dimensions, strict=True):
+            by_code = np.argsort(lines.code, kind="stable")
+            starts = np.searchsorted(lines.code[by_code], np.arange(len(dimension) + 1))
+            names = np.diff(starts)[keys[cell]]
+            old = np.repeat(np.arange(len(cell)), names)
+            offset = np.arange(len(old)) - np.repeat(np.cumsum(names) - names, names)
+            cell = cell[old]
+            places = [*(place[old] for place in places), by_code[starts[keys[cell]] + offset]]
+        order = np.argsort(
+            row_numbers(places, [len(lines) for lines in self.lines], len(cell)), kind="stable"
+        )
+        return tuple(place[order] for place in places), cell[order]
+
+    @property
+    def num_rows(self) -> int:
+        """How many rows are written; more than cells where cells have several names."""
+        return len(self.rows[1])
+
+    def value_texts(self) -> list[str]:
+        """The exact value of each cell as text, the symbol where hidden."""
+        decimals, symbol = self.decimals, self.symbol
+        return [
+            symbol if hidden else text_of(value, decimals)
+            for value, hidden in zip(self.published.tolist(), self.hidden.tolist(), strict=True)
+        ]
+
+    def shown_text(self, cell: int) -> str:
+        """One value for people: rounded to the decimals shown, digits in groups of three."""
+        if self.hidden[cell]:
+            return self.symbol
+        value = rounded(int(self.published[cell]), self.decimals - self.shown_decimals)
+        return grouped(value, self.shown_decimals)
+
+
+def rounded(scaled: int, digits: int) -> int:
+    """Drop the last digits, rounding half away from zero.
+
+    Examples
+    --------
+    >>> rounded(1250, 2), rounded(-1250, 2), rounded(1249, 2)
+    (13, -13, 12)
+    """
+    unit = 10**digits
+    whole = (2 * abs(scaled) + unit) // (2 * unit)
+    return whole if scaled >= 0 else -whole
+
+
+def grouped(scaled: int, decimals: int) -> str:
+    r"""Write a scaled integer with narrow spaces between groups of three digits.
+
+    Examples
+    --------
+    >>> grouped(-123456789, 2).replace("\u202f", " ")
+    '-1 234 567.89'
+    """
+    whole, point, fraction = text_of(scaled, decimals).partition(".")
+    digits = f"{int(whole.lstrip('-')):,}".replace(",", "\u202f")
+    return f"{'-' if scaled < 0 else ''}{digits}{point}{fraction}"
+
+
+def _check(table: Table, view: PublicView, symbol: str, labels: Labels, decimals: int | None) -> None:
+    if len(view.hidden) != table.num_cells:
+        raise InputError(
+            f"the view has {len(view.hidden)} cells and the table {table.num_cells}",
+            remedy="Make the view from this very problem.",
+        )
+    if len(symbol) > MAX_SYMBOL or not symbol.isprintable() or _is_number(symbol):
+        raise InputError(
+            f"the symbol of hidden cells {symbol!r} is a number, too long or not printable",
+            remedy='Use a short text such as "x", ":" or "" for empty.',
+        )
+    unknown = [name for name in labels if name not in {dimension.name for dimension in table.dimensions}]
+    if unknown:
+        raise InputError(
+            f"labels are given for {unknown[0]!r}, which is no dimension of the table",
+            remedy=f"Dimensions: {', '.join(dimension.name for dimension in table.dimensions)}.",
+        )
+    if decimals is not None and not 0 <= decimals <= table.decimals:
+        raise InputError(
+            f"{decimals} decimals cannot be shown: the values have {table.decimals}",
+            remedy=f"Give a number from 0 to {table.decimals}.",
+        )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text.replace(",", "."))
+    except ValueError:
+        return False
+    return True
