@@ -1,0 +1,378 @@
+"""Named columns from files (CSV, Parquet, Excel) and frames (pandas, polars, Arrow), with their places.
+
+Whatever the source, the columns come as Arrow arrays, and an error names the file and the line.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.errors import InputError, MissingExtraError, nearest_name
+from cellveil.files import read_text
+from cellveil.formats.amounts import FAULTS, Amounts, amounts_of, floats_of, plain_array
+
+DELIMITERS = ",;\t|"
+FRAME = "the frame"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Columns:
+    """A table of named columns as it was found, and where.
+
+    Parameters
+    ----------
+    data
+        The columns as an Arrow table.
+    file
+        What errors name as the place.
+    line_of
+        The line of each row in the file, counted from 1.
+    decimal
+        The decimal mark of numbers written as text.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> columns = read_columns(pa.table({"region": ["N", "S"], "value": [4, 6]}))
+    >>> columns
+    Columns(2 rows of region, value)
+    """
+
+    data: Any
+    file: str
+    line_of: Callable[[int], int]
+    decimal: str = "."
+
+    def __repr__(self) -> str:
+        return f"Columns({len(self)} rows of {', '.join(self.names)})"
+
+    def __len__(self) -> int:
+        return int(self.data.num_rows)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.data.column_names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def column(self, name: str) -> Any:
+        """One column as an Arrow array; an error that tells the nearest name where there is none."""
+        if name not in self:
+            raise InputError(
+                f"there is no column {name!r}",
+                file=self.file,
+                line=1,
+                remedy=nearest_name(name, self.names),
+            )
+        return plain_array(self.data.column(name))
+
+    def codes(self, name: str) -> NDArray[np.object_]:
+        """A column as text; whole floats lose their point, and an empty field is an error."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        column = self.column(name)
+        if pa.types.is_floating(column.type):
+            column = _whole_as_integers(column)
+        column = column.cast(pa.string())
+        empty = pc.or_(column.is_null(), pc.equal(column, "").fill_null(True))
+        if pc.any(empty).as_py():
+            raise self.fault(
+                pc.index(empty, True).as_py(),
+                f"the column {name!r} is empty",
+                "Give the code; the total has a code of its own.",
+            )
+        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=object)
+
+    def amounts(self, name: str) -> Amounts:
+        """A column of exact numbers."""
+        return amounts_of(self.column(name), decimal=self.decimal)
+
+    def floats(self, name: str) -> NDArray[np.float64]:
+        """A column of floats, NaN where empty."""
+        values, faults = floats_of(self.column(name), decimal=self.decimal)
+        self.check_numbers(name, faults)
+        return values
+
+    def check_numbers(
+        self, name: str, faults: dict[int, str], cell_of: Callable[[int], str] | None = None
+    ) -> None:
+        """Raise the first fault of a column of numbers."""
+        if faults:
+            row = min(faults)
+            cell = cell_of(row) if cell_of else None
+            raise self.fault(row, f"the {name} {faults[row]}", FAULTS[faults[row]], cell)
+
+    def fault(self, row: int, what: str, remedy: str, cell: str | None = None) -> InputError:
+        """An error at one row."""
+        return InputError(what, file=self.file, line=self.line_of(row), cell=cell, remedy=remedy)
+
+    def located(self, error: InputError) -> InputError:
+        """Put the file into an error whose line counts rows below a header in line 1."""
+        if error.file is None and error.line is not None:
+            return self.fault(error.line - 2, error.what, error.remedy, error.cell)
+        return error.located(file=self.file)
+
+
+def read_columns(
+    source: Any,
+    *,
+    sheet: str | None = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str = ".",
+) -> Columns:
+    """Read a CSV, Parquet or Excel file, or a pandas, polars or Arrow frame.
+
+    Parameters
+    ----------
+    source
+        A path (the suffix tells the format; anything but .parquet and .xlsx is CSV) or a frame.
+    sheet
+        Name of the Excel sheet; the first one when not given.
+    delimiter
+        Between the fields of a CSV file; found from its header when not given.
+    encoding
+        Of a CSV file; UTF-8 when not given.
+    decimal
+        The decimal mark of a CSV file.
+    """
+    if isinstance(source, Columns):
+        return source
+    if not isinstance(source, str | Path):
+        return _of_frame(source)
+    path = Path(source)
+    if path.suffix.lower() in {".parquet", ".pq"}:
+        return _of_parquet(path)
+    if path.suffix.lower() in {".xlsx", ".xlsm"}:
+        return _of_excel(path, sheet)
+    return _of_csv(path, delimiter, encoding, decimal)
+
+
+def _of_frame(frame: Any) -> Columns:
+    import narwhals as nw
+
+    try:
+        data = nw.from_native(frame)
+    except TypeError:
+        raise InputError(
+            f"cannot read a table from a {type(frame).__name__}",
+            remedy="Give a path, or a pandas, polars or Arrow frame.",
+        ) from None
+    if isinstance(data, nw.LazyFrame):
+        data = data.collect()
+    try:
+        table = data.to_arrow()
+    except Exception as error:
+        raise InputError(
+            f"the frame has a column of mixed types ({type(error).__name__})",
+            file=FRAME,
+            remedy="Make each column either text or numbers.",
+        ) from None
+    return _checked(Columns(table, FRAME, lambda row: row + 1))
+
+
+def _of_parquet(path: Path) -> Columns:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    _check_is_file(path)
+    try:
+        table = pq.read_table(path)
+    except (pa.ArrowException, OSError):
+        raise InputError(
+            "not a readable Parquet file", file=path, remedy="Write it again, or name another file."
+        ) from None
+    return _checked(Columns(table, str(path), lambda row: row + 1))
+
+
+def _of_excel(path: Path, sheet: str | None) -> Columns:
+    try:
+        import openpyxl
+    except ImportError:
+        raise MissingExtraError("openpyxl", "excel", "Reading Excel files") from None
+    import pyarrow as pa
+
+    _check_is_file(path)
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except Exception:  # openpyxl raises whatever its parsers raise
+        raise InputError(
+            "not a readable Excel file", file=path, remedy="Save it as .xlsx, or export it as CSV."
+        ) from None
+    try:
+        if sheet is not None and sheet not in book.sheetnames:
+            raise InputError(
+                f"there is no sheet {sheet!r}", file=path, remedy=nearest_name(sheet, book.sheetnames)
+            )
+        rows = list((book[sheet] if sheet is not None else book.worksheets[0]).iter_rows(values_only=True))
+    finally:
+        book.close()
+    filled = [(line, row) for line, row in enumerate(rows, 1) if any(value is not None for value in row)]
+    if not filled:
+        raise InputError("the sheet is empty", file=path, remedy="Write the data into it.")
+    (_, header), *body = filled
+    width = max((i + 1 for i, name in enumerate(header) if name is not None), default=0)
+    _check_no_overhang(path, width, body)
+    lines = [line for line, _ in body]
+    arrays = [_mixed(pa, [row[k] if k < len(row) else None for _, row in body]) for k in range(width)]
+    names = ["" if name is None else str(name).strip() for name in header[:width]]
+    _check_names(names, path)
+    return _checked(Columns(pa.table(arrays, names=names), str(path), lambda row: lines[row]))
+
+
+def _check_no_overhang(path: Path, width: int, body: Iterable[tuple[int, Sequence[Any]]]) -> None:
+    for line, row in body:
+        if any(value is not None for value in row[width:]):
+            raise InputError(
+                f"more fields than the {width} of the header",
+                file=path,
+                line=line,
+                remedy="Give each column a name, or remove the field.",
+            )
+
+
+def _mixed(pa: Any, values: list[Any]) -> Any:
+    """An Arrow array of numbers where all values are, else of text."""
+    numbers = all(value is None or type(value) in (int, float) for value in values)
+    return pa.array(values if numbers else [None if v is None else str(v) for v in values], from_pandas=True)
+
+
+def _of_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: str) -> Columns:
+    import pyarrow as pa
+    import pyarrow.csv as arrow_csv
+
+    text = read_text(path, encoding)
+    delimiter = delimiter or _delimiter_of(text)
+    if delimiter == decimal or len(delimiter) != 1:
+        raise InputError(
+            f"the delimiter {delimiter!r} cannot be used with the decimal mark {decimal!r}",
+            file=path,
+            remedy="Say which single character stands between the fields.",
+        )
+    names, header_lines = _header(text, delimiter, path)
+    data = text.encode()
+    options = {
+        "read_options": arrow_csv.ReadOptions(column_names=names, skip_rows=header_lines, block_size=1 << 24),
+        "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in text),
+        "convert_options": arrow_csv.ConvertOptions(
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, null_values=[]
+        ),
+    }
+    try:
+        table = arrow_csv.read_csv(io.BytesIO(data), **options)
+    except pa.ArrowInvalid:
+        _check_widths(text, delimiter, path, len(names))
+        raise InputError(
+            "not a readable CSV file", file=path, remedy="Check quotes and delimiters."
+        ) from None
+    return _checked(Columns(table, str(path), lambda row: _line_in(text, delimiter, row), decimal))
+
+
+def _header(text: str, delimiter: str, path: Path) -> tuple[list[str], int]:
+    """Column names, and how many lines they take up."""
+    reader = _rows(text, delimiter)
+    try:
+        header = next(row for row in reader if row)
+    except (StopIteration, csv.Error):
+        raise InputError("there is no header", file=path, line=1, remedy="Name the columns.") from None
+    names = [name.strip() for name in header]
+    _check_names(names, path, reader.line_num)
+    return names, reader.line_num
+
+
+def _check_names(names: list[str], file: object, line: int = 1) -> None:
+    if "" in names:
+        raise InputError(
+            f"column {names.index('') + 1} has no name", file=file, line=line, remedy="Name every column."
+        )
+    twice = [name for position, name in enumerate(names) if name in names[:position]]
+    if twice:
+        raise InputError(
+            f"the column {twice[0]!r} occurs twice", file=file, line=line, remedy="Rename or remove one."
+        )
+
+
+def _delimiter_of(text: str) -> str:
+    """The delimiter that stands in the header most often."""
+    header = text.lstrip().split("\n", 1)[0]
+    return max(DELIMITERS, key=header.count)
+
+
+def _check_widths(text: str, delimiter: str, path: Path, width: int) -> None:
+    """Raise at the first row with another number of fields than the header."""
+    reader = _rows(text, delimiter)
+    try:
+        for row in reader:
+            if row and len(row) != width:
+                raise InputError(
+                    f"{len(row)} fields where the header has {width}",
+                    file=path,
+                    line=reader.line_num,
+                    remedy="Complete the line; put fields that hold the delimiter in double quotes.",
+                )
+    except csv.Error as error:
+        raise InputError(
+            f"not readable as CSV ({error})", file=path, line=reader.line_num, remedy="Check the quotes."
+        ) from None
+
+
+def _line_in(text: str, delimiter: str, row: int) -> int:
+    """The line in which a row begins; quoted line ends and blank lines counted."""
+    reader = _rows(text, delimiter)
+    seen, before = -2, 0
+    for fields in reader:
+        seen += bool(fields)
+        if seen == row:
+            return before + 1
+        before = reader.line_num
+    return before
+
+
+def _rows(text: str, delimiter: str) -> Any:
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+
+
+def _checked(columns: Columns) -> Columns:
+    _check_names([str(name) for name in columns.names], columns.file)
+    if not len(columns):
+        raise InputError(
+            "there are no rows, only a header" if columns.file != FRAME else "there are no rows",
+            file=columns.file,
+            remedy="Give at least one row.",
+        )
+    return columns
+
+
+def _whole_as_integers(column: Any) -> Any:
+    """Text of a float column, whole numbers without a point (codes that a spreadsheet read as numbers)."""
+    import pyarrow as pa
+
+    return pa.array(
+        [
+            None
+            if value is None or value != value
+            else str(int(value))
+            if value == int(value)
+            else repr(value)
+            for value in column.to_pylist()
+        ],
+        pa.string(),
+    )
+
+
+def _check_is_file(path: Path) -> None:
+    if path.is_dir():
+        raise InputError("a folder where a file is expected", file=path, remedy="Name the file in it.")
+    if not path.exists():
+        raise InputError("the file does not exist", file=path, remedy="Check the path.")
