@@ -1,1 +1,42 @@
-"""."""
+"""Which cells disclose a contributor, how far they must be protected, and what hiding a cell costs."""
+
+from cellveil.sensitivity.base import Judgement, Rule, options
+from cellveil.sensitivity.combine import AllOf, AnyOf, Exempt, FirstOf
+from cellveil.sensitivity.describe import RULES, rule_from_dict, rule_to_dict
+from cellveil.sensitivity.presets import PRESETS, acro, gauss_suppression, sdctable, tau_argus
+from cellveil.sensitivity.rules import (
+    Dominance,
+    Manual,
+    PPercent,
+    PriorPosterior,
+    Request,
+    Threshold,
+    ZeroRule,
+)
+from cellveil.sensitivity.weights import weights
+
+__all__ = [
+    "PRESETS",
+    "RULES",
+    "AllOf",
+    "AnyOf",
+    "Dominance",
+    "Exempt",
+    "FirstOf",
+    "Judgement",
+    "Manual",
+    "PPercent",
+    "PriorPosterior",
+    "Request",
+    "Rule",
+    "Threshold",
+    "ZeroRule",
+    "acro",
+    "gauss_suppression",
+    "options",
+    "rule_from_dict",
+    "rule_to_dict",
+    "sdctable",
+    "tau_argus",
+    "weights",
+]
