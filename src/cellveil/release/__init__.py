@@ -177,7 +177,7 @@ def objections(problem: Problem, view: PublicView, audit: AuditReport | None) ->
     bare = problem.primaries[~view.hidden[problem.primaries]]
     if len(bare):
         names = name_some(problem.table.cell_names(bare[:6]))
-        found.append(f"{len(bare)} primary cells are not hidden ({names})")
+        found.append(f"{len(bare)} primary cells are not hidden: {names}")
     if audit is None:
         return [*found, "there is no audit"]
     if audit.view_hash != view.content_hash:
@@ -187,7 +187,7 @@ def objections(problem: Problem, view: PublicView, audit: AuditReport | None) ->
         found.append(f"the audit did not judge {len(missing)} of the primary cells")
     if len(audit.unsafe_cells):
         names = name_some(problem.table.cell_names(audit.unsafe_cells[:6]))
-        found.append(f"the audit did not show {len(audit.unsafe_cells)} primary cells protected ({names})")
+        found.append(f"the audit did not show {len(audit.unsafe_cells)} primary cells protected: {names}")
     elif not audit.is_safe:
         found.append(f"the audit was not completed ({audit.reason})")
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cellveil.problem import Problem
@@ -12,6 +12,9 @@ from cellveil.view import PublicView
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+Mark = Callable[[int], tuple[str, str]]
+"""Class and tooltip of a hidden cell."""
 
 MAX_PLACES = 20_000
 """Pages show at most about this many cells; the lowest levels of larger tables are left to the data files."""
@@ -82,14 +85,13 @@ def environment(*further: str) -> Environment:
     )
 
 
-def grid_of(cross: CrossTable, marks: Mapping[int, tuple[str, str]] | None = None) -> dict[str, Any]:
-    """What the template of a cross-table needs.
+def no_mark(cell: int) -> tuple[str, str]:
+    """Class and tooltip of hidden cells on public pages: all alike."""
+    return "h", ""
 
-    Parameters
-    ----------
-    marks
-        For internal pages: class and tooltip of single cells. Left out, all hidden cells look alike.
-    """
+
+def grid_of(cross: CrossTable, mark: Mark = no_mark) -> dict[str, Any]:
+    """What the template of a cross-table needs; `mark` gives class and tooltip of hidden cells."""
     publication = cross.publication
     down = publication.lines[cross.down]
     rows = cross.shown[cross.down].tolist()
@@ -99,7 +101,7 @@ def grid_of(cross: CrossTable, marks: Mapping[int, tuple[str, str]] | None = Non
         "across": publication.dimensions[cross.across].name if cross.across >= 0 else "",
         "columns": _columns(cross),
         "selectors": [_selector(cross, place, axis) for place, axis in enumerate(cross.others)],
-        "blocks": [_block(cross, block, marks or {}, fold) for block in cross.blocks()],
+        "blocks": [_block(cross, block, mark, fold) for block in cross.blocks()],
         "cuts": cross.cuts,
         "num_shown": cross.num_shown,
         "num_cells": publication.num_cells,
@@ -126,9 +128,7 @@ def _selector(cross: CrossTable, place: int, axis: int) -> dict[str, Any]:
     return {"name": cross.publication.dimensions[axis].name, "place": place, "options": options}
 
 
-def _block(
-    cross: CrossTable, block: Block, marks: Mapping[int, tuple[str, str]], fold: int
-) -> dict[str, Any]:
+def _block(cross: CrossTable, block: Block, mark: Mark, fold: int) -> dict[str, Any]:
     publication = cross.publication
     chosen = [
         (
@@ -141,13 +141,11 @@ def _block(
     return {
         "id": "-".join(map(str, block.chosen)),
         "chosen": chosen,
-        "rows": list(_rows(cross, block, marks, fold)),
+        "rows": list(_rows(cross, block, mark, fold)),
     }
 
 
-def _rows(
-    cross: CrossTable, block: Block, marks: Mapping[int, tuple[str, str]], fold: int
-) -> Iterator[dict[str, Any]]:
+def _rows(cross: CrossTable, block: Block, mark: Mark, fold: int) -> Iterator[dict[str, Any]]:
     publication = cross.publication
     lines = publication.lines[cross.down]
     for line, cells in zip(cross.shown[cross.down].tolist(), block.cells.tolist(), strict=True):
@@ -159,13 +157,13 @@ def _rows(
             "total": bool(lines.is_total[line]),
             "folded": depth > fold,
             "open": depth < fold,
-            "cells": [_cell(publication, cell, marks) for cell in cells],
+            "cells": [_cell(publication, cell, mark) for cell in cells],
         }
 
 
-def _cell(publication: Publication, cell: int, marks: Mapping[int, tuple[str, str]]) -> tuple[str, str, str]:
+def _cell(publication: Publication, cell: int, mark: Mark) -> tuple[str, str, str]:
     """Text, class and tooltip."""
     if cell == NO_CELL:
         return "–", "e", ""
-    kind, tip = marks.get(cell, ("h" if publication.hidden[cell] else "", ""))
+    kind, tip = mark(cell) if publication.hidden[cell] else ("", "")
     return publication.shown_text(cell), kind, tip

@@ -1,0 +1,244 @@
+"""The report on a suppression, for the office itself: as JSON, as a page, as text.
+
+It is internal: it tells primary from secondary cells and names the rules. Even so its page shows no hidden
+value, only names, reasons and percentages. The page for outsiders is `public_page`.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+from cellveil.problem import Problem
+from cellveil.release import Labels, Release, objections, public_page
+from cellveil.report.figures import ClassOfCells, Margins, officials_table, plain, rules_fired
+from cellveil.view import PublicView
+
+if TYPE_CHECKING:
+    from cellveil.audit import AuditReport
+    from cellveil.suppress.outcome import Suppression
+
+__all__ = ["Report", "build_report", "public_page"]
+
+PACKAGES = ("cellveil", "numpy", "scipy", "highspy")
+
+
+def build_report(
+    problem: Problem,
+    suppression: Suppression,
+    audit: AuditReport | None,
+    *,
+    title: str = "",
+    parameters: Mapping[str, Any] | None = None,
+    labels: Labels | None = None,
+    release: Release | None = None,
+    override: str | None = None,
+) -> Report:
+    """Report on a suppression and its audit.
+
+    An audit of another view counts as none: the report then says that the table was not shown safe.
+
+    Parameters
+    ----------
+    parameters
+        Whatever was set for the run: rules, levels, method, limits. Nested mappings are fine.
+    labels
+        Labels of codes: dimension → code → label.
+    release
+        What was released, if anything.
+    override
+        The reason for an exception; by default that of the release.
+    """
+    view = PublicView.of(problem, suppression.pattern)
+    return Report(
+        problem,
+        suppression,
+        view,
+        audit if audit is not None and audit.view_hash == view.content_hash else None,
+        tuple(objections(problem, view, audit)),
+        title,
+        dict(parameters or {}),
+        labels or {},
+        release,
+        override or (release.override if release else None),
+    )
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Report:
+    """A suppression, its audit and its figures. Made by `build_report`.
+
+    Parameters
+    ----------
+    audit
+        The audit of this very view, or None.
+    objections
+        What speaks against releasing; empty exactly when the table is safe.
+    """
+
+    problem: Problem
+    suppression: Suppression
+    view: PublicView
+    audit: AuditReport | None
+    objections: tuple[str, ...]
+    title: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    labels: Labels = field(default_factory=dict)
+    release: Release | None = None
+    override: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Report({self.heading!r}, {self.verdict!r})"
+
+    @property
+    def heading(self) -> str:
+        """The title, or what the table is about."""
+        return self.title or self.problem.table.variable
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether nothing speaks against the table."""
+        return not self.objections
+
+    @property
+    def verdict(self) -> str:
+        """The result in one sentence."""
+        number = len(self.problem.primaries)
+        if not self.is_safe:
+            return f"NOT SAFE: {'; '.join(self.objections)}"
+        if not number:
+            return "Safe: the table has no primary cells"
+        cells = "the one primary cell" if number == 1 else f"every one of the {number:,} primary cells"
+        return f"Safe: {cells} was shown to be protected by the audit"
+
+    @cached_property
+    def classes(self) -> list[ClassOfCells]:
+        """The officials' table."""
+        return officials_table(self.problem, self.suppression.pattern)
+
+    @cached_property
+    def rules(self) -> dict[str, int]:
+        """How many primary cells each rule marks."""
+        return rules_fired(self.problem)
+
+    @cached_property
+    def margins(self) -> Margins | None:
+        """How wide the attacker's intervals are; None without an audit of this view."""
+        return None if self.audit is None else Margins.of(self.problem, self.audit)
+
+    @cached_property
+    def unsafe_cells(self) -> list[str]:
+        """Names of the primary cells not shown safe: all of them without an audit of this view."""
+        cells = self.problem.primaries if self.audit is None else self.audit.unsafe_cells
+        return self.problem.table.cell_names(cells)
+
+    @property
+    def cost_texts(self) -> tuple[str, str]:
+        """The cost, and how near to the least one it is; not where it might tell the value of one cell."""
+        run, secondary = self.suppression, self.classes[1]
+        if secondary.value is None and secondary.cells:
+            return "–", "not shown: it may be the value of a single cell"
+        if run.lower_bound is None or run.gap is None:
+            return amount(run.cost), "no lower bound"
+        return amount(run.cost), f"lower bound {amount(run.lower_bound)}, gap {100 * run.gap:.1f} %"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as data for JSON."""
+        run, cells = self.suppression, {line.name: line.cells for line in self.classes}
+        data = {
+            "title": self.title,
+            "safe": self.is_safe,
+            "verdict": self.verdict,
+            "method": run.method,
+            "outcome": run.outcome,
+            "reason": run.reason,
+            "cells": self.problem.table.num_cells,
+            "primaries": len(self.problem.primaries),
+            "secondaries": cells["secondary"],
+            "cost": run.cost,
+            "lower_bound": run.lower_bound,
+            "gap": run.gap,
+            "certified_demands": run.certified_demands if self.audit is not None else 0,
+            "demands": run.demands,
+            "unsafe_cells": self.unsafe_cells,
+            "num_lps": run.num_lps,
+            "seconds": dict(run.seconds),
+            "seed": run.seed,
+            "versions": versions(),
+            "table": [asdict(line) for line in self.classes],
+            "rules": self.rules,
+            "audit": self._audit_summary(),
+            "parameters": self.parameters,
+            "hashes": {"problem": self.problem.content_hash, "view": self.view.content_hash},
+            "release": None if self.release is None else asdict(self.release),
+            "override": self.override,
+        }
+        return dict(plain(data))
+
+    def to_html(self) -> str:
+        """The report as one self-contained page."""
+        from cellveil.report.page import render
+
+        return render(self)
+
+    def summary(self) -> str:
+        """The report as a few lines of text."""
+        run = self.suppression
+        width = max(len(line.value or "") for line in self.classes)
+        width = max(width, len("value"))
+        lines = [self.heading, self.verdict]
+        lines += [f"Released under an exception: {self.override}"] if self.override else []
+        lines += ["", f"{'':10} {'cells':>12} {'%':>6} {'value':>{width}} {'%':>6}"]
+        for line in self.classes:
+            value, share = line.value or "–", line.percent_value
+            shown = "–" if share is None else f"{share:.1f}"
+            lines.append(
+                f"{line.name:10} {line.cells:>12,} {line.percent_cells:>6.1f} {value:>{width}} {shown:>6}"
+            )
+        cost, bound = self.cost_texts
+        lines += ["", f"method {run.method}: {run.outcome} ({run.reason}), cost {cost}, {bound}"]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        from cellveil.report.page import render_summary
+
+        return render_summary(self)
+
+    def _audit_summary(self) -> dict[str, Any] | None:
+        audit, margins = self.audit, self.margins
+        if audit is None or margins is None:
+            return None
+        return {
+            "attacker": audit.attacker,
+            "safe": audit.is_safe,
+            "reason": audit.reason,
+            "cells": len(audit.cells),
+            "unsafe": len(audit.unsafe_cells),
+            "exact": audit.is_exact,
+            "least_margin": float(margins.margin.min()) if len(margins.margin) else None,
+            "margins": dict(margins.histogram()),
+            "num_lps": audit.num_lps,
+            "seconds": audit.seconds,
+            "tolerance": audit.tolerance,
+            "view_hash": audit.view_hash,
+        }
+
+
+def amount(number: float) -> str:
+    """A cost for people: whole when large, with four digits when small."""
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
+
+
+def versions() -> dict[str, str]:
+    """Versions of what the figures depend on."""
+    found = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found
