@@ -100,7 +100,7 @@ def write_jj(problem: Problem, path: Path | str) -> None:
 def _judge(content: _Content, path: Path) -> Problem:
     """Scale everything alike, check it, and make the problem."""
     decimals = max([content.rhs.decimals, *(column.decimals for column in content.amounts.values())])
-    scaled = {name: _scaled(content, name, decimals, path) for name in AMOUNTS}
+    scaled: dict[str, Any] = {name: _scaled(content, name, decimals, path) for name in AMOUNTS}
     if content.weight_faults:
         row = min(content.weight_faults)
         raise _cell_fault(content, path, row, "weight", content.weight_faults[row])
@@ -352,7 +352,7 @@ class _TokenReader:
         if not entries:
             raise self._fault(f"all coefficients of relation {row + 1} are 0", "Remove it.")
         places = max(map(places_of, entries.values()))
-        if sum(map(abs, entries.values())).scaleb(places) > LARGEST_ROW:
+        if sum(map(abs, entries.values()), Decimal(0)).scaleb(places) > LARGEST_ROW:
             raise self._fault(
                 f"the coefficients of relation {row + 1} are too large or too fine",
                 "Use whole coefficients; in all they must stay below two thousand million.",

@@ -9,6 +9,7 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,7 @@ def read_columns(
     delimiter: str | None = None,
     encoding: str | None = None,
     decimal: str = ".",
+    allow_empty: bool = False,
 ) -> Columns:
     """Read a CSV, Parquet or Excel file, or a pandas, polars or Arrow frame.
 
@@ -146,17 +148,23 @@ def read_columns(
         Of a CSV file; UTF-8 when not given.
     decimal
         The decimal mark of a CSV file.
+    allow_empty
+        Accept a source without rows.
     """
     if isinstance(source, Columns):
         return source
     if not isinstance(source, str | Path):
-        return _of_frame(source)
-    path = Path(source)
-    if path.suffix.lower() in {".parquet", ".pq"}:
-        return _of_parquet(path)
-    if path.suffix.lower() in {".xlsx", ".xlsm"}:
-        return _of_excel(path, sheet)
-    return _of_csv(path, delimiter, encoding, decimal)
+        columns = _of_frame(source)
+    elif Path(source).suffix.lower() in {".parquet", ".pq"}:
+        columns = _of_parquet(Path(source))
+    elif Path(source).suffix.lower() in {".xlsx", ".xlsm"}:
+        columns = _of_excel(Path(source), sheet)
+    else:
+        columns = _of_csv(Path(source), delimiter, encoding, decimal)
+    _check_names([str(name) for name in columns.names], columns.file)
+    if not len(columns) and not allow_empty:
+        raise InputError("there is a header but no rows", file=columns.file, remedy="Give at least one row.")
+    return columns
 
 
 def _of_frame(frame: Any) -> Columns:
@@ -179,7 +187,7 @@ def _of_frame(frame: Any) -> Columns:
             file=FRAME,
             remedy="Make each column either text or numbers.",
         ) from None
-    return _checked(Columns(table, FRAME, lambda row: row + 1))
+    return Columns(table, FRAME, lambda row: row + 1)
 
 
 def _of_parquet(path: Path) -> Columns:
@@ -193,7 +201,7 @@ def _of_parquet(path: Path) -> Columns:
         raise InputError(
             "not a readable Parquet file", file=path, remedy="Write it again, or name another file."
         ) from None
-    return _checked(Columns(table, str(path), lambda row: row + 1))
+    return Columns(table, str(path), lambda row: row + 1)
 
 
 def _of_excel(path: Path, sheet: str | None) -> Columns:
@@ -228,7 +236,7 @@ def _of_excel(path: Path, sheet: str | None) -> Columns:
     arrays = [_mixed(pa, [row[k] if k < len(row) else None for _, row in body]) for k in range(width)]
     names = ["" if name is None else str(name).strip() for name in header[:width]]
     _check_names(names, path)
-    return _checked(Columns(pa.table(arrays, names=names), str(path), lambda row: lines[row]))
+    return Columns(pa.table(arrays, names=names), str(path), lambda row: lines[row])
 
 
 def _check_no_overhang(path: Path, width: int, body: Iterable[tuple[int, Sequence[Any]]]) -> None:
@@ -261,7 +269,10 @@ def _of_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: st
             remedy="Say which single character stands between the fields.",
         )
     names, header_lines = _header(text, delimiter, path)
-    data = text.encode()
+    if not _has_rows(text, delimiter):
+        return Columns(
+            pa.table({name: pa.array([], pa.string()) for name in names}), str(path), lambda row: 1
+        )
     options = {
         "read_options": arrow_csv.ReadOptions(column_names=names, skip_rows=header_lines, block_size=1 << 24),
         "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in text),
@@ -270,13 +281,13 @@ def _of_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: st
         ),
     }
     try:
-        table = arrow_csv.read_csv(io.BytesIO(data), **options)
+        table = arrow_csv.read_csv(pa.BufferReader(text.encode()), **options)
     except pa.ArrowInvalid:
         _check_widths(text, delimiter, path, len(names))
         raise InputError(
             "not a readable CSV file", file=path, remedy="Check quotes and delimiters."
         ) from None
-    return _checked(Columns(table, str(path), lambda row: _line_in(text, delimiter, row), decimal))
+    return Columns(table, str(path), lambda row: _line_in(text, delimiter, row), decimal)
 
 
 def _header(text: str, delimiter: str, path: Path) -> tuple[list[str], int]:
@@ -289,6 +300,11 @@ def _header(text: str, delimiter: str, path: Path) -> tuple[list[str], int]:
     names = [name.strip() for name in header]
     _check_names(names, path, reader.line_num)
     return names, reader.line_num
+
+
+def _has_rows(text: str, delimiter: str) -> bool:
+    filled = (row for row in _rows(text, delimiter) if row)
+    return sum(1 for _ in islice(filled, 2)) == 2
 
 
 def _check_names(names: list[str], file: object, line: int = 1) -> None:
@@ -341,17 +357,6 @@ def _line_in(text: str, delimiter: str, row: int) -> int:
 
 def _rows(text: str, delimiter: str) -> Any:
     return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-
-
-def _checked(columns: Columns) -> Columns:
-    _check_names([str(name) for name in columns.names], columns.file)
-    if not len(columns):
-        raise InputError(
-            "there are no rows, only a header" if columns.file != FRAME else "there are no rows",
-            file=columns.file,
-            remedy="Give at least one row.",
-        )
-    return columns
 
 
 def _whole_as_integers(column: Any) -> Any:
