@@ -1,0 +1,394 @@
+"""Tabulation against brute force in pure Python on small random microdata."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import fields, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cellveil.tables import tabulate_engine
+from cellveil.tables.contributions import Contributions
+from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.table import Table
+from cellveil.tables.tabulate import contributions_of, tabulate
+
+Record = dict[str, Any]
+
+REGION = Dimension.of(
+    "region",
+    Hierarchy.from_dict({"Total": {"N": ["N1", "N2"], "S": ["S1", "S2"], "W": {"W1": ["W11"]}}}),
+    Hierarchy.from_dict({"Total": {"coast": ["N1", "S1"], "inland": ["N2", "S2", "W11"]}}),
+)
+SECTOR = Dimension.of("sector", Hierarchy.from_dict({"All": {"A": ["A1", "A2"], "B": ["B1", "B2"]}}))
+FLAT = [Dimension.of(name, Hierarchy.flat(["x", "y"])) for name in ("size", "legal", "year")]
+DIMENSIONS = [REGION, SECTOR, *FLAT]
+LEAVES = {
+    "region": ["N1", "N2", "S1", "S2", "W11", "W1", "W"],
+    "sector": ["A1", "A2", "B1", "B2"],
+    **{dimension.name: ["x", "y"] for dimension in FLAT},
+}
+
+
+@st.composite
+def microdata(draw: st.DrawFn) -> list[Record]:
+    """Records with few distinct amounts and ids, so that ties and spanning contributors are frequent."""
+    record = st.fixed_dictionaries(
+        {
+            **{name: st.sampled_from(leaves) for name, leaves in LEAVES.items()},
+            "firm": st.sampled_from(["a", "b", "c", "d", "e", "10", "9"]),
+            "group": st.sampled_from(["g", "h", "i"]),
+            "sales": st.integers(-40, 60).map(lambda n: n / 4),
+            "staff": st.integers(0, 9),
+            "weight": st.sampled_from([0.0, 1.0, 1.5, 2.25, 3.7]),
+            "asks": st.sampled_from(["0", "0", "1", "2", ""]),
+            "waives": st.booleans(),
+        }
+    )
+    return draw(st.lists(record, min_size=1, max_size=25))
+
+
+def frame(records: list[Record]) -> pa.Table:
+    return pa.Table.from_pylist(records)
+
+
+def half_away(number: Fraction) -> int:
+    return int(math.copysign(math.floor(abs(number) + Fraction(1, 2)), number))
+
+
+def times(weight: float | None, scaled: int) -> int:
+    """The product as a float, rounded half away from zero."""
+    return scaled if weight is None else half_away(Fraction(weight * scaled))
+
+
+def members_of(records: list[Record], member: str | None) -> list[list[Record]]:
+    if member is None:
+        return [[record] for record in records]
+    return [[r for r in records if r[member] == who] for who in sorted({r[member] for r in records})]
+
+
+def cells_by_hand(dimensions: list[Dimension], records: list[Record]) -> dict[tuple[int, ...], list[Record]]:
+    """Records of every non-empty cell, found by walking up all trees."""
+    covers = [leaf_covers(dimension) for dimension in dimensions]
+    cells: dict[tuple[int, ...], list[Record]] = {}
+    for record in records:
+        codes = [cover[record[d.name]] for d, cover in zip(dimensions, covers, strict=True)]
+        for key in itertools.product(*codes):
+            cells.setdefault(key, []).append(record)
+    return cells
+
+
+def leaf_covers(dimension: Dimension) -> dict[str, list[int]]:
+    """For each name of a code the numbers of the code and of all codes above it."""
+    parents: dict[int, set[int]] = {}
+    for tree in dimension.hierarchies:
+        for parent, child in tree.pairs():
+            parents.setdefault(dimension.index[child], set()).add(dimension.index[parent])
+    above: dict[str, list[int]] = {}
+    for name, number in dimension.index.items():
+        found, queue = {number}, [number]
+        while queue:
+            further = parents.get(queue.pop(), set()) - found
+            found |= further
+            queue.extend(further)
+        above[name] = sorted(found)
+    return above
+
+
+def by_hand(
+    records: list[Record], everything: list[Record], member: str | None, options: dict[str, Any]
+) -> dict[str, Any]:
+    """What `Contributions` says of one cell, from its records."""
+    shadow, weight, depth = options.get("shadow") or "sales", options.get("weight"), options["depth"]
+    scale = 1 if shadow == "staff" else 100
+    rows = []
+    for group in members_of(records, member):
+        amounts = [round(record[shadow] * scale) for record in group]
+        weights = [record[weight] for record in group] if weight else []
+        amount = sum(amounts)
+        mean = sum(weights) / len(weights) if weights else 0.0
+        share = (
+            sum(w * x for w, x in zip(weights, amounts, strict=True)) / amount if weights and amount else mean
+        )
+        estimate = sum(times(r[weight] if weight else None, x) for r, x in zip(group, amounts, strict=True))
+        mine = group if member is None else [r for r in everything if r[member] == group[0][member]]
+        rows.append(
+            {
+                "who": group[0][member] if member else "",
+                "size": abs(amount),
+                "estimate": estimate,
+                "mean": mean,
+                "share": share,
+                "waived": all(r["waives"] for r in mine),
+                "asks": [any(r["asks"] == code for r in mine) for code in ("1", "2")],
+            }
+        )
+    rows.sort(key=lambda row: (-row["size"], row["who"], row["share"], row["waived"]))
+    top = rows[:depth]
+    return {
+        "count": len(rows),
+        "total": sum(row["estimate"] for row in rows),
+        "absolute": sum(abs(row["estimate"]) for row in rows),
+        "top": [row["size"] for row in top],
+        "who": [row["who"] for row in top],
+        "weighted_count": sum(row["mean"] for row in rows),
+        "top_weight": [row["share"] for row in top],
+        "waived": [row["waived"] for row in top],
+        "largest_unwaived": max((row["size"] for row in rows if not row["waived"]), default=0),
+        "requests": [max((row["size"] for row in rows if row["asks"][k]), default=-1) for k in (0, 1)],
+    }
+
+
+def check_cell(found: Contributions, cell: int, wanted: dict[str, Any], options: dict[str, Any]) -> None:
+    listed = len(wanted["top"])
+    assert found.count[cell] == wanted["count"]
+    assert found.total[cell] == wanted["total"]
+    assert found.absolute[cell] == wanted["absolute"]
+    assert found.top[cell].tolist() == wanted["top"] + [0] * (options["depth"] - listed)
+    assert [found.names[who] if who >= 0 else "" for who in found.who[cell][:listed]] == wanted["who"]
+    assert (found.who[cell][listed:] == -1).all()
+    if options.get("weight"):
+        assert found.weighted_count is not None and found.top_weight is not None
+        assert found.weighted_count[cell] == pytest.approx(wanted["weighted_count"])
+        assert found.top_weight[cell][:listed].tolist() == pytest.approx(wanted["top_weight"])
+    else:
+        assert found.weighted_count is None and found.top_weight is None
+    if found.waived is None:
+        assert not any(wanted["waived"])
+    else:
+        assert found.waived[cell][:listed].tolist() == wanted["waived"]
+        assert found.largest_unwaived is not None
+        assert found.largest_unwaived[cell] == wanted["largest_unwaived"]
+    if options.get("request"):
+        assert found.requests is not None and found.requests[cell].tolist() == wanted["requests"]
+
+
+def check_table(
+    table: Table, dimensions: list[Dimension], records: list[Record], options: dict[str, Any]
+) -> None:
+    cells = cells_by_hand(dimensions, records)
+    keys = list(zip(*(column.tolist() for column in table.keys), strict=True))
+    assert keys == sorted(cells)
+    weight = options.get("weight")
+    for cell, key in enumerate(keys):
+        inside = cells[key]
+        assert table.values[cell] == sum(
+            times(r[weight] if weight else None, round(r["sales"] * 100)) for r in inside
+        )
+        if options.get("costs"):
+            staff = sum(times(r[weight] if weight else None, r["staff"]) for r in inside)
+            assert table.columns["staff"][cell] == staff
+        assert table.units is not None and table.contributors is not None
+        wanted = by_hand(inside, records, options.get("contributor"), options)
+        assert table.contributors[cell] == wanted["count"]
+        check_cell(table.units, cell, wanted, options)
+        if options.get("holding"):
+            assert table.holdings is not None
+            check_cell(table.holdings, cell, by_hand(inside, records, "group", options), options)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    records=microdata(),
+    axes=st.lists(st.sampled_from(range(5)), min_size=1, max_size=5, unique=True),
+    contributor=st.sampled_from([None, "firm"]),
+    holding=st.sampled_from([None, "group"]),
+    weight=st.sampled_from([None, "weight"]),
+    shadow=st.sampled_from([None, "staff"]),
+    flags=st.booleans(),
+    depth=st.integers(1, 4),
+)
+def test_every_cell_agrees_with_brute_force(
+    records: list[Record],
+    axes: list[int],
+    contributor: str | None,
+    holding: str | None,
+    weight: str | None,
+    shadow: str | None,
+    flags: bool,
+    depth: int,
+) -> None:
+    dimensions = [DIMENSIONS[axis] for axis in axes]
+    options: dict[str, Any] = {
+        "contributor": contributor,
+        "holding": holding,
+        "weight": weight,
+        "shadow": shadow,
+        "costs": ["staff"],
+        "request": "asks" if flags else None,
+        "waiver": "waives" if flags else None,
+        "depth": depth,
+    }
+    table = tabulate(frame(records), dimensions, "sales", decimals=2, allow_negative=True, **options)
+    if not flags:
+        records = [record | {"waives": False} for record in records]
+    check_table(table, dimensions, records, options)
+
+
+@settings(max_examples=10, deadline=None)
+@given(records=microdata())
+def test_native_and_standard_top_lists_are_equal(records: list[Record]) -> None:
+    dimensions = [REGION, SECTOR]
+    with pytest.MonkeyPatch.context() as patch:
+        tables = []
+        for native in (True, False):
+            original = tabulate_engine.sql.largest
+
+            def forced(*args: Any, native: bool, wanted: bool = native, of: Any = original) -> str:
+                return of(*args, native=wanted)
+
+            patch.setattr(tabulate_engine.sql, "largest", forced)
+            tables.append(tabulate(frame(records), dimensions, "sales", allow_negative=True))
+            patch.undo()
+    assert_equal_tables(*tables)
+
+
+def assert_equal_tables(first: Table, second: Table) -> None:
+    assert first.decimals == second.decimals
+    for mine, theirs in zip((first.values, *first.keys), (second.values, *second.keys), strict=True):
+        assert np.array_equal(mine, theirs)
+    for name, column in first.columns.items():
+        assert np.array_equal(column, second.columns[name])
+    for level in ("units", "holdings"):
+        assert_equal_contributions(getattr(first, level), getattr(second, level))
+
+
+def assert_equal_contributions(first: Contributions | None, second: Contributions | None) -> None:
+    assert (first is None) == (second is None)
+    if first is None or second is None:
+        return
+    for field in fields(Contributions):
+        mine, theirs = getattr(first, field.name), getattr(second, field.name)
+        assert type(mine) is type(theirs), field.name
+        assert np.array_equal(mine, theirs) if isinstance(mine, np.ndarray) else mine == theirs, field.name
+
+
+def random_records(number: int, seed: int) -> pa.Table:
+    random = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "region": random.choice(["N1", "N2", "S1", "S2", "W11"], number),
+            "sector": random.choice(["A1", "A2", "B1", "B2"], number),
+            "size": random.choice(["x", "y"], number),
+            "firm": random.integers(0, number // 3, number),
+            "group": random.integers(0, 50, number),
+            "sales": random.integers(0, 1000, number) / 100,
+            "weight": random.integers(0, 300, number) / 7,
+        }
+    )
+
+
+def test_number_of_threads_does_not_matter() -> None:
+    data = random_records(20_000, 1)
+    tables = [
+        tabulate(
+            data,
+            [REGION, SECTOR, FLAT[0]],
+            "sales",
+            contributor="firm",
+            holding="group",
+            weight="weight",
+            costs=["weight"],
+            threads=threads,
+        )
+        for threads in (1, 4)
+    ]
+    assert_equal_tables(*tables)
+
+
+def test_small_memory_goes_to_temporary_files(tmp_path: Any) -> None:
+    data = random_records(200_000, 2)
+    options: dict[str, Any] = {"contributor": "firm", "threads": 1}
+    small = tabulate(data, [REGION, SECTOR], "sales", memory_limit="40MB", temp_directory=tmp_path, **options)
+    assert_equal_tables(small, tabulate(data, [REGION, SECTOR], "sales", **options))
+    assert not list(tmp_path.iterdir())
+
+
+@settings(max_examples=10, deadline=None)
+@given(records=microdata())
+def test_frequency_tables_count_records(records: list[Record]) -> None:
+    plain = tabulate(frame(records), [REGION, SECTOR])
+    weighted = tabulate(frame(records), [REGION, SECTOR], weight="weight", contributor="firm")
+    cells = cells_by_hand([REGION, SECTOR], records)
+    assert (plain.variable, plain.decimals) == ("count", 0)
+    assert plain.values.tolist() == [len(cells[key]) for key in sorted(cells)]
+    assert weighted.floats().tolist() == pytest.approx(
+        [sum(r["weight"] for r in cells[key]) for key in sorted(cells)]
+    )
+    assert weighted.contributors is not None
+    assert weighted.contributors.tolist() == [len({r["firm"] for r in cells[key]}) for key in sorted(cells)]
+
+
+@settings(max_examples=15, deadline=None)
+@given(records=microdata(), holding=st.booleans())
+def test_contributions_of_an_existing_table(records: list[Record], holding: bool) -> None:
+    dimensions = [REGION, SECTOR]
+    table = tabulate(
+        frame(records), dimensions, "sales", contributor="firm", holding="group", allow_negative=True
+    )
+    shuffled = np.random.default_rng(0).permutation(table.num_cells)
+    arranged = table.replace(
+        keys=tuple(column[shuffled] for column in table.keys), values=table.values[shuffled]
+    )
+    units, holdings = contributions_of(
+        arranged,
+        frame(records),
+        contributor="firm",
+        amount="sales",
+        holding="group" if holding else None,
+        allow_negative=True,
+    )
+    assert table.units is not None and table.holdings is not None
+    assert_equal_contributions(units, table.units.take(shuffled))
+    assert_equal_contributions(holdings, table.holdings.take(shuffled) if holding else None)
+
+
+def test_contributions_of_a_table_with_further_and_missing_cells() -> None:
+    from cellveil.errors import InputError
+    from cellveil.tables.build import table_from_interior
+
+    sector = SECTOR
+    table = table_from_interior([sector], {"sector": ["A1", "B1"]}, [7, 3])
+    data = pa.table({"sector": ["A1", "A1"], "contributor": ["u", "v"], "amount": [4, 3]})
+    units, _ = contributions_of(table, data, contributor="contributor", amount="amount")
+    assert units.count[table.cell("B1")] == 0
+    assert units.top[table.cell("B1")].tolist() == [0, 0, 0]
+    assert units.who[table.cell("B1")].tolist() == [-1, -1, -1]
+    assert units.top[table.cell("All")].tolist() == [4, 3, 0]
+    stray = pa.table({"sector": ["A2"], "contributor": ["u"], "amount": [4]})
+    with pytest.raises(InputError, match=r"cell \(A2\): there are contributions"):
+        contributions_of(table, stray, contributor="contributor", amount="amount")
+
+
+def test_progress_is_told_of_the_stages() -> None:
+    from cellveil.progress import Progress
+
+    class Listener(Progress):
+        def __init__(self) -> None:
+            self.stages: list[str] = []
+
+        def stage(self, name: str) -> None:
+            self.stages.append(name)
+
+    listener = Listener()
+    tabulate(random_records(30, 3), [REGION], "sales", holding="group", progress=listener)
+    assert listener.stages == [
+        "read",
+        "cells",
+        "contributions of each record",
+        "contributions of each holding",
+        "relations",
+    ]
+
+
+def test_tables_are_frozen_copies() -> None:
+    table = tabulate(random_records(30, 4), [REGION], "sales")
+    assert not table.values.flags.writeable
+    assert replace(table, variable="other").variable == "other"
