@@ -200,7 +200,8 @@ def _times(levels: Int, unsafe: Mask, factor: Fraction) -> Int:
 def _room(values: Int, bound: Int, sign: int) -> Int:
     """Distance from the values to their bound on one side; the largest integer where there is none."""
     open_ended = np.abs(bound) == UNBOUNDED
-    return np.where(open_ended, UNBOUNDED, sign * (np.where(open_ended, values, bound) - values))
+    distance = sign * (np.where(open_ended, values, bound) - values)
+    return np.where(open_ended, UNBOUNDED, np.maximum(distance, 0))
 
 
 def _known_bounds(table: Table, bounds: Bounds) -> tuple[Int, Int]:
