@@ -99,13 +99,17 @@ class _Style:
 
 
 def _cell(sheet: Any, value: object = None, **style: Any) -> Any:
-    """A styled cell; text never becomes a formula."""
-    from openpyxl.cell import WriteOnlyCell
+    """A styled cell; text never becomes a formula, and empty text nothing.
 
-    cell = WriteOnlyCell(sheet, value)
-    if isinstance(value, str):
+    Every cell gets a style: openpyxl's streaming writer takes an unstyled one as room for the next value.
+    """
+    from openpyxl.cell import WriteOnlyCell
+    from openpyxl.styles import Alignment
+
+    cell = WriteOnlyCell(sheet, value or None if isinstance(value, str) else value)
+    if isinstance(value, str) and value:
         cell.data_type = "s"
-    for name, setting in style.items():
+    for name, setting in ({"alignment": Alignment(horizontal="left")} | style).items():
         setattr(cell, name, setting)
     return cell
 
@@ -119,17 +123,16 @@ def _write_rows(sheet: WriteOnlyWorksheet, publication: Publication, style: _Sty
     sheet.freeze_panes = "A2"
     sheet.append([_cell(sheet, name, font=style.bold, fill=style.fill, border=style.rule) for name in names])
     # One cell of each kind serves for all rows: the sheet is written row by row.
-    number = _cell(sheet, 0, number_format=style.number_format)
-    symbol = _cell(sheet, publication.symbol, alignment=style.right) if publication.symbol else None
-    flag = publication.symbol or None
-    texts = [[_text(sheet, text) for text in distinct] for _, distinct, _ in columns]
+    number = _cell(sheet, 0, number_format=style.number_format, alignment=style.right)
+    hidden_end = [_cell(sheet, publication.symbol, alignment=style.right), _cell(sheet, publication.symbol)]
+    codes = [[_cell(sheet, text) for text in distinct] for _, distinct, _ in columns]
     keys = [places.tolist() for _, _, places in columns]
     cells = publication.rows[1]
     values, hidden = publication.published[cells].tolist(), publication.hidden[cells].tolist()
     for row, (value, is_hidden) in enumerate(zip(values, hidden, strict=True)):
-        line = [text[places[row]] for text, places in zip(texts, keys, strict=True)]
+        line = [texts[places[row]] for texts, places in zip(codes, keys, strict=True)]
         if is_hidden:
-            sheet.append([*line, symbol, flag])
+            sheet.append(line + hidden_end)
         else:
             number.value = style.value(value)
             sheet.append([*line, number])
@@ -180,7 +183,7 @@ def _write_block(
     )
     down = publication.lines[cross.down]
     across = publication.lines[cross.across] if cross.across >= 0 else None
-    indents = [Alignment(indent=2 * depth) for depth in range(int(down.depth.max()) + 1)]
+    indents = [Alignment(horizontal="left", indent=2 * depth) for depth in range(int(down.depth.max()) + 1)]
     for line, cells in zip(cross.shown[cross.down].tolist(), block.cells.tolist(), strict=True):
         weight = {"font": style.bold} if down.is_total[line] else {}
         row = [_cell(sheet, down.names[line], alignment=indents[down.depth[line]], **weight)]
@@ -199,9 +202,9 @@ def _value_cell(
     if cell == NO_CELL:
         return _cell(sheet, NO_DATA, alignment=style.right, **weight)
     if publication.hidden[cell]:
-        return _cell(sheet, publication.symbol or None, alignment=style.right, **weight)
+        return _cell(sheet, publication.symbol, alignment=style.right, **weight)
     value = style.value(int(publication.published[cell]))
-    return _cell(sheet, value, number_format=style.number_format, **weight)
+    return _cell(sheet, value, number_format=style.number_format, alignment=style.right, **weight)
 
 
 def column_heads(publication: Publication, cross: CrossTable) -> list[str]:
@@ -229,10 +232,6 @@ def legend(publication: Publication) -> Iterator[str]:
     hidden = publication.symbol or "(empty)"
     yield f"{hidden}   not published, to protect the information of individual respondents"
     yield f"{NO_DATA}   no data"
-
-
-def _text(sheet: Any, text: str) -> Any:
-    return _cell(sheet, text) if text.startswith("=") else text or None
 
 
 def _letter(column: int) -> str:

@@ -225,7 +225,7 @@ def rounded(scaled: int, digits: int) -> int:
     >>> rounded(1250, 2), rounded(-1250, 2), rounded(1249, 2)
     (13, -13, 12)
     """
-    unit = 10**digits
+    unit: int = 10**digits
     whole = (2 * abs(scaled) + unit) // (2 * unit)
     return whole if scaled >= 0 else -whole
 

@@ -1,0 +1,290 @@
+"""The internal report and the public page."""
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from cellveil.audit import audit
+from cellveil.problem import Problem
+from cellveil.release import release
+from cellveil.report import build_report, public_page
+from cellveil.report.figures import GIVEN, Margins
+from cellveil.suppress.outcome import Suppression
+from cellveil.tables.build import table_from_interior
+from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.view import Pattern, PublicView
+
+CONTRACT = {
+    *("method", "outcome", "reason", "cells", "primaries", "secondaries", "cost", "lower_bound", "gap"),
+    *("certified_demands", "demands", "unsafe_cells", "seconds", "seed", "versions"),
+}
+HIDDEN = {("A", "N"): 98765432, ("A", "S"): 87654321, ("B", "N"): 76543219, ("B", "S"): 65432198}
+PUBLISHED = {("A", "W"): 1031, ("B", "W"): 55, ("C", "N"): 310, ("C", "S"): 25, ("C", "W"): 7}
+NASTY = "<b>&\"'</b><script>alert(1)</script>"
+
+
+def planted(primaries=(("A", "N"),), level=1000):
+    industry = Dimension.of("industry", Hierarchy.flat(["A", "B", "C"]))
+    region = Dimension.of("region", Hierarchy.from_dict({"Total": {"N": [], "S": [], "West": ["W"]}}))
+    cells = HIDDEN | PUBLISHED
+    codes = {"industry": [a for a, _ in cells], "region": [b for _, b in cells]}
+    table = table_from_interior([industry, region], codes, list(cells.values()))
+    table = table.replace(contributors=np.full(table.num_cells, 2))
+    problem = Problem.of(table, {table.cell(*key): (level, level) for key in primaries})
+    hidden = np.zeros(table.num_cells, dtype=bool)
+    hidden[[table.cell(*key) for key in HIDDEN]] = True
+    return problem, Pattern.hiding(problem, hidden, "by hand")
+
+
+def run_of(problem, pattern, verdict):
+    demands = 2 * len(problem.primaries)
+    cost = float(problem.weight[pattern.hidden].sum())
+    seconds = {"search": 0.5, "audit": 0.1}
+    outcome = "safe" if verdict.is_safe else "not_safe"
+    return Suppression(
+        pattern, verdict, outcome, "complete", cost, cost / 2, demands, demands, seconds, 7, 12
+    )
+
+
+def report_on(problem, pattern, **options):
+    verdict = audit(problem, pattern)
+    return build_report(problem, run_of(problem, pattern, verdict), verdict, **options)
+
+
+class Checker(HTMLParser):
+    """Checks that every tag is closed in order, and collects texts, tags and attributes."""
+
+    VOID = frozenset({"meta", "input", "br"})
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.texts, self.seen = [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.seen.append((tag, attributes))
+        names = [name for name, _ in attributes]
+        assert len(names) == len(set(names)), f"{tag} has an attribute twice"
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.seen.append((tag, attributes))
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, f"</{tag}> closes something else"
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def parse(page: str) -> Checker:
+    checker = Checker()
+    checker.feed(page)
+    checker.close()
+    assert not checker.open
+    return checker
+
+
+def forms_of(value: int) -> list[str]:
+    return [str(value), *(f"{value:,}".replace(",", mark) for mark in (",", " ", "\u202f", ".", "'"))]
+
+
+def pages():
+    problem, pattern = planted()
+    labels = {"industry": {"A": NASTY}}
+    report = report_on(problem, pattern, title=NASTY, parameters={"p": NASTY}, labels=labels)
+    view = PublicView.of(problem, pattern)
+    return {
+        "internal": report.to_html(),
+        "notebook": report._repr_html_(),
+        "public": public_page(problem, view, title=NASTY, note=NASTY, labels=labels),
+    }
+
+
+@pytest.mark.parametrize("name", ["internal", "notebook", "public"])
+def test_pages_are_well_formed_escaped_and_self_contained(name):
+    page = pages()[name]
+    checker = parse(page)
+    assert NASTY not in page and any(NASTY in text for text in checker.texts)
+    for tag, attributes in checker.seen:
+        values = dict(attributes)
+        assert "src" not in values and tag != "link"
+        assert not values.get("href", "").startswith("http")
+    assert page.count("<script>") == (0 if name == "notebook" else 1)
+
+
+@pytest.mark.parametrize("name", ["internal", "notebook", "public"])
+@pytest.mark.parametrize(
+    "primaries", [[("A", "N")], [("A", "N"), ("B", "S")], list(HIDDEN), list(HIDDEN)[:3]]
+)
+def test_no_page_shows_a_hidden_value(name, primaries):
+    problem, pattern = planted(primaries)
+    report = report_on(problem, pattern)
+    page = {
+        "internal": report.to_html() + report.summary(),
+        "notebook": report._repr_html_(),
+        "public": public_page(problem, PublicView.of(problem, pattern)),
+    }[name]
+    for value in HIDDEN.values():
+        assert not [form for form in forms_of(value) if form in page]
+    if name != "notebook":
+        assert "1\u202f031" in page
+
+
+def test_the_public_page_is_the_same_whichever_cell_is_primary():
+    made = set()
+    for primary in HIDDEN:
+        problem, pattern = planted([primary], level=1000 + len(made))
+        made.add(public_page(problem, PublicView.of(problem, pattern)))
+    assert len(made) == 1
+    hidden = [dict(attributes) for tag, attributes in parse(made.pop()).seen if tag == "td"]
+    marked = [attributes for attributes in hidden if attributes.get("class") == "h"]
+    assert len(marked) == 4 and all(attributes == {"class": "h"} for attributes in marked)
+
+
+def test_the_internal_page_tells_primary_from_secondary_and_why():
+    problem, pattern = planted()
+    mask = problem.status == 1
+    report = report_on(problem.replace(reasons={"rule of three": mask}), pattern)
+    cells = [dict(attributes) for tag, attributes in parse(report.to_html()).seen if tag == "td"]
+    classes = [attributes.get("class") for attributes in cells]
+    assert classes.count("u") == 1 and classes.count("m") == 3
+    tip = next(attributes["title"] for attributes in cells if attributes.get("class") == "u")
+    assert tip == "Primary: rule of three (2 contributors)"
+
+
+def test_json_has_the_keys_of_the_contract(tmp_path):
+    problem, pattern = planted([("A", "N"), ("B", "S")])
+    verdict = audit(problem, pattern)
+    done = release(problem, pattern, verdict, tmp_path / "out", formats=["csv"])
+    parameters = {"rules": {"p": np.int64(10)}, "limit": np.inf, "folder": tmp_path}
+    run = run_of(problem, pattern, verdict)
+    report = build_report(problem, run, verdict, title="T", parameters=parameters, release=done)
+    data = json.loads(json.dumps(report.to_dict(), allow_nan=False))
+    assert set(data) >= CONTRACT
+    assert (data["cells"], data["primaries"], data["secondaries"]) == (16, 2, 2)
+    assert data["safe"] and data["unsafe_cells"] == [] and data["demands"] == data["certified_demands"] == 4
+    assert data["gap"] == pytest.approx(0.5) and data["seed"] == 7
+    assert data["parameters"] == {"rules": {"p": 10}, "limit": None, "folder": str(tmp_path)}
+    assert data["hashes"]["view"] == data["audit"]["view_hash"] == data["release"]["view_hash"]
+    assert set(data["versions"]) >= {"cellveil", "python", "numpy", "highspy"}
+    hidden = [HIDDEN["A", "N"] + HIDDEN["B", "S"], HIDDEN["A", "S"] + HIDDEN["B", "N"]]
+    table = {line["name"]: line for line in data["table"]}
+    assert [table[name]["value"] for name in ("primary", "secondary")] == [str(value) for value in hidden]
+    assert sum(
+        table[name]["percent_value"] for name in ("primary", "secondary", "published")
+    ) == pytest.approx(100)
+    assert [table[name]["cells"] for name in table] == [2, 2, 12, 16]
+
+
+@pytest.mark.parametrize(
+    ("primaries", "withheld"),
+    [(1, {"primary", "secondary"}), (3, {"primary", "secondary"}), (2, set()), (4, set())],
+)
+def test_sums_that_tell_a_single_cell_are_left_out(primaries, withheld):
+    problem, pattern = planted(list(HIDDEN)[:primaries])
+    report = report_on(problem, pattern)
+    assert {line.name for line in report.classes if line.value is None} == withheld
+
+
+def test_a_single_hidden_cell_is_not_told_by_subtraction():
+    problem, _ = planted()
+    report = report_on(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
+    assert [line.value is None for line in report.classes] == [True, True, True, False]
+
+
+def test_an_unsafe_table_is_reported_as_such():
+    problem, _ = planted()
+    report = report_on(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
+    page = report.to_html()
+    assert not report.is_safe and report.verdict.startswith("NOT SAFE")
+    assert "<b>NOT SAFE</b>" in page and "INSUFFICIENT" in page and "Safe: " not in page
+    assert report.to_dict()["unsafe_cells"] == ["(A, N)"]
+
+
+def test_an_audit_of_another_view_counts_as_none():
+    problem, pattern = planted()
+    verdict = replace(audit(problem, pattern), view_hash="0" * 64)
+    report = build_report(problem, run_of(problem, pattern, verdict), verdict)
+    data = report.to_dict()
+    assert not data["safe"] and data["audit"] is None and data["certified_demands"] == 0
+    assert data["unsafe_cells"] == ["(A, N)"]
+    assert "There is no audit of this view" in report.to_html()
+    assert "the audit is of another view" in report.summary()
+
+
+def test_an_override_stands_in_the_report(tmp_path):
+    problem, _ = planted()
+    pattern = Pattern.hiding(problem, problem.hidden_at_start, "primaries only")
+    verdict = audit(problem, pattern)
+    done = release(problem, pattern, verdict, tmp_path / "out", formats=["csv"], override="minister's order")
+    report = build_report(problem, run_of(problem, pattern, verdict), verdict, release=done)
+    assert report.to_dict()["override"] == "minister's order"
+    assert "minister&#39;s order" in report.to_html() and "minister's order" in report.summary()
+
+
+def test_margins_against_their_definition():
+    problem, pattern = planted(list(HIDDEN))
+    problem = problem.replace(
+        spl=np.where(problem.status == 1, 50_000_000, 0), upl=np.zeros(16, dtype=np.int64)
+    )
+    verdict = audit(problem, pattern)
+    margins = Margins.of(problem, verdict)
+    assert list(margins.margin) == sorted(margins.margin)
+    for place, cell in enumerate(margins.cells.tolist()):
+        at = verdict.cells.tolist().index(cell)
+        value = int(problem.table.values[cell])
+        down, up = value - verdict.lower[at], verdict.upper[at] - value
+        assert margins.margin[place] == pytest.approx(min(down / 1000, (down + up) / 50_000_000))
+        assert margins.down[place] == pytest.approx(100 * down / value)
+        assert margins.required_down[place] == pytest.approx(100 * 1000 / value)
+        assert margins.required_up[place] == 0
+    assert sum(count for _, count in margins.histogram()) == 4
+
+
+def test_rules_are_counted_for_primary_cells_only():
+    problem, pattern = planted(list(HIDDEN))
+    first = np.zeros(16, dtype=bool)
+    first[problem.primaries[:2]] = True
+    first[0] = True
+    report = report_on(problem.replace(reasons={"a": first, "b": np.zeros(16, dtype=bool)}), pattern)
+    assert report.rules == {"a": 2, GIVEN: 2}
+
+
+def test_a_table_without_primaries_is_safe():
+    problem, _ = planted([])
+    report = report_on(problem, Pattern(problem.status, "nothing"))
+    assert report.verdict == "Safe: the table has no primary cells"
+    parse(report.to_html())
+
+
+def test_large_tables_show_their_upper_levels_and_say_so():
+    trees = [
+        Hierarchy.from_dict({"T": {f"{n}{i}": [f"{n}{i}.{j}" for j in range(6)] for i in range(6)}})
+        for n in "abc"
+    ]
+    dimensions = [Dimension.of(name, tree) for name, tree in zip("abc", trees, strict=True)]
+    leaves = np.meshgrid(*(tree.leaves for tree in trees), indexing="ij")
+    codes = {name: column.ravel().tolist() for name, column in zip("abc", leaves, strict=True)}
+    table = table_from_interior(dimensions, codes, np.arange(1, 36**3 + 1))
+    problem = Problem.of(table, {})
+    pattern = Pattern(problem.status, "nothing")
+    page = report_on(problem, pattern).to_html()
+    assert table.num_cells == 43**3 > 20_000
+    assert "down to level 1" in page and len(page) < 3_000_000
+    parse(page)
+    parse(public_page(problem, PublicView.of(problem, pattern)))
+
+
+def test_a_table_with_one_dimension_has_one_column():
+    table = table_from_interior(
+        [Dimension.of("d", Hierarchy.flat(["a", "b", "c"]))], {"d": ["a", "b", "c"]}, [5, 6, 7]
+    )
+    problem = Problem.of(table, {1: (1, 1)})
+    report = report_on(problem, Pattern.hiding(problem, np.array([False, True, True, False]), "by hand"))
+    assert report.is_safe
+    parse(report.to_html())
+    parse(public_page(problem, report.view, symbol=""))
