@@ -301,6 +301,7 @@ class _TokenReader:
     def __init__(self, text: str, path: Path) -> None:
         self.path = path
         self.line = 1
+        self.cell_lines: list[int] = []
         self.tokens = self._scan(text)
 
     def read(self) -> _Content:
@@ -310,18 +311,27 @@ class _TokenReader:
         if n == 0:
             raise self._fault("the file has no cells", "Give the number of cells, then one line per cell.")
         columns: dict[str, list[str]] = {name: [] for name in FIELDS}
-        cell_lines = []
         index: dict[str, int] = {}
         for cell in range(n):
-            for name in FIELDS:
-                columns[name].append(self._next(f"the {name} of cell {cell + 1} of {n}"))
-                if name == "id":
-                    cell_lines.append(self.line)
-                    self._add_id(columns["id"][-1], cell, index)
-                elif name == "status" and columns[name][-1] not in STATUS_OF_LETTER:
-                    raise self._bad_status(cell_lines[-1], columns["id"][-1])
+            self._read_cell(columns, index, f"cell {cell + 1} of {n}")
         rows = self._relations(index)
-        return _content(columns, rows, cell_lines, n)
+        return _content(columns, rows, self.cell_lines)
+
+    def _read_cell(self, columns: dict[str, list[str]], index: dict[str, int], which: str) -> None:
+        last_line = self.line
+        for name in FIELDS:
+            token = self._next(f"the {name} of {which}")
+            columns[name].append(token)
+            if name == "id":
+                self.cell_lines.append(self.line)
+                if token in index:
+                    raise self._cell_fault(
+                        "the cell occurs twice", "Give each cell its own id.", token, last_line
+                    )
+                index[token] = len(index)
+            elif name == "status" and token not in STATUS_OF_LETTER:
+                cell = columns["id"][-1]
+                raise self._cell_fault("the status is none of s, u, m and z", "Correct it.", cell, last_line)
 
     def _relations(self, index: dict[str, int]) -> list[tuple[Decimal, dict[int, Decimal], int]]:
         m = self._count("the number of relations")
@@ -359,11 +369,6 @@ class _TokenReader:
             )
         return rhs.scaleb(places), {cell: coef.scaleb(places) for cell, coef in entries.items()}, line
 
-    def _add_id(self, token: str, cell: int, index: dict[str, int]) -> None:
-        if token in index:
-            raise self._fault("the cell occurs twice", "Give each cell an id of its own.", cell=token)
-        index[token] = cell
-
     def _known_cell(self, token: str, index: dict[str, int], row: int) -> int:
         if token not in index:
             raise self._fault(
@@ -385,11 +390,12 @@ class _TokenReader:
             raise self._fault(f"{what} {number}", FAULTS[number])
         return number
 
-    def _bad_status(self, begin: int, cell: str) -> InputError:
-        """Tell a wrong letter from a line with too few or too many fields."""
-        if begin == self.line:
-            return self._fault("the status is none of s, u, m and z", "Correct the status.", cell)
-        self.line = begin
+    def _cell_fault(self, what: str, remedy: str, cell: str, last_line: int) -> InputError:
+        """Tell a wrong field from what follows a line with too few or too many of them."""
+        begins_within_line = self.cell_lines[-1] == last_line
+        if not begins_within_line and self.cell_lines[-1] == self.line:
+            return self._fault(what, remedy, cell)
+        self.line = self.cell_lines[-2 if begins_within_line and len(self.cell_lines) > 1 else -1]
         return self._fault(
             f"the line does not have {len(FIELDS)} fields", f"Give {', '.join(FIELDS)} for each cell."
         )
@@ -415,7 +421,6 @@ def _content(
     columns: dict[str, list[str]],
     rows: list[tuple[Decimal, dict[int, Decimal], int]],
     cell_lines: list[int],
-    n: int,
 ) -> _Content:
     import pyarrow as pa
 
