@@ -131,12 +131,12 @@ def random_people(seed, number=1500):
     ]
 
 
-@pytest.mark.parametrize("coalition", [1, 2, 3])
+@pytest.mark.parametrize(("p", "coalition"), [(40, 1), (40, 2), (40, 3), (80, 1)])
 @pytest.mark.parametrize("inclusive", [False, True])
-def test_weights_waivers_and_signs_of_the_narrowing_rules(coalition, inclusive):
+def test_weights_waivers_and_signs_of_the_narrowing_rules(p, coalition, inclusive):
     cells = random_people(coalition)
-    expected = [narrowed(expand(cell), 40, 80, coalition, inclusive) for cell in cells]
-    rule = PriorPosterior(40, 80, coalition, inclusive=inclusive)
+    expected = [narrowed(expand(cell), p, 80, coalition, inclusive) for cell in cells]
+    rule = PriorPosterior(p, 80, coalition, inclusive=inclusive)
     assert rule.judge(table_of(contributors(cells))).unsafe.tolist() == expected
     assert 50 < sum(expected) < len(cells)
 
@@ -158,7 +158,7 @@ def test_weights_waivers_and_signs_of_dominance(n, inclusive):
 
 def test_weights_that_are_not_whole_fill_parts_of_slots():
     units = contributors([[(10, 1, False), (6, 1, False), (4, 1, False)]])
-    units.top_weight[0, :3] = [1.5, 0.25, 7.0]
+    units.top_weight[0] = [1.5, 0.25, 7.0, np.nan]
     table = table_of(units)  # total 20; two slots hold 1.5 · 10 + 0.5 · 6 = 18
     assert Dominance(2, 90, inclusive=True).judge(table).unsafe.all()
     assert not Dominance(2, 90).judge(table).unsafe.any()
@@ -255,7 +255,7 @@ huge = st.lists(st.integers(0, 2**59), min_size=1, max_size=4)
 
 
 @settings(max_examples=150, deadline=None)
-@given(st.lists(huge, min_size=1, max_size=5), st.integers(1, 100), st.integers(0, 1))
+@given(st.lists(huge, min_size=1, max_size=5), st.integers(50, 100), st.integers(0, 1))
 def test_decisions_stay_exact_for_huge_amounts(cells, p, tie):
     cells = [sorted(cell, reverse=True) for cell in cells]
     for cell in cells:  # make the third exactly p % of the largest, or one less
@@ -263,11 +263,13 @@ def test_decisions_stay_exact_for_huge_amounts(cells, p, tie):
         cell[1:] = [min(cell[1], cell[0]) if len(cell) > 1 else 0, max(0, p * cell[0] // 100 - tie)]
     table = table_of(Contributions.of_lists([sorted(cell) for cell in cells], depth=3))
     judged = PPercent(p).judge(table)
+    dominated = Dominance(2, p).judge(table)
     for i, cell in enumerate(cells):
         first, second, *_ = sorted(cell, reverse=True)
         sensitivity = Fraction(p * first, 100) - (sum(cell) - first - second)
         assert judged.unsafe[i] == (sensitivity > 0)
         assert judged.upl[i] == (max(1, -(-sensitivity // 1)) if sensitivity > 0 else 0)
+        assert dominated.unsafe[i] == (100 * (first + second) > p * sum(cell))
 
 
 def test_threshold_by_definition():
@@ -309,6 +311,9 @@ def test_threshold_weighted_and_waived():
     table = table_of(units)
     assert Threshold(3).judge(table).unsafe.tolist() == [True, True, False, True, False]
     assert Threshold(3, weighted=True).judge(table).unsafe.tolist() == [False, True, False, True, False]
+    assert Threshold(3, zeros=True).judge(table).unsafe.tolist() == [True, True, False, True, True]
+    weightless = table_of(contributors([[(5, 0, False)]]))
+    assert Threshold(3, weighted=True).judge(weightless).unsafe.all()  # there, whatever the weight says
     shallow = contributors([[(5, 1, True), (0, 1, False)]], depth=1)
     assert Threshold(3).judge(table_of(shallow)).unsafe.all()  # a waiver that is not seen is none
 

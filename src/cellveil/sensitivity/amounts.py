@@ -51,7 +51,7 @@ class Amounts:
         top = found.top if found.depth else np.zeros((len(found), 1), dtype=np.int64)
         slots, unit = np.ones(top.shape, dtype=np.int64), 1
         if weighted and found.top_weight is not None and found.depth:
-            filled = np.clip(np.fmax(found.top_weight, 1.0), 1.0, float(num_slots))
+            filled = np.fmin(np.fmax(found.top_weight, 1.0), num_slots)
             unit = 10 ** min(WEIGHT_DECIMALS, infer_decimals(filled.reshape(-1)))
             slots = np.rint(filled * unit).astype(np.int64)
         target = top[:, 0] if found.largest_unwaived is None else found.largest_unwaived
@@ -81,5 +81,4 @@ class Amounts:
         """Whether one of the contributors in the first slots needs protection."""
         taken = self._taken(num_slots)
         last = np.take_along_axis(self.top, (taken > 0).sum(axis=1)[:, None] - 1, axis=1)[:, 0]
-        is_full = taken.sum(axis=1) >= num_slots * self.unit
-        return np.asarray((self.target > 0) & ((self.target >= last) | ~is_full), dtype=bool)
+        return np.asarray((self.target > 0) & (self.target >= last), dtype=bool)

@@ -33,6 +33,19 @@ def fraction(value: Number, name: str) -> Fraction:
         raise InputError(f"{name} is not a number", remedy=f"Give {name} as a plain number.") from None
 
 
+def written(value: Number) -> str:
+    """Write a number in the shortest exact way.
+
+    Examples
+    --------
+    >>> written(10.0), written("12.50"), written("200/3")
+    ('10', '12.5', '200/3')
+    """
+    exact = fraction(value, "the number")
+    text = format((Decimal(exact.numerator) / exact.denominator).normalize(), "f")
+    return text if Fraction(text) == exact else str(exact)
+
+
 def percentage(value: Number, name: str, *, high: int = 100, zero: bool = False) -> Fraction:
     """Check a percentage: from 1 (or exactly 0, where that makes sense) to `high`."""
     number = fraction(value, name)

@@ -37,6 +37,7 @@ from cellveil.sensitivity.exact import (
     percentage,
     round_up,
     whole,
+    written,
 )
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.table import Table
@@ -114,7 +115,7 @@ class Dominance(AmountRule):
 
     @property
     def text(self) -> str:
-        return self._describe("dominance rule", f"n = {self.n}, k = {self.k}")
+        return self._describe("dominance rule", f"n = {self.n}, k = {written(self.k)}")
 
     def sensitivity(self, amounts: Amounts) -> tuple[NDArray[Any], int, Mask]:
         k = fraction(self.k, "k")
@@ -165,11 +166,9 @@ class PriorPosterior(AmountRule):
 
     @property
     def text(self) -> str:
-        return self._describe("(p, q) rule", f"p = {self.p}, q = {self.q}{self._coalition_text}")
-
-    @property
-    def _coalition_text(self) -> str:
-        return f", coalition of {self.coalition}" if self.coalition > 1 else ""
+        return self._describe(
+            "(p, q) rule", f"p = {written(self.p)}, q = {written(self.q)}{_together(self.coalition)}"
+        )
 
     def sensitivity(self, amounts: Amounts) -> tuple[NDArray[Any], int, Mask]:
         return _narrowing(amounts, fraction(self.p, "p") / fraction(self.q, "q"), self.coalition)
@@ -208,8 +207,7 @@ class PPercent(AmountRule):
 
     @property
     def text(self) -> str:
-        together = f", coalition of {self.coalition}" if self.coalition > 1 else ""
-        return self._describe("p% rule", f"p = {self.p}{together}")
+        return self._describe("p% rule", f"p = {written(self.p)}{_together(self.coalition)}")
 
     def sensitivity(self, amounts: Amounts) -> tuple[NDArray[Any], int, Mask]:
         return _narrowing(amounts, fraction(self.p, "p") / 100, self.coalition)
@@ -259,7 +257,7 @@ class Threshold(Rule):
     @property
     def text(self) -> str:
         extra = (", inclusive" if self.inclusive else "") + (", holdings" if self.level == "holding" else "")
-        return f"threshold rule (minimum {self.minimum}{extra})"
+        return f"threshold rule (minimum {written(self.minimum)}{extra})"
 
     def judge(self, table: Table) -> Judgement:
         counts, scale = self._counts(table)
@@ -347,9 +345,9 @@ class Request(Rule):
 
     @property
     def text(self) -> str:
-        second = "" if self.share2 is None else f" and {self.share2} %"
+        second = "" if self.share2 is None else f" and {written(self.share2)} %"
         holding = ", holdings" if self.level == "holding" else ""
-        return f"request rule ({self.share1} %{second}, minimum {self.minimum}{holding})"
+        return f"request rule ({written(self.share1)} %{second}, minimum {self.minimum}{holding})"
 
     def judge(self, table: Table) -> Judgement:
         found = contributions(table, self.level, self.text)
@@ -397,7 +395,7 @@ class ZeroRule(Rule):
 
     @property
     def text(self) -> str:
-        return f"zero rule (range {self.range}{', holdings' if self.level == 'holding' else ''})"
+        return f"zero rule (range {written(self.range)}{', holdings' if self.level == 'holding' else ''})"
 
     def judge(self, table: Table) -> Judgement:
         counts, _ = Threshold(level=self.level)._counts(table)
@@ -447,6 +445,10 @@ class Manual(Rule):
         unsafe[cell_numbers(table, self.cells)] = True
         levels = margin(table.values[unsafe], fraction(self.safety_range, "safety_range"))
         return Judgement.of(self.text, unsafe, levels, levels)
+
+
+def _together(coalition: int) -> str:
+    return f", coalition of {coalition}" if coalition > 1 else ""
 
 
 def _narrowing(amounts: Amounts, ratio: Fraction, coalition: int) -> tuple[NDArray[Any], int, Mask]:
