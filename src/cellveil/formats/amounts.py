@@ -27,6 +27,7 @@ FAULTS = REMEDIES | {
 """What can be wrong with a number, and what to do about it."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,6})?", re.ASCII)
+_BEYOND = r"(inf|infinity|1e\+?20)"
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 
@@ -242,30 +243,28 @@ def float_texts(values: NDArray[np.float64]) -> Any:
 
 
 def _of_text(column: Any, decimal: str) -> Amounts:
-    """Arrow parses decimals exactly and fast; whatever it refuses is looked at one by one."""
+    """Arrow parses plain decimals exactly and fast; everything else is looked at one by one.
+
+    Plain means no exponent and at most 18 + 9 digits: beyond, Arrow's decimals may wrap without notice.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     text = _trimmed(column, decimal)
-    plus = pc.match_substring_regex(text, r"(?i)^\+?inf(inity)?$").fill_null(False)
-    minus = pc.match_substring_regex(text, r"(?i)^-inf(inity)?$").fill_null(False)
     missing = text.is_null().to_numpy(zero_copy_only=False)
+    plus = pc.match_substring_regex(text, rf"(?i)^\+?{_BEYOND}$").fill_null(False)
+    minus = pc.match_substring_regex(text, rf"(?i)^-{_BEYOND}$").fill_null(False)
     finite = pc.if_else(pc.or_(plus, minus), None, text)
-    for decimals in range(MAX_DECIMALS + 1):
+    plain = pc.match_substring_regex(finite, r"^[+-]?[0-9]{0,18}(\.[0-9]{0,9})?$").fill_null(True)
+    for decimals in range(MAX_DECIMALS + 1 if pc.all(plain).as_py() else 0):
         try:
-            parsed = pc.cast(finite, pa.decimal128(38, decimals))
+            low, high = _words(pc.cast(finite, pa.decimal128(38, decimals)))
         except pa.ArrowInvalid:
             continue
-        low, high = _words(parsed)
-        unbounded = _signs(plus, minus)
-        limit = pa.scalar(Decimal(NO_BOUND), parsed.type)
-        unbounded += _signs(
-            pc.greater_equal(parsed, limit).fill_null(False),
-            pc.less_equal(parsed, pc.negate(limit)).fill_null(False),
+        wide = high != low >> 63
+        return Amounts(
+            np.where(wide, 0, low), decimals, missing, _signs(plus, minus), _all(wide, "is too large")
         )
-        wide = (high != low >> 63) & (unbounded == 0)
-        scaled = np.where(missing | wide | (unbounded != 0), 0, low)
-        return Amounts(scaled, decimals, missing, unbounded, _all(wide, "is too large"))
     return _one_by_one(text.to_pylist(), missing)
 
 
