@@ -161,6 +161,21 @@ def test_no_hidden_value_in_any_public_byte(safe, tmp_path):
                 assert form not in data, f"{key} in {name}"
 
 
+def test_writers_are_not_given_hidden_values(safe):
+    problem, pattern, _ = safe
+    publication = Publication.of(problem.table, PublicView.of(problem, pattern))
+    assert not publication.published[pattern.hidden].any()
+    assert not any(attribute is problem.table for attribute in vars(publication).values())
+
+
+def test_a_refusal_names_the_cells_but_no_value(safe, tmp_path):
+    problem = safe[0]
+    bare = Pattern.hiding(problem, problem.hidden_at_start, "primaries only")
+    with pytest.raises(NotSafeError, match=r"did not show 1 primary cells protected: \(A, N\)") as refusal:
+        release(problem, bare, audit(problem, bare), tmp_path / "out")
+    assert not [form for form in forms_of(HIDDEN["A", "N"]) if form in str(refusal.value).encode()]
+
+
 def test_the_search_for_leaks_finds_published_values(safe, tmp_path):
     done = release(*safe, tmp_path / "out", formats=ALL)
     found = everything_in(done.folder)
