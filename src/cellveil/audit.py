@@ -103,7 +103,7 @@ def audit(
     Examples
     --------
     >>> from cellveil.datasets import two_way
-    >>> problem = two_way([[20, 50], [8, 19]], primaries=[(0, 0)], levels=3)
+    >>> problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
     >>> audit(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
     AuditReport(NOT SAFE: 1 not shown protected, 1 primary cells, attacker 'outsider')
     """

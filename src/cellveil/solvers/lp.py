@@ -70,6 +70,7 @@ class LiveLP:
         self._solver = highspy.Highs()
         self._set("output_flag", False)
         self._set("threads", 1)
+        self._set("presolve", "off")
         self._set("primal_feasibility_tolerance", tolerances.FEASIBILITY)
         self._set("dual_feasibility_tolerance", tolerances.FEASIBILITY)
         self._must(self._solver.passModel(model))
@@ -89,12 +90,20 @@ class LiveLP:
             )
         )
 
-    def solve(self, time_limit: float | None = None) -> LPAnswer:
-        """Solve from the last basis; where that ends unclear, once more from scratch."""
+    def solve(self, time_limit: float | None = None, *, fresh: bool = False) -> LPAnswer:
+        """Solve from the last basis, or a fresh one; where that ends unclear, once more from scratch.
+
+        A fresh start pays where costs are nonnegative and few bounds force a movement: the slack basis is
+        then optimal but for these.
+        """
+        if fresh:
+            self._solver.clearSolver()
         answer = self._solve_once(time_limit)
         if answer.status is LPStatus.UNKNOWN and not self._out_of_time():
             self._solver.clearSolver()
+            self._set("presolve", "on")
             answer = self._solve_once(time_limit)
+            self._set("presolve", "off")
         return answer
 
     def _solve_once(self, time_limit: float | None) -> LPAnswer:

@@ -72,7 +72,7 @@ def suppress(
     Examples
     --------
     >>> from cellveil.datasets import two_way
-    >>> problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries=[(0, 0)], levels=3)
+    >>> problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
     >>> suppress(problem)
     Suppression('sequential', safe, cost 39, Pattern('sequential', 4 of 16 cells hidden))
     """

@@ -130,7 +130,7 @@ class _Protector:
             lower[moving] = upper[moving] = 1.0
             upper[resting] = 0.0
             self.lp.set_bounds(lower, upper)
-            answer = self.lp.solve(time_limit)
+            answer = self.lp.solve(time_limit, fresh=True)
             if answer.status is not LPStatus.INFEASIBLE:
                 break
         return answer

@@ -75,7 +75,6 @@ class Contributions:
 
     def take(self, cells: Int) -> Contributions:
         """Return the rows of these cells."""
-
         changes: dict[str, Any] = {}
         for field in fields(self):
             column = getattr(self, field.name)
