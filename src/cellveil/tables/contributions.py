@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -83,6 +84,33 @@ class Contributions:
         return replace(self, **changes)
 
     @classmethod
+    def stack(cls, parts: Sequence[Contributions]) -> Contributions:
+        """Put the cells of several tables below each other; all must carry the same columns."""
+        decimals = max(part.decimals for part in parts)
+        depth = min(part.depth for part in parts)
+        names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+        place = {name: position for position, name in enumerate(names)}
+        columns: dict[str, Any] = {}
+        for field in fields(cls):
+            rows = [getattr(part, field.name) for part in parts]
+            if not isinstance(rows[0], np.ndarray):
+                continue
+            if rows[0].ndim == 2 and field.name != "requests":
+                rows = [row[:, :depth] for row in rows]
+            if field.name in ("total", "absolute", "top", "largest_unwaived", "requests"):
+                rows = [
+                    np.where(row < 0, row, row * 10 ** (decimals - part.decimals))
+                    if field.name == "requests"
+                    else row * 10 ** (decimals - part.decimals)
+                    for row, part in zip(rows, parts, strict=True)
+                ]
+            columns[field.name] = np.concatenate(rows)
+        columns["who"] = np.concatenate(
+            [_renamed(part.who[:, :depth], [place[name] for name in part.names]) for part in parts]
+        )
+        return cls(decimals=decimals, names=names, **columns)
+
+    @classmethod
     def of_lists(
         cls, contributions: list[list[int]], *, depth: int | None = None, decimals: int = 0
     ) -> Contributions:
@@ -107,3 +135,8 @@ class Contributions:
             top,
             np.full(top.shape, -1, dtype=np.int32),
         )
+
+
+def _renamed(who: NDArray[np.int32], place: list[int]) -> NDArray[np.int32]:
+    """Positions in a joint list of names; −1 stays."""
+    return np.array([*place, -1], dtype=np.int32)[who]

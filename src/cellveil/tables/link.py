@@ -1,0 +1,235 @@
+"""Linked tables: the union of their cells and of their relations is one table.
+
+Cells are the same when they have the same variable and the same codes, where a dimension that a table does
+not have counts as its total: the row totals of *industry × region* are the row totals of *industry × size*.
+Response variables that are tied by equations (turnover = domestic + export) become codes of a further
+dimension, ``variable``.
+
+Protecting linked tables one by one is not safe, even when common cells are hidden alike: differences across
+tables can give hidden values away. Joined into one table they are protected, and audited, together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.errors import InputError, name_some, nearest_name
+from cellveil.tables.build import build_relations
+from cellveil.tables.contributions import Contributions
+from cellveil.tables.hierarchy import Dimension, Equation, Hierarchy
+from cellveil.tables.keys import Codes, Int, group, row_numbers
+from cellveil.tables.relations import Relations
+from cellveil.tables.table import Table
+
+VARIABLE = "variable"
+"""Name of the dimension that tells response variables apart."""
+
+Equations = Mapping[str, Sequence[str] | Mapping[str, int]]
+
+
+def link(tables: Sequence[Table], equations: Equations | None = None) -> Table:
+    """Join tables into one.
+
+    Parameters
+    ----------
+    tables
+        Tables of any dimensions. Dimensions of one name are one dimension: their hierarchies are joined.
+    equations
+        Between response variables: ``{"turnover": ["domestic", "export"]}``, or with coefficients
+        ``{"profit": {"turnover": 1, "costs": -1}}``.
+
+    Raises
+    ------
+    InputError
+        When a common cell has different values, or the whole does not add up.
+
+    Examples
+    --------
+    >>> from cellveil.tables.build import table_from_interior
+    >>> region = Dimension.of("region", Hierarchy.flat(["N", "S"]))
+    >>> size = Dimension.of("size", Hierarchy.flat(["small", "large"]))
+    >>> by_region = table_from_interior([region], {"region": ["N", "S"]}, [4, 6])
+    >>> by_size = table_from_interior([size], {"size": ["small", "large"]}, [1, 9])
+    >>> link([by_region, by_size])
+    Table('value', region 3 × size 3, 5 cells, 2 relations)
+    """
+    if not tables:
+        raise InputError("there is no table to link", remedy="Give at least one.")
+    dimensions = _join_dimensions(tables, equations)
+    decimals = max(table.decimals for table in tables)
+    parts = [_keys_in(table, dimensions) for table in tables]
+    keys = [np.concatenate([part[axis] for part in parts]) for axis in range(len(dimensions))]
+    values = np.concatenate([_rescaled(table, decimals) for table in tables])
+    order, starts, first = group(row_numbers(keys, [len(d) for d in dimensions], len(values)))
+    number = np.empty(len(values), dtype=np.int64)
+    number[order] = np.repeat(np.arange(len(first)), np.diff(starts))
+    _check_common(dimensions, keys, values, values[first][number], tables)
+    joint_keys = tuple(column[first] for column in keys)
+    own = _own_relations(tables, number, len(first), decimals)
+    across = build_relations(dimensions, joint_keys, len(first))
+    units, holdings = (
+        _join_contributions([getattr(t, name) for t in tables], first) for name in ("units", "holdings")
+    )
+    table = Table(
+        tuple(dimensions),
+        joint_keys,
+        values[first],
+        decimals,
+        Relations.stack([*own, _that_hold(across, values[first])]).distinct(),
+        variable=_variable_name(tables),
+        contributors=_join_counts(tables, first),
+        units=units,
+        holdings=holdings,
+        columns=_join_columns(tables, first),
+    )
+    table.check_additive()
+    return table
+
+
+def _variable_name(tables: Sequence[Table]) -> str:
+    names = list(dict.fromkeys(table.variable for table in tables))
+    return names[0] if len(names) == 1 else "value"
+
+
+def _join_dimensions(tables: Sequence[Table], equations: Equations | None) -> list[Dimension]:
+    joint: dict[str, list[Dimension]] = {}
+    for table in tables:
+        for dimension in table.dimensions:
+            joint.setdefault(dimension.name, []).append(dimension)
+    dimensions = [_join_dimension(name, given) for name, given in joint.items()]
+    if VARIABLE in joint:
+        if equations:
+            raise InputError(
+                "the tables have a dimension 'variable' already",
+                remedy="Link first, with all equations at once.",
+            )
+        return dimensions
+    variables = list(dict.fromkeys(table.variable for table in tables))
+    if len(variables) > 1 or equations:
+        dimensions.append(_variable_dimension(variables, equations or {}))
+    return dimensions
+
+
+def _join_dimension(name: str, given: Sequence[Dimension]) -> Dimension:
+    if all(dimension is given[0] or dimension == given[0] for dimension in given):
+        return given[0]
+    trees: dict[tuple[str, tuple[tuple[str, str], ...]], Hierarchy] = {}
+    for dimension in given:
+        for tree in dimension.hierarchies:
+            trees.setdefault((tree.root, tuple(sorted(tree.pairs()))), tree)
+    largest_first = sorted(trees.values(), key=lambda tree: -len(tree.codes))
+    return Dimension.of(name, *largest_first)
+
+
+def _variable_dimension(variables: list[str], equations: Equations) -> Dimension:
+    number = {variable: position for position, variable in enumerate(variables)}
+    made = []
+    for left, right in equations.items():
+        terms = dict(right) if isinstance(right, Mapping) else dict.fromkeys(right, 1)
+        unknown = [name for name in (left, *terms) if name not in number]
+        if unknown:
+            raise InputError(
+                f"an equation names {unknown[0]!r}, which no table has as its variable",
+                remedy=nearest_name(unknown[0], variables),
+            )
+        is_sum = all(coef == 1 for coef in terms.values())
+        codes = (number[left], *(number[name] for name in terms))
+        made.append(Equation(codes, (-1, *terms.values()), number[left] if is_sum else -1))
+    return Dimension(VARIABLE, tuple(variables), tuple(made))
+
+
+def _keys_in(table: Table, dimensions: Sequence[Dimension]) -> list[Codes]:
+    """The table's keys in the joint dimensions; a dimension it does not have counts as its total."""
+    own = {dimension.name: axis for axis, dimension in enumerate(table.dimensions)}
+    columns = []
+    for dimension in dimensions:
+        if dimension.name in own:
+            axis = own[dimension.name]
+            translate = np.array(
+                [dimension.index[code] for code in table.dimensions[axis].codes], dtype=np.int32
+            )
+            columns.append(translate[table.keys[axis]])
+            continue
+        code = dimension.index[table.variable] if dimension.name == VARIABLE else dimension.total
+        if code < 0:
+            raise InputError(
+                f"a table has no dimension {dimension.name!r}, and that dimension has no total",
+                remedy="Give the dimension a total, or add it to the table.",
+            )
+        columns.append(np.full(table.num_cells, code, dtype=np.int32))
+    return columns
+
+
+def _rescaled(table: Table, decimals: int) -> Int:
+    return np.asarray(table.values * 10 ** (decimals - table.decimals))
+
+
+def _check_common(
+    dimensions: Sequence[Dimension], keys: Sequence[Codes], values: Int, joint: Int, tables: Sequence[Table]
+) -> None:
+    wrong = np.flatnonzero(values != joint)
+    if not len(wrong):
+        return
+    row = int(wrong[0])
+    borders = np.cumsum([table.num_cells for table in tables])
+    which = int(np.searchsorted(borders, row, side="right")) + 1
+    names = [d.codes[column[row]] for d, column in zip(dimensions, keys, strict=True)]
+    raise InputError(
+        f"table {which} has another value for it than a table before ({len(wrong)} such cells)",
+        cell=f"({', '.join(names)})",
+        remedy="Common cells of linked tables must agree: build them from the same data.",
+    )
+
+
+def _own_relations(tables: Sequence[Table], number: Int, num_cells: int, decimals: int) -> list[Relations]:
+    parts, start = [], 0
+    for table in tables:
+        relations = table.relations.renumber(num_cells, number[start : start + table.num_cells])
+        factor = 10 ** (decimals - table.decimals)
+        parts.append(
+            Relations(num_cells, relations.indptr, relations.cells, relations.coefs, relations.rhs * factor)
+        )
+        start += table.num_cells
+    return parts
+
+
+def _that_hold(relations: Relations, values: Int) -> Relations:
+    """Across tables, parts of a total may not be published: only what adds up is a relation.
+
+    A row that adds up although parts are missing is known to everybody who sees the tables; taking it in
+    can only make the attacker stronger.
+    """
+    wrong = relations.residuals(values)
+    keep = np.ones(len(relations), dtype=bool)
+    keep[list(wrong)] = False
+    return relations.take_rows(np.flatnonzero(keep))
+
+
+def _join_counts(tables: Sequence[Table], first: Int) -> Int | None:
+    if all(table.contributors is None for table in tables):
+        return None
+    unknown = [np.full(t.num_cells, -1) if t.contributors is None else t.contributors for t in tables]
+    return np.asarray(np.concatenate(unknown)[first], dtype=np.int64)
+
+
+def _join_columns(tables: Sequence[Table], first: Int) -> dict[str, NDArray[np.float64]]:
+    names = [name for name in tables[0].columns if all(name in table.columns for table in tables)]
+    return {name: np.concatenate([table.columns[name] for table in tables])[first] for name in names}
+
+
+def _join_contributions(parts: Sequence[Contributions | None], first: Int) -> Contributions | None:
+    """Contributions of the joint cells; only when every table has them, alike."""
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    optional = ("weighted_count", "top_weight", "waived", "largest_unwaived", "requests")
+    odd = [name for name in optional if len({getattr(part, name) is None for part in known}) > 1]
+    if odd:
+        raise InputError(
+            f"only some of the linked tables carry {name_some(odd)} of their contributors",
+            remedy="Tabulate all of them with the same options.",
+        )
+    return Contributions.stack(known).take(first)
