@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.problem import Problem
+from cellveil.problem import Problem, Status
 from cellveil.tables.numbers import text_of
 from cellveil.view import Pattern
 
@@ -49,7 +49,7 @@ def officials_table(problem: Problem, pattern: Pattern) -> list[ClassOfCells]:
     A sum is left out where it is the value of one hidden cell, or tells it by subtraction.
     """
     size = np.abs(problem.table.values)
-    primary = pattern.hidden & (problem.status == 1)
+    primary = pattern.hidden & (problem.status == Status.PRIMARY)
     secondary = pattern.hidden & ~primary
     groups = {"primary": primary, "secondary": secondary, "published": ~pattern.hidden}
     groups["total"] = np.ones(len(size), dtype=bool)
@@ -81,7 +81,7 @@ def _class_of_cells(
 
 def rules_fired(problem: Problem) -> dict[str, int]:
     """How many primary cells each rule marks; a cell may be marked by several."""
-    primary = problem.status == 1
+    primary = problem.status == Status.PRIMARY
     fired = {name: int((np.asarray(mask) & primary).sum()) for name, mask in problem.reasons.items()}
     marked = np.zeros(len(primary), dtype=bool)
     for mask in problem.reasons.values():
@@ -129,6 +129,7 @@ class Margins:
         need_down, need_up = value - audit.required_lower, audit.required_upper - value
         margin = np.minimum(_ratio(down, need_down), _ratio(up, need_up))
         margin = np.minimum(margin, _ratio(down + up, audit.required_width.astype(np.float64)))
+        margin = np.where(audit.safe, np.maximum(margin, 1.0), margin)  # short by the tolerance at most
         order = np.lexsort((audit.cells, margin, audit.safe))
         return cls(
             audit.cells[order],
