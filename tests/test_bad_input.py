@@ -218,6 +218,7 @@ CASES: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "short row": (cells("S,12346,s,1", "S,12346,s"), r"cells\.csv, line 4: 8 fields where the header has 9"),
     "long row": (cells("S,12346,s,1", "S,12346,s,1,1"), r"cells\.csv, line 4: 10 fields where the header"),
+    "quote not closed": (cells("S,12346", 'S,"' + "x" * 140_000), r"cells\.csv, line 4: not readable as CSV"),
     "header only": (folder(cells_csv=CELLS.split("\n")[0]), r"cells\.csv: there is a header but no rows"),
     "empty file": (folder(cells_csv="\n"), r"cells\.csv: the file is empty"),
     "wrong encoding": (
@@ -293,7 +294,7 @@ CASES: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "contributions: missing column": (
         folder(contributions_csv="region,who,amount\nN,a,1\n"),
-        r"contributions\.csv, line 1: there is no column 'contributor'",
+        r"contributions\.csv: there is no column 'contributor'",
     ),
     "contributions: not the value": (
         folder(contributions_csv="region,contributor,amount\nN,a,1\n"),

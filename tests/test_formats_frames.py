@@ -129,8 +129,8 @@ def test_contributors_may_be_unknown() -> None:
 
 def test_lines_are_counted_through_quotes_and_blank_lines(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text('r,value\nTotal,3\n\n"a\nb",1\nc,x\n')
-    with pytest.raises(InputError, match=r"t\.csv, line 6, cell \(c\): the value is not a number"):
+    path.write_text('\n\nr,value\nTotal,3\n\n"a\nb",1\nc,x\n')
+    with pytest.raises(InputError, match=r"t\.csv, line 8, cell \(c\): the value is not a number"):
         read_table(path, {"r": None})
 
 

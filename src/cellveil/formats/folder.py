@@ -39,7 +39,7 @@ from cellveil.formats.frames import (
     problem_to_arrow,
     read_pairs,
 )
-from cellveil.formats.source import Columns, read_columns
+from cellveil.formats.source import Columns, csv_header, read_columns
 from cellveil.problem import Problem
 from cellveil.tables.build import Incomplete, assemble
 from cellveil.tables.hierarchy import Dimension, Hierarchy
@@ -204,17 +204,13 @@ def _with_equations(table: Table, equations: Columns) -> Table:
 def _with_contributions(table: Table, path: Path) -> Table:
     from cellveil.tables.tabulate import contributions_of
 
-    columns = read_columns(path)
-    for name in ("contributor", "amount", *(dimension.name for dimension in table.dimensions)):
-        columns.column(name)
-    holding = "holding" if "holding" in columns else None
     try:
         units, holdings = contributions_of(
             table,
             path,
             contributor="contributor",
             amount="amount",
-            holding=holding,
+            holding="holding" if "holding" in csv_header(path) else None,
             depth=DEPTH,
             allow_negative=True,
         )

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,13 @@ def read_columns(
     return columns
 
 
+def csv_header(path: Path) -> list[str]:
+    """The column names of a CSV file, without reading the rest as columns."""
+    text = read_text(path)
+    _, _, header = next(_csv_rows(text, _delimiter_of(text), path))
+    return [name.strip() for name in header]
+
+
 def _of_frame(frame: Any) -> Columns:
     import narwhals as nw
 
@@ -268,11 +276,13 @@ def _of_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: st
             file=path,
             remedy="Say which single character stands between the fields.",
         )
-    names, header_lines = _header(text, delimiter, path)
-    if not _has_rows(text, delimiter):
-        return Columns(
-            pa.table({name: pa.array([], pa.string()) for name in names}), str(path), lambda row: 1
-        )
+    rows = partial(_csv_rows, text, delimiter, path)
+    (_, header_lines, header), *body = islice(rows(), 2)
+    names = [name.strip() for name in header]
+    _check_names(names, path, header_lines)
+    if not body:
+        empty = pa.table({name: pa.array([], pa.string()) for name in names})
+        return Columns(empty, str(path), lambda row: header_lines)
     options = {
         "read_options": arrow_csv.ReadOptions(column_names=names, skip_rows=header_lines, block_size=1 << 24),
         "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in text),
@@ -283,28 +293,29 @@ def _of_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: st
     try:
         table = arrow_csv.read_csv(pa.BufferReader(text.encode()), **options)
     except pa.ArrowInvalid:
-        _check_widths(text, delimiter, path, len(names))
+        _check_widths(rows(), path, len(names))
         raise InputError(
             "not a readable CSV file", file=path, remedy="Check quotes and delimiters."
         ) from None
-    return Columns(table, str(path), lambda row: _line_in(text, delimiter, row), decimal)
+    return Columns(table, str(path), lambda row: next(islice(rows(), row + 1, None))[0], decimal)
 
 
-def _header(text: str, delimiter: str, path: Path) -> tuple[list[str], int]:
-    """Column names, and how many lines they take up."""
-    reader = _rows(text, delimiter)
+def _csv_rows(text: str, delimiter: str, path: Path) -> Iterator[tuple[int, int, list[str]]]:
+    """First line, last line and fields of each row that is not blank; the header is the first."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    line = 1
     try:
-        header = next(row for row in reader if row)
-    except (StopIteration, csv.Error):
-        raise InputError("there is no header", file=path, line=1, remedy="Name the columns.") from None
-    names = [name.strip() for name in header]
-    _check_names(names, path, reader.line_num)
-    return names, reader.line_num
-
-
-def _has_rows(text: str, delimiter: str) -> bool:
-    filled = (row for row in _rows(text, delimiter) if row)
-    return sum(1 for _ in islice(filled, 2)) == 2
+        for fields in reader:
+            if fields:
+                yield line, reader.line_num, fields
+            line = reader.line_num + 1
+    except csv.Error:
+        raise InputError(
+            "not readable as CSV from here on",
+            file=path,
+            line=line,
+            remedy="Check that every double quote is closed.",
+        ) from None
 
 
 def _check_names(names: list[str], file: object, line: int = 1) -> None:
@@ -325,38 +336,16 @@ def _delimiter_of(text: str) -> str:
     return max(DELIMITERS, key=header.count)
 
 
-def _check_widths(text: str, delimiter: str, path: Path, width: int) -> None:
+def _check_widths(rows: Iterator[tuple[int, int, list[str]]], path: Path, width: int) -> None:
     """Raise at the first row with another number of fields than the header."""
-    reader = _rows(text, delimiter)
-    try:
-        for row in reader:
-            if row and len(row) != width:
-                raise InputError(
-                    f"{len(row)} fields where the header has {width}",
-                    file=path,
-                    line=reader.line_num,
-                    remedy="Complete the line; put fields that hold the delimiter in double quotes.",
-                )
-    except csv.Error as error:
-        raise InputError(
-            f"not readable as CSV ({error})", file=path, line=reader.line_num, remedy="Check the quotes."
-        ) from None
-
-
-def _line_in(text: str, delimiter: str, row: int) -> int:
-    """The line in which a row begins; quoted line ends and blank lines counted."""
-    reader = _rows(text, delimiter)
-    seen, before = -2, 0
-    for fields in reader:
-        seen += bool(fields)
-        if seen == row:
-            return before + 1
-        before = reader.line_num
-    return before
-
-
-def _rows(text: str, delimiter: str) -> Any:
-    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    for line, _, fields in rows:
+        if len(fields) != width:
+            raise InputError(
+                f"{len(fields)} fields where the header has {width}",
+                file=path,
+                line=line,
+                remedy="Complete the line; put fields that hold the delimiter in double quotes.",
+            )
 
 
 def _whole_as_integers(column: Any) -> Any:
