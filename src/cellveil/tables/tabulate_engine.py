@@ -140,6 +140,8 @@ class Engine:
         for axis in range(num_axes):
             local, rows = self._split(level, rows, axis)
             self._add(level, local, figures, top)
+            if member and axis == 0:
+                top, rows = self._numbered(level, top, rows)
             covered = self._covered(_union(figures), axis, list(level.figures))
             figures = [self._table(sql.group(covered, self._codes, level.figures))]
             covered = self._covered(_union(top), axis, ["size", *level.payload])
@@ -147,7 +149,7 @@ class Engine:
             if rows:
                 covered = self._covered(rows, axis, ["member", *level.measures])
                 rows = self._table(sql.group(covered, [*self._codes, "member"], level.measures))
-            self._keep(*figures, *top, *([rows] if rows else []))
+            self._keep("ids", *figures, *top, *([rows] if rows else []))
             self.progress.advance(axis + 1, num_axes)
         self._add(level, rows, figures, top)
         contributions = self._fetched(
@@ -176,6 +178,17 @@ class Engine:
             sizes = level.sizes_of(rows, len(self._codes))
             top.append(self._table(self._largest(level, f"({sizes})")))
 
+    def _numbered(self, level: sql.Level, top: list[str], rows: str | None) -> tuple[list[str], str | None]:
+        """Numbers instead of ids for the members that can still be among the largest: faster to compare."""
+        remaining = [*top, *([rows] if rows else [])]
+        self._table(sql.numbered_ids(remaining), "ids")
+        listed = [*self._codes, "size", *level.payload]
+        top = [self._table(sql.with_numbers(table, listed, "ids")) for table in top]
+        if rows:
+            columns = [*self._codes, "member", *level.measures]
+            rows = self._table(sql.with_numbers(rows, columns, "ids"))
+        return top, rows
+
     def _largest(self, level: sql.Level, source: str) -> str:
         return sql.largest(
             source, self._codes, level.payload, self._options.depth, native=self._options.native
@@ -186,16 +199,13 @@ class Engine:
         names = ", ".join(self._codes)
         found = self._arrays(f"SELECT {', '.join(level.figures)} FROM {figures} ORDER BY {names}")
         order = ", ".join([*self._codes, "size DESC", *level.payload])
-        ids: tuple[str, ...] = ()
+        lists = self._arrays(f"SELECT {', '.join(['size', *level.payload])} FROM {top} ORDER BY {order}")
+        who = ids = None
         if level.member:
-            self._execute(
-                f"CREATE OR REPLACE TEMP TABLE ids AS SELECT member, CAST(row_number() OVER "
-                f"(ORDER BY member) - 1 AS INTEGER) AS who FROM (SELECT DISTINCT member FROM {top})"
+            _, who = np.unique(lists["member"], return_inverse=True)
+            ids = self._arrays(
+                f"SELECT name FROM ids WHERE member IN (SELECT member FROM {top}) ORDER BY member"
             )
-            top = f"(SELECT t.*, ids.who FROM {top} AS t JOIN ids ON t.member = ids.member)"
-            ids = tuple(self._arrays("SELECT member FROM ids ORDER BY who")["member"].tolist())
-        wanted = ["size", *("who" if name == "member" else name for name in level.payload)]
-        lists = self._arrays(f"SELECT {', '.join(wanted)} FROM {top} ORDER BY {order}")
         shape = _Shape(found["members"], self._options.depth)
         return Contributions(
             self.records.amount_decimals,
@@ -203,8 +213,8 @@ class Engine:
             found["total"],
             found["absolute"],
             shape.spread(lists["size"], 0),
-            shape.spread(lists.get("who"), -1, np.int32),
-            ids,
+            shape.spread(who, -1, np.int32),
+            tuple(ids["name"].tolist()) if ids else (),
             weighted_count=found["weighted_count"] / sql.WEIGHT_UNIT if level.weighted else None,
             top_weight=shape.spread(lists["top_weight"], 0, np.float64) if level.weighted else None,
             waived=shape.spread(lists["waived"], 0, np.bool_) if level.waivers else None,
@@ -217,10 +227,10 @@ class Engine:
     def _covered(self, source: str, axis: int, columns: Sequence[str]) -> str:
         return f"({sql.covered(source, f'closure{axis}', axis, len(self._codes), columns)})"
 
-    def _table(self, select: str) -> str:
-        """Run a query into a temporary table with a new name."""
+    def _table(self, select: str, name: str | None = None) -> str:
+        """Run a query into a temporary table, with a new name if none is given."""
         self._num_tables += 1
-        name = f"t{self._num_tables}"
+        name = name or f"t{self._num_tables}"
         self._execute(f"CREATE TEMP TABLE {name} AS {select}")
         self._made.append(name)
         return name
@@ -230,7 +240,7 @@ class Engine:
         for name in self._made:
             if name not in names:
                 self._execute(f"DROP TABLE {name}")
-        self._made = list(names)
+        self._made = [name for name in self._made if name in names]
 
     def _execute(self, statement: str) -> None:
         self._connection.execute(statement)

@@ -160,15 +160,15 @@ class Records:
         self._execute(f"CREATE TEMP TABLE {name} AS SELECT {casts} FROM small")
         self._connection.unregister("small")
 
-    def _text(self, column: str) -> str:
-        return sql.filled_text(f"m.{sql.ident(column)}", self._microdata.types[column])
-
     def _staging(self) -> str:
         """The records with leaf numbers for codes and numbers read, not yet scaled."""
         roles, types = self._roles, self._microdata.types
         columns = [f"codes{axis}.leaf AS c{axis}" for axis in range(len(self._dimensions))]
         columns += [f"{variable.reader} AS raw_{alias}" for alias, variable in self.variables.items()]
-        columns += [f"{self._text(column)} AS {level}" for level, column in roles.members.items()]
+        columns += [
+            f"{sql.filled_text(f'm.{sql.ident(column)}', types[column])} AS {level}"
+            for level, column in roles.members.items()
+        ]
         if roles.request:
             column = f"m.{sql.ident(roles.request)}"
             columns += [
@@ -178,9 +178,9 @@ class Records:
         if roles.waiver:
             waiver = sql.yes_or_no(f"m.{sql.ident(roles.waiver)}", types[roles.waiver])
             columns.append(f"{waiver} AS waived")
+        texts = [sql.as_text(f"m.{sql.ident(column)}", types[column]) for column in roles.dimensions]
         joins = " ".join(
-            f"LEFT JOIN codes{axis} ON codes{axis}.code = {self._text(column)}"
-            for axis, column in enumerate(roles.dimensions)
+            f"LEFT JOIN codes{axis} ON codes{axis}.code = {text}" for axis, text in enumerate(texts)
         )
         return f"SELECT {', '.join(columns)} FROM {SOURCE} AS m {joins}"
 

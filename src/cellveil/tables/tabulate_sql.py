@@ -70,9 +70,9 @@ def as_text(column: str, data_type: str) -> str:
 def filled_text(column: str, data_type: str) -> str:
     """The same, NULL where it is blank or not a number."""
     text = as_text(column, data_type)
-    blank = f"trim({text}) = ''"
-    if base_type(data_type) in ("FLOAT", "DOUBLE"):
-        blank = f"isnan({column})"
+    if base_type(data_type) in INTEGERS:
+        return text
+    blank = f"isnan({column})" if base_type(data_type) in ("FLOAT", "DOUBLE") else f"trim({text}) = ''"
     return f"CASE WHEN {blank} THEN NULL ELSE {text} END"
 
 
@@ -184,17 +184,39 @@ def covered(source: str, closure: str, axis: int, num_axes: int, columns: Sequen
 def largest(source: str, keys: Sequence[str], payload: Sequence[str], depth: int, *, native: bool) -> str:
     """The `depth` rows of largest size of every group, ties in the order of the payload.
 
-    The native form asks the top-n aggregate of DuckDB; it serves only where there is nothing but the size,
-    and is faster there, since it keeps a few numbers per group and sorts nothing.
+    The native form first asks the top-n aggregate of DuckDB, which keeps a few numbers per group and sorts
+    nothing: that is all where there is nothing but the size, and else leaves few rows for the window.
     """
     names = ", ".join(keys)
-    if native and not payload:
-        return f"SELECT {names}, unnest(max(size, {depth})) AS size FROM {source} GROUP BY {names}"
-    place = f"row_number() OVER (PARTITION BY {names} ORDER BY {', '.join(['size DESC', *payload])}) AS place"
-    return (
-        f"SELECT {', '.join([*keys, 'size', *payload])} FROM "
-        f"(SELECT {', '.join([*keys, 'size', *payload])}, {place} FROM {source}) WHERE place <= {depth}"
-    )
+    if not native:
+        return _first_places(source, keys, payload, depth)
+    sizes = f"max(size, {depth})"
+    if not payload:
+        return f"SELECT {names}, unnest({sizes}) AS size FROM {source} GROUP BY {names}"
+    least = f"SELECT {names}, list_min({sizes}) AS least FROM {source} GROUP BY {names}"
+    match = " AND ".join(f"s.{key} = l.{key}" for key in keys)
+    candidates = f"(SELECT s.* FROM {source} AS s JOIN ({least}) AS l ON {match} WHERE s.size >= l.least)"
+    return _first_places(candidates, keys, payload, depth)
+
+
+def _first_places(source: str, keys: Sequence[str], payload: Sequence[str], depth: int) -> str:
+    columns = ", ".join([*keys, "size", *payload])
+    order = ", ".join(["size DESC", *payload])
+    place = f"row_number() OVER (PARTITION BY {', '.join(keys)} ORDER BY {order}) AS place"
+    return f"SELECT {columns} FROM (SELECT {columns}, {place} FROM {source}) WHERE place <= {depth}"
+
+
+def numbered_ids(sources: Sequence[str]) -> str:
+    """The members of some tables with numbers in the order of their ids."""
+    members = " UNION ".join(f"SELECT member FROM {source}" for source in sources)
+    number = "CAST(row_number() OVER (ORDER BY member) - 1 AS INTEGER)"
+    return f"SELECT member AS name, {number} AS member FROM ({members})"
+
+
+def with_numbers(source: str, columns: Sequence[str], ids: str) -> str:
+    """A table with the numbers of its members in place of their ids."""
+    chosen = ", ".join(f"{'i' if column == 'member' else 's'}.{column}" for column in columns)
+    return f"SELECT {chosen} FROM {source} AS s JOIN {ids} AS i ON s.member = i.name"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,155 @@
+"""Tabulate large microdata, and the same by plain pandas: seconds, peak memory, ratio, equal results.
+
+    python benchmarks/tabulate.py [--rows 10000000] [--ids] [--skip-pandas]
+
+Three hierarchical dimensions (industry 671 codes, region 125, size 11), skewed amounts; with ``--ids`` the
+contributions of a contributor are added up in each cell first (about 5 % of the contributors have records in
+several cells). Either way runs in a process of its own, one after the other, on the same file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from cellveil.tables.hierarchy import Dimension, Hierarchy
+
+DATA = """
+COPY (
+    WITH drawn AS (
+        SELECT i, hash(i * 7 + 1) % 1000003 / 1000003.0 AS u1, hash(i * 7 + 2) % 1000003 / 1000003.0 AS u2,
+            hash(i * 7 + 3) % 1000003 / 1000003.0 AS u3, hash(i * 7 + 4) % 1000003 / 1000003.0 AS u4,
+            hash(i * 7 + 5) AS h5
+        FROM range({rows}) AS t(i)
+    )
+    SELECT
+        'I' || lpad(CAST(CAST(floor(600 * pow(u1, 1.6)) AS INTEGER) AS VARCHAR), 3, '0') AS industry,
+        'R' || lpad(CAST(CAST(floor(100 * pow(u2, 1.4)) AS INTEGER) AS VARCHAR), 2, '0') AS region,
+        'S' || CAST(CAST(floor(8 * u3 * u3) AS INTEGER) AS VARCHAR) AS size,
+        CAST(exp(14 * u4) AS BIGINT) AS amount,
+        CASE WHEN h5 % 10000 = 0 THEN h5 % 50 WHEN h5 % 100 < 5 THEN i + 99 ELSE i + 100 END AS contributor
+    FROM drawn
+) TO '{path}' (FORMAT parquet)
+"""
+
+
+def dimensions() -> list[Dimension]:
+    industry = [("Total", f"J{i}") for i in range(10)]
+    industry += [(f"J{i // 6}", f"K{i}") for i in range(60)]
+    industry += [(f"K{i // 10}", f"I{i:03d}") for i in range(600)]
+    region = [("Total", f"A{i}") for i in range(4)] + [(f"A{i // 5}", f"B{i}") for i in range(20)]
+    region += [(f"B{i // 5}", f"R{i:02d}") for i in range(100)]
+    size = [("Total", "small"), ("Total", "large")]
+    size += [("small" if i < 4 else "large", f"S{i}") for i in range(8)]
+    pairs = {"industry": industry, "region": region, "size": size}
+    return [Dimension.of(name, Hierarchy.from_pairs(edges)) for name, edges in pairs.items()]
+
+
+def by_cellveil(path: Path, ids: bool) -> np.ndarray:
+    from cellveil.tables.tabulate import tabulate
+
+    table = tabulate(path, dimensions(), "amount", contributor="contributor" if ids else None, depth=2)
+    return np.column_stack([*table.keys, table.values, table.units.count, table.units.top])
+
+
+def by_pandas(path: Path, ids: bool) -> np.ndarray:
+    """One group-by for each combination of levels."""
+    import pandas as pd
+
+    data = pd.read_parquet(path)
+    levels: list[list[str]] = []
+    for dimension in dimensions():
+        leaf = data[dimension.name].map(dimension.index).to_numpy()
+        names = []
+        for number, above in enumerate(paths_to_the_top(dimension)):
+            names.append(f"{dimension.name}{number}")
+            data[names[-1]] = above[leaf]
+        levels.append(names)
+        del data[dimension.name]
+    data = data.sort_values("amount", ascending=False)
+    found = []
+    for keys in itertools.product(*levels):
+        part = data
+        if ids:
+            part = data.groupby([*keys, "contributor"], sort=False, as_index=False)["amount"].sum()
+            part = part.sort_values("amount", ascending=False)
+        groups = part.groupby(list(keys), sort=False)["amount"]
+        figures = groups.agg(["sum", "count", "first"])
+        second = part.loc[groups.nth(1).index].set_index(list(keys))["amount"]
+        figures["second"] = second.reindex(figures.index, fill_value=0)
+        found.append(figures.reset_index().to_numpy())
+    return np.concatenate(found)
+
+
+def paths_to_the_top(dimension: Dimension) -> list[np.ndarray]:
+    """For each level, the code above each leaf, by code number."""
+    parent = np.full(len(dimension), -1)
+    for equation in dimension.equations:
+        parent[list(equation.codes[1:])] = equation.parent
+    above, found = np.arange(len(dimension)), []
+    while above[~dimension.is_parent].min() >= 0:
+        found.append(above.astype(np.int16))
+        above = np.where(above >= 0, parent[above], -1)
+    return found
+
+
+def child(way: str, path: Path, ids: bool, out: Path) -> None:
+    start = time.perf_counter()
+    found = (by_cellveil if way == "cellveil" else by_pandas)(path, ids)
+    seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    np.save(out, found[np.lexsort(found[:, :3].T[::-1])].astype(np.int64))
+    print(json.dumps({"seconds": round(seconds, 1), "peak_gb": round(peak, 2), "cells": len(found)}))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--ids", action="store_true", help="add up the records of each contributor first")
+    parser.add_argument("--skip-pandas", action="store_true")
+    parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.child:
+        way, path, out = arguments.child
+        child(way, Path(path), arguments.ids, Path(out))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        compare(arguments, Path(folder))
+
+
+def compare(arguments: argparse.Namespace, folder: Path) -> None:
+    import duckdb
+
+    data = folder / "data.parquet"
+    duckdb.execute(DATA.format(rows=arguments.rows, path=data))
+    ways = ["cellveil"] if arguments.skip_pandas else ["cellveil", "pandas"]
+    results = {}
+    for way in ways:
+        command = [sys.executable, __file__, "--child", way, str(data), str(folder / f"{way}.npy")]
+        command += ["--ids"] if arguments.ids else []
+        answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        results[way] = json.loads(answer)
+        print(
+            f"{arguments.rows} rows, {'ids' if arguments.ids else 'no ids'}, {way}: {answer.strip()}",
+            flush=True,
+        )
+    if len(ways) == 2:
+        tables = [np.load(folder / f"{way}.npy") for way in ways]
+        equal = np.array_equal(*tables)
+        ratio = results["pandas"]["seconds"] / results["cellveil"]["seconds"]
+        print(f"results equal: {equal}; cellveil is {ratio:.1f} times faster")
+        if not equal:
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
