@@ -230,23 +230,25 @@ class Microdata:
         return pa.RecordBatchReader.from_stream(relation.project(self._columns()))
 
 
-def open_text(path: Path, options: CsvOptions) -> TextIO:
+def open_text(path: Path, options: CsvOptions, errors: str = "strict") -> TextIO:
     """Open a text file, also a gzipped one; a byte-order mark is dropped."""
     encoding = "utf-8-sig" if options.is_utf8 else options.encoding
     if path.suffix == ".gz":
-        return gzip.open(path, "rt", encoding=encoding, newline="")
-    return path.open(encoding=encoding, newline="")
+        return gzip.open(path, "rt", encoding=encoding, errors=errors, newline="")
+    return path.open(encoding=encoding, errors=errors, newline="")
 
 
 def read_header(path: Path, options: CsvOptions) -> tuple[list[str], str]:
     """Column names of a CSV file, and the delimiter."""
-    with open_text(path, options) as text:
+    with open_text(path, options, errors="replace") as text:  # DuckDB finds the line of a wrong character
         line = text.readline()
         if not line.strip():
             raise InputError("the file is empty", file=path, remedy="Write a header and the records into it.")
         delimiter = options.delimiter or max(DELIMITERS, key=line.count)
         text.seek(0)
         header = next(csv.reader(text, delimiter=delimiter))
+    if any("\N{REPLACEMENT CHARACTER}" in name for name in header):
+        raise _wrong_encoding(path, 1)
     return [name.strip() for name in header], delimiter
 
 
