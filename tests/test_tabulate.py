@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import fields, replace
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -14,11 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cellveil.tables import tabulate_engine
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.table import Table
 from cellveil.tables.tabulate import contributions_of, tabulate
+from cellveil.tables.tabulate_engine import Engine, EngineOptions
+from cellveil.tables.tabulate_records import Roles
+from cellveil.tables.tabulate_source import CsvOptions
 
 Record = dict[str, Any]
 
@@ -234,22 +236,19 @@ def test_every_cell_agrees_with_brute_force(
     check_table(table, dimensions, records, options)
 
 
-@settings(max_examples=6, deadline=None)
-@given(records=microdata())
-def test_native_and_standard_top_lists_are_equal(records: list[Record]) -> None:
-    dimensions = [REGION, SECTOR]
-    with pytest.MonkeyPatch.context() as patch:
-        tables = []
-        for native in (True, False):
-            original = tabulate_engine.sql.largest
-
-            def forced(*args: Any, native: bool, wanted: bool = native, of: Any = original) -> str:
-                return of(*args, native=wanted)
-
-            patch.setattr(tabulate_engine.sql, "largest", forced)
-            tables.append(tabulate(frame(records), dimensions, "sales", allow_negative=True))
-            patch.undo()
-    assert_equal_tables(*tables)
+@settings(max_examples=8, deadline=None)
+@given(records=microdata(), member=st.sampled_from([None, "unit"]), weight=st.sampled_from([None, "weight"]))
+def test_native_and_standard_sql_give_equal_lists(
+    records: list[Record], member: str | None, weight: str | None
+) -> None:
+    roles = Roles(("region", "sector"), "sales", weight=weight, members={"unit": "firm"})
+    found = []
+    for native in (True, False):
+        options = EngineOptions(None, 1, None, CsvOptions(), depth=2, native=native)
+        with Engine.opened(frame(records), [REGION, SECTOR], roles, options, None) as engine:
+            engine.records.read(None, allow_negative=True)
+            found.append(engine.contributions(member))
+    assert_equal_contributions(*found)
 
 
 def assert_equal_tables(first: Table, second: Table) -> None:
@@ -388,9 +387,3 @@ def test_progress_is_told_of_the_stages() -> None:
         "contributions of each holding",
         "relations",
     ]
-
-
-def test_tables_are_frozen_copies() -> None:
-    table = tabulate(random_records(30, 4), [REGION], "sales")
-    assert not table.values.flags.writeable
-    assert replace(table, variable="other").variable == "other"

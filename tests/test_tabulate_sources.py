@@ -129,6 +129,36 @@ def test_aliases_of_merged_levels_are_leaves() -> None:
     assert table.values[table.cell("W")] == 14
 
 
+def test_column_names_do_not_meet_those_of_the_engine() -> None:
+    code = Dimension.of("code", Hierarchy.flat(["a", "b"]))
+    c0 = Dimension.of("c0", Hierarchy.flat(["x", "y"]))
+    data = pa.table(
+        {
+            "code": ["a", "b", "a"],
+            "c0": ["x", "y", "x"],
+            "leaf": [1, 2, 4],
+            "cover": [1.5, 2.5, 2.0],
+            "member": ["u", "u", "v"],
+            "number": ["g", "g", "g"],
+            'quo"ted': [1, 1, 1],
+        }
+    )
+    table = tabulate(
+        data,
+        [code, c0],
+        "leaf",
+        shadow="cover",
+        contributor="member",
+        holding="number",
+        costs=['quo"ted', "leaf"],
+    )
+    assert table.values[table.cell()] == 7
+    assert table.units is not None and table.units.top[table.cell()].tolist() == [40, 20, 0]
+    assert table.columns['quo"ted'][table.cell()] == 3 and table.columns["leaf"][table.cell()] == 7
+    with pytest.raises(InputError, match="row 3: unknown code 'z'"):
+        tabulate(data.set_column(0, "code", [["a", "b", "z"]]), [code, c0], "leaf")
+
+
 # -- faults ----------------------------------------------------------------------------------------------
 
 GOOD = {
@@ -225,6 +255,7 @@ def test_fault_far_down_and_count_of_further_ones(tmp_path: Path) -> None:
         (b"region,x\nN1,1\nN\xe9,2\n", "line 3: the text is not in the encoding"),
         (b"regio,x\nN1,1\n", "there is no column 'region'. Did you mean 'regio'"),
         (b"region,x,x\nN1,1,2\n", "two columns are named 'x'"),
+        (b"region,x,X\nN1,1,2\n", "two columns are named 'x', apart from capitals"),
     ],
 )
 def test_faults_of_csv_files(text: bytes, message: str, tmp_path: Path) -> None:

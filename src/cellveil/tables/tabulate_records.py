@@ -18,7 +18,7 @@ from cellveil.errors import InputError, nearest_name
 from cellveil.tables import tabulate_sql as sql
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.numbers import LARGEST, MAX_DECIMALS, REMEDIES, scale
-from cellveil.tables.tabulate_source import SOURCE, Microdata
+from cellveil.tables.tabulate_source import SOURCE, Microdata, of_record
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -138,7 +138,7 @@ class Records:
         self._check(allow_negative)
 
     def _variable(self, column: str) -> Variable:
-        read = sql.number(sql.ident(column), self._microdata.types[column])
+        read = sql.number(of_record(column), self._microdata.types[column])
         if read is None:
             raise InputError(
                 f"column {column!r} holds no numbers", file=self._microdata.name, remedy="Name another one."
@@ -166,19 +166,19 @@ class Records:
         columns = [f"codes{axis}.leaf AS c{axis}" for axis in range(len(self._dimensions))]
         columns += [f"{variable.reader} AS raw_{alias}" for alias, variable in self.variables.items()]
         columns += [
-            f"{sql.filled_text(f'm.{sql.ident(column)}', types[column])} AS {level}"
+            f"{sql.filled_text(of_record(column), types[column])} AS {level}"
             for level, column in roles.members.items()
         ]
         if roles.request:
-            column = f"m.{sql.ident(roles.request)}"
+            column = of_record(roles.request)
             columns += [
                 f"{sql.flag(column, types[roles.request], [code])} AS request{number}"
                 for number, code in enumerate(roles.request_codes, 1)
             ]
         if roles.waiver:
-            waiver = sql.yes_or_no(f"m.{sql.ident(roles.waiver)}", types[roles.waiver])
+            waiver = sql.yes_or_no(of_record(roles.waiver), types[roles.waiver])
             columns.append(f"{waiver} AS waived")
-        texts = [sql.as_text(f"m.{sql.ident(column)}", types[column]) for column in roles.dimensions]
+        texts = [sql.as_text(of_record(column), types[column]) for column in roles.dimensions]
         joins = " ".join(
             f"LEFT JOIN codes{axis} ON codes{axis}.code = {text}" for axis, text in enumerate(texts)
         )
@@ -262,14 +262,14 @@ class Records:
     def _faults(self, allow_negative: bool) -> Iterator[Fault]:
         roles, types = self._roles, self._microdata.types
         for axis, column in enumerate(roles.dimensions):
-            text = sql.filled_text(sql.ident(column), types[column])
+            text = sql.filled_text(of_record(column), types[column])
             unknown = f"({text}) IS NULL OR ({text}) NOT IN (SELECT code FROM codes{axis})"
             yield Fault(column, f"c{axis} IS NULL", unknown, partial(wrong_code, self._dimensions[axis]))
         for level, column in roles.members.items():
-            text = sql.filled_text(sql.ident(column), types[column])
+            text = sql.filled_text(of_record(column), types[column])
             yield Fault(column, f"{level} IS NULL", f"({text}) IS NULL", partial(missing_id, column))
         if roles.waiver:
-            condition = f"({sql.yes_or_no(sql.ident(roles.waiver), types[roles.waiver])}) IS NULL"
+            condition = f"({sql.yes_or_no(of_record(roles.waiver), types[roles.waiver])}) IS NULL"
             yield Fault(roles.waiver, "waived IS NULL", condition, partial(no_answer, roles.waiver))
         for alias, variable in self.variables.items():
             yield from self._number_faults(alias, variable, allow_negative)
@@ -297,14 +297,15 @@ class Records:
 
     def _check_sums(self) -> None:
         """No sum of records may leave 62 bits, whatever is added up."""
-        names = ["value", "amount", "weighted", *self._roles.columns()]
+        value = self._roles.response or self._roles.weight or "count"
+        amount = self._roles.shadow or value
+        names = {"value": value, "amount": amount, "weighted": amount} | self._roles.columns()
         sums = ", ".join(f"sum(CAST(abs({name}) AS HUGEINT)), count({name})" for name in names)
         number, *figures = self._row(f"SELECT count(*), {sums} FROM records")
-        for name, total, count in zip(names, figures[::2], figures[1::2], strict=True):
+        for column, total, count in zip(names.values(), figures[::2], figures[1::2], strict=True):
             if count < number or total >= LARGEST:
-                label = self._roles.numbers().get(name, self._roles.response or "weight")
                 raise InputError(
-                    f"the sum of column {label!r} is too large",
+                    f"the sum of column {column!r} is too large",
                     file=self._microdata.name,
                     remedy=REMEDIES["is too large"],
                 )
@@ -321,6 +322,8 @@ class Records:
 
 def wrong_code(dimension: Dimension, content: Any) -> tuple[str, str]:
     """A missing code, the code of a total, or an unknown one."""
+    if isinstance(content, float) and content.is_integer():
+        content = int(content)
     code = "" if content is None or content != content else str(content)
     if not code.strip():
         return f"the code of dimension {dimension.name!r} is missing", "Give every record a code."

@@ -27,6 +27,11 @@ FRAME = "microdata_frame"
 SOURCE = "microdata"
 
 
+def of_record(column: str) -> str:
+    """SQL of a column of the source, where its records are called m."""
+    return f"m.{ident(column)}"
+
+
 @dataclass(frozen=True)
 class CsvOptions:
     """How CSV files are written.
@@ -122,15 +127,15 @@ class Microdata:
         return self.parts[0].name if len(self.parts) == 1 else None
 
     def first(self, condition: str, column: str) -> tuple[Part, int, Any] | None:
-        """Part, row and content of a column at the first record that meets a condition."""
+        """Part, row and content of a column at the first record (called m) that meets a condition."""
         self.parts = self._attach()  # a stream can be read only once
         connection = self._connection
         connection.execute("SET threads = 1; SET preserve_insertion_order = true")
         for part in self.parts:
             found = connection.execute(
-                f"SELECT number, {ident(column)} FROM "
-                f"(SELECT row_number() OVER () - 1 AS number, * FROM ({part.relation})) "
-                f"WHERE {condition} ORDER BY number LIMIT 1"
+                f"SELECT number, content FROM (SELECT row_number() OVER () - 1 AS number, "
+                f"{of_record(column)} AS content, {condition} AS wanted FROM ({part.relation}) AS m) "
+                "WHERE wanted ORDER BY number LIMIT 1"
             ).fetchone()
             if found:
                 return part, int(found[0]), found[1]
@@ -253,14 +258,19 @@ def read_header(path: Path, options: CsvOptions) -> tuple[list[str], str]:
 
 
 def check_columns(needed: Sequence[str], known: Sequence[str], file: object) -> None:
-    """Raise where a column is missing or there are two of that name."""
+    """Raise where a column is missing or there are two of that name (capitals do not count in SQL)."""
+    folded = [name.casefold() for name in known]
     for name in needed:
         if name not in known:
             raise InputError(
                 f"there is no column {name!r}", file=file, remedy=nearest_name(name, list(known))
             )
-        if list(known).count(name) > 1:
-            raise InputError(f"two columns are named {name!r}", file=file, remedy="Rename one of them.")
+        if folded.count(name.casefold()) > 1:
+            raise InputError(
+                f"two columns are named {name!r}, apart from capitals",
+                file=file,
+                remedy="Rename one of them.",
+            )
 
 
 def arrow_table(frame: Any, needed: Sequence[str]) -> Any:
