@@ -110,7 +110,7 @@ def audit(
     started = time.perf_counter()
     progress = progress or Progress()
     view = PublicView.of(problem, pattern)
-    attack = OutsiderAttack(view, time_limit)
+    attack = OutsiderAttack(view, problem.table.values, time_limit)  # the truth is a feasible start
     judge = _Judge(problem, attack, exact)
     order = problem.primaries[np.argsort(attack.component_of[problem.primaries], kind="stable")]
     progress.stage("audit")
@@ -130,29 +130,30 @@ class _Judge:
         self.slack = tolerances.judge_slack(values)
         self.unclear = False
 
-    def low(self, cells: int | Int) -> Float:
-        """Lowest value shown; the truth itself agrees with the view, so it counts as shown."""
-        return np.fmin(self.attack.lowest[cells], self.problem.table.values[cells])
-
-    def high(self, cells: int | Int) -> Float:
-        """Highest value shown."""
-        return np.fmax(self.attack.highest[cells], self.problem.table.values[cells])
-
     def examine(self, cell: int) -> None:
+        if not self.attack.view.hidden[cell]:
+            return
         for up in (True, False):
-            if self.exact or not self._enough(cell, up):
-                self.unclear |= self.attack.push(cell, up=up) is None
-        if not self._wide_enough(cell) and not self.exact:
+            if self.exact:
+                self._push(cell, up, None)
+            elif not self._enough(cell, up):
+                self._push(cell, up, float((self.need_high if up else self.need_low)[cell]))
+        if not self.exact and not self._wide_enough(cell):
             for up in (True, False):
-                self.unclear |= self.attack.push(cell, up=up) is None
+                self._push(cell, up, None)
+
+    def _push(self, cell: int, up: bool, enough: float | None) -> None:
+        self.unclear |= self.attack.push(cell, up=up, enough=enough) is None
 
     def _enough(self, cell: int, up: bool) -> bool:
         if up:
-            return bool(self.high(cell) >= self.need_high[cell] - self.slack[cell])
-        return bool(self.low(cell) <= self.need_low[cell] + self.slack[cell])
+            return bool(self.attack.highest[cell] >= self.need_high[cell] - self.slack[cell])
+        return bool(self.attack.lowest[cell] <= self.need_low[cell] + self.slack[cell])
 
     def _wide_enough(self, cell: int) -> bool:
-        return bool(self.high(cell) - self.low(cell) >= self.problem.spl[cell] - self.slack[cell])
+        return bool(
+            self.attack.highest[cell] - self.attack.lowest[cell] >= self.problem.spl[cell] - self.slack[cell]
+        )
 
     def _is_safe(self, cell: int) -> bool:
         hidden = bool(self.attack.view.hidden[cell])
@@ -169,8 +170,8 @@ class _Judge:
             view_hash,
             "outsider",
             cells,
-            self.low(cells),
-            self.high(cells),
+            self.attack.lowest[cells],
+            self.attack.highest[cells],
             self.need_low[cells],
             self.need_high[cells],
             self.problem.spl[cells],

@@ -2,10 +2,12 @@
 
     min / max x_p   subject to   M x = rhs,  x = published value where published,  lb ≤ x ≤ ub where hidden
 
-Requires a `PublicView`; sees nothing else. Ensures: every recorded value stands in a table that agrees with
-the view (to the LP's tolerance); an extreme is recorded only when the solver proved it. Each solution is
-harvested: its values for all other cells are recorded too. Hidden cells split into independent components,
-one live LP each.
+Requires a `PublicView`, and nothing else: the interval is a property of the view. The search starts from any
+table that agrees with the view (`origin`) and moves along deviations y = x − origin with M y = 0, which is
+numerically far kinder than the totals themselves and starts feasible; where no origin is given, one is found.
+Ensures: every recorded value stands in a table that agrees with the view (to the LP's tolerance); an extreme
+is recorded only when the solver proved it. Each solution is harvested: its values for all other cells are
+recorded too. Hidden cells split into independent components, one live LP each.
 
 Reference: equations (3) of Serpell, Smith, Clark & Staggemeier (2013).
 """
@@ -19,7 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.components import Component, split
+from cellveil.errors import InputError, SolverError
 from cellveil.solvers.lp import LiveLP, LPStatus, power_of_two_scale
+from cellveil.solvers.tolerances import REACH
 from cellveil.tables.numbers import unscale
 from cellveil.view import PublicView
 
@@ -28,63 +32,106 @@ Float = NDArray[np.float64]
 
 @dataclass
 class _Front:
-    """The live LP of one component; `scale` is the unit its amounts are in."""
+    """The live LP of one component, over how far each cell rises (first half) and falls (second half)."""
 
     component: Component
     lp: LiveLP
-    scale: float
-    costed: int = 0
+    capacity: Float
+    costed: NDArray[np.int64]
+    unit: float = 0.0
 
 
 class OutsiderAttack:
     """Attack a public view, one extreme at a time.
 
+    Parameters
+    ----------
+    view
+        What is published.
+    origin
+        A table that agrees with the view, where one is known: only a starting point, it changes no answer.
+
     Attributes
     ----------
     lowest, highest
         For each hidden cell the smallest and largest value seen in a table that agrees with the view, in
-        units of the last digit; NaN while nothing is known, the value itself where published.
+        units of the last digit; the value itself where published.
     """
 
-    def __init__(self, view: PublicView, time_limit: float | None = None) -> None:
+    def __init__(
+        self, view: PublicView, origin: NDArray[np.int64] | None = None, time_limit: float | None = None
+    ) -> None:
         self.view = view
         self._deadline = None if time_limit is None else time.monotonic() + time_limit
         self.component_of, self._components = split(view.relations, view.hidden)
-        unknown = np.where(view.hidden, np.nan, view.published.astype(np.float64))
-        self.lowest, self.highest = unknown, unknown.copy()
         self.num_lps = 0
         self._lower, self._upper = unscale(view.lb, 0), unscale(view.ub, 0)
-        self._known = view.relations.rhs - _published_part(view)
         self._front: tuple[int, _Front] | None = None
+        self._origin = self._find_origin() if origin is None else _checked(view, origin)
+        self.lowest, self.highest = self._origin.copy(), self._origin.copy()
 
-    def push(self, cell: int, *, up: bool) -> float | None:
-        """The largest (or smallest) value the cell can have; None where the solver gave no clear answer."""
+    def push(self, cell: int, *, up: bool, enough: float | None = None) -> float | None:
+        """The largest (or smallest) value the cell can have.
+
+        Parameters
+        ----------
+        enough
+            Stop at this value: then the answer only tells whether the cell gets so far.
+
+        Returns
+        -------
+        The extreme, or None where the solver gave no clear answer in time.
+        """
         if not self.view.hidden[cell]:
             return float(self.view.published[cell])
+        wanted = None if enough is None else abs(enough - self._origin[cell])
+        if wanted == 0:
+            return float(self._origin[cell])
+        for reach in (np.inf,) if wanted is None else (REACH, np.inf):
+            found = self._solve(cell, up, wanted, reach)
+            if found is None or wanted is None or found >= wanted * (1 - 1e-12):
+                break
+        return None if found is None else float(self._origin[cell] + (found if up else -found))
+
+    def _solve(self, cell: int, up: bool, wanted: float | None, reach: float) -> float | None:
+        """How far the cell moves, at most `wanted`, with capacities cut at `reach` times that."""
         left = None if self._deadline is None else self._deadline - time.monotonic()
         if left is not None and left <= 0:
             return None
         front = self._open(int(self.component_of[cell]))
-        column = int(np.searchsorted(front.component.cells, cell))
-        front.lp.set_costs(np.zeros(1), np.array([front.costed]))
-        front.lp.set_costs(np.array([-1.0 if up else 1.0]), np.array([column]))
-        front.costed = column
-        answer = front.lp.solve(left)
+        n = len(front.component.cells)
+        column = int(np.searchsorted(front.component.cells, cell)) + (0 if up else n)
+        self._set_unit(front, wanted, reach, column)
+        opposite = (column + n) % (2 * n)
+        front.lp.set_costs(np.zeros(2), front.costed)
+        front.costed = np.array([column, opposite])
+        front.lp.set_costs(np.array([-1.0, 1.0]), front.costed)
+        answer = front.lp.solve(left, fresh=wanted is not None)
         self.num_lps += 1
         if answer.status is LPStatus.UNBOUNDED:
-            extreme = np.inf if up else -np.inf
-            (self.highest if up else self.lowest)[cell] = extreme
-            return float(extreme)
+            (self.highest if up else self.lowest)[cell] = np.inf if up else -np.inf
+            return np.inf
         if answer.status is not LPStatus.OPTIMAL or answer.point is None:
             return None
-        point = answer.point * front.scale
-        self._record(front.component, point)
-        return float(point[column])
+        moved = (answer.point[:n] - answer.point[n:]) * front.unit
+        self._record(front.component.cells, moved)
+        return float(moved[column] if up else -moved[column - n])
 
-    def _record(self, component: Component, point: Float) -> None:
-        cells = component.cells
-        self.highest[cells] = np.fmax(self.highest[cells], point)
-        self.lowest[cells] = np.fmin(self.lowest[cells], point)
+    def _set_unit(self, front: _Front, wanted: float | None, reach: float, column: int) -> None:
+        """Scale the LP's capacities: to the amount wanted, or to the largest finite one."""
+        unit = wanted if wanted is not None else power_of_two_scale(front.capacity)
+        if wanted is None and unit == front.unit:
+            return
+        upper = np.minimum(front.capacity / unit, reach)
+        if wanted is not None:
+            upper[column] = min(upper[column], 1.0)
+        front.lp.set_bounds(np.zeros(len(upper)), upper)
+        front.unit = unit if wanted is None else float(wanted)
+
+    def _record(self, cells: NDArray[np.int64], moved: Float) -> None:
+        point = self._origin[cells] + moved
+        self.highest[cells] = np.maximum(self.highest[cells], point)
+        self.lowest[cells] = np.minimum(self.lowest[cells], point)
 
     def _open(self, number: int) -> _Front:
         if self._front is None or self._front[0] != number:
@@ -92,10 +139,43 @@ class OutsiderAttack:
         return self._front[1]
 
     def _build(self, component: Component) -> _Front:
-        rhs = self._known[component.rows].astype(np.float64)
-        lower, upper = self._lower[component.cells], self._upper[component.cells]
-        scale = power_of_two_scale(rhs)
-        return _Front(component, LiveLP(component.matrix, rhs / scale, lower / scale, upper / scale), scale)
+        from scipy.sparse import hstack
+
+        cells = component.cells
+        up, down = self._upper[cells] - self._origin[cells], self._origin[cells] - self._lower[cells]
+        capacity = np.maximum(np.concatenate([up, down]), 0.0)
+        matrix = hstack([component.matrix, -component.matrix]).tocsc()
+        lp = LiveLP(matrix, np.zeros(len(component.rows)), np.zeros(len(capacity)), capacity)
+        return _Front(component, lp, capacity, np.arange(2))
+
+    def _find_origin(self) -> Float:
+        """Some table that agrees with the view, component by component."""
+        origin = self.view.published.astype(np.float64)
+        known = self.view.relations.rhs - _published_part(self.view)
+        for component in self._components:
+            rhs = known[component.rows].astype(np.float64)
+            unit = power_of_two_scale(rhs)
+            lower, upper = self._lower[component.cells] / unit, self._upper[component.cells] / unit
+            answer = LiveLP(component.matrix, rhs / unit, lower, upper).solve()
+            self.num_lps += 1
+            if answer.status is LPStatus.INFEASIBLE:
+                raise InputError(
+                    "the published values contradict each other: no table agrees with all of them",
+                    remedy="Check the relations, the bounds and the values.",
+                )
+            if answer.point is None:
+                raise SolverError("no table was found that agrees with the published values")
+            origin[component.cells] = answer.point * unit
+        return origin
+
+
+def _checked(view: PublicView, origin: NDArray[np.int64]) -> Float:
+    """The origin, once it is seen to agree with the view exactly."""
+    agrees = bool((np.where(view.hidden, 0, origin) == view.published).all())
+    within = bool(((origin >= view.lb) & (origin <= view.ub))[view.hidden].all())
+    if not (agrees and within and not view.relations.residuals(origin)):
+        raise InputError("the origin of an attack does not agree with the view", remedy="Pass no origin.")
+    return origin.astype(np.float64)
 
 
 def _published_part(view: PublicView) -> NDArray[np.int64]:

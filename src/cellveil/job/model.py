@@ -122,8 +122,8 @@ class SuppressJob(_Strict):
 class ReleaseJob(_Strict):
     """``[release]``: the public files."""
 
-    formats: list[Literal["csv", "parquet", "xlsx", "html"]] = Field(
-        default_factory=lambda: ["csv", "parquet", "xlsx", "html"], description="Which files to write."
+    formats: tuple[Literal["csv", "parquet", "xlsx", "html"], ...] = Field(
+        ("csv", "parquet", "xlsx", "html"), description="Which files to write."
     )
     symbol: str = Field("x", description="Stands for hidden values; empty leaves them empty.")
     decimals: int | None = Field(None, ge=0, le=9, description="Decimals shown.")

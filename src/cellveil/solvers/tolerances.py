@@ -14,6 +14,10 @@ FEASIBILITY = 1e-9
 LP_RANGE = 2.0**20
 """Right-hand sides and finite bounds are scaled by a power of two to at most this before solving."""
 
+REACH = 1e4
+"""Capacities beyond this multiple of the amount wanted are cut first, for the sake of numerics; all of them
+are tried before a movement is called impossible."""
+
 SUPPORT = 1e-9
 """A cell takes part in a deviation of size 1 when it moves by more than this."""
 

@@ -28,15 +28,11 @@ from cellveil.attack.components import Component, split
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
-from cellveil.solvers.tolerances import SUPPORT
+from cellveil.solvers.tolerances import REACH, SUPPORT
 from cellveil.suppress.demands import Demand, Demands
 from cellveil.suppress.outcome import Draft
 
 Float = NDArray[np.float64]
-
-REACH = 1e4
-"""Capacities beyond this multiple of the demand are cut first, for the sake of numerics; all of them are
-tried before a demand is called infeasible."""
 
 NEARLY_FREE = 1e-5
 """Cost of a hidden cell: enough to keep deviations small, too little to prefer hiding another cell."""

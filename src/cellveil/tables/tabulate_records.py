@@ -92,11 +92,11 @@ class Fault:
 
 
 class Records:
-    """The staged records, as the view ``records`` of a connection.
+    """The staged records, as the view or table ``records`` of a connection.
 
     Its columns are c0, c1, … (leaf numbers), value (the response, weighted), amount (the contribution),
-    weighted (the same, weighted), weight, the sums asked for, unit, holding, request1, request2 and waived,
-    as far as there are such; beside it stand the tables closure0, closure1, … of the dimensions.
+    weighted (the same, weighted) and weight, the sums asked for, unit, holding, request1, request2 and
+    waived, as far as there are such; beside it stand the tables closure0, closure1, … of the dimensions.
     """
 
     def __init__(
@@ -134,8 +134,10 @@ class Records:
             self._register(axis, dimension)
         self._execute(f"CREATE TEMP TABLE raw AS {self._staging()}")
         self._settle_decimals(decimals, rounding, at_least)
-        self._execute(f"CREATE TEMP VIEW records AS {self._records()}")
         self._check(allow_negative)
+        cheap = all(variable.kind == "integer" for variable in self.variables.values())
+        self._execute(f"CREATE TEMP {'VIEW' if cheap else 'TABLE'} records AS {self._records()}")
+        self._check_sums()
 
     def _variable(self, column: str) -> Variable:
         read = sql.number(of_record(column), self._microdata.types[column])
@@ -201,10 +203,11 @@ class Records:
             self.value_decimals = self.variables["weight"].decimals
 
     def _decimals_needed(self, alias: str, variable: Variable) -> int:
-        if variable.kind == "integer":
-            return 0
-        enough = self._row(sql.decimals_needed("raw", f"raw_{alias}", variable.kind))
-        return next((d for d, suffices in enumerate(enough) if suffices is not False), MAX_DECIMALS)
+        return next((d for d in range(MAX_DECIMALS) if self._suffice(alias, variable.kind, d)), MAX_DECIMALS)
+
+    def _suffice(self, alias: str, kind: sql.Kind, decimals: int) -> bool:
+        query = sql.all_on_grid("raw", f"raw_{alias}", kind, decimals)
+        return kind == "integer" or bool(self._row(query)[0])
 
     @property
     def _weight(self) -> str | None:
@@ -228,12 +231,12 @@ class Records:
         columns = {
             "value": sql.weighted(self._value(), self._weight),
             "amount": self._amount(),
-            "weighted": sql.weighted(self._amount(), self._weight),
         }
         for alias in self._roles.columns():
             variable = self.variables[alias]
             columns[alias] = sql.weighted(variable.scaled(f"raw_{alias}"), self._weight)
         if self._weight:
+            columns["weighted"] = sql.weighted(self._amount(), self._weight)
             columns["weight"] = f"CAST(round({self._weight} * {sql.WEIGHT_UNIT}) AS BIGINT)"
         columns |= {level: level for level in self._roles.members}
         columns |= {"request1": "request1", "request2": "request2"} if self._roles.request else {}
@@ -244,7 +247,7 @@ class Records:
     # -- faults ------------------------------------------------------------------------------------------
 
     def _check(self, allow_negative: bool) -> None:
-        """Count faults and sums in one pass; raise for the first fault."""
+        """Count faults in one pass; raise for the first kind that occurs."""
         faults = list(self._faults(allow_negative))
         counts = ", ".join(f"count(*) FILTER (WHERE {fault.staged})" for fault in faults)
         number, *found = self._row(f"SELECT count(*), {counts} FROM raw")
@@ -255,9 +258,8 @@ class Records:
         for fault, count in zip(faults, found, strict=True):
             if count:
                 raise self._located(fault, int(count))
-        self._check_sums()
         if self._roles.waiver:
-            self.has_waivers = bool(self._row("SELECT max(waived) FROM records")[0])
+            self.has_waivers = bool(self._row("SELECT max(waived) FROM raw")[0])
 
     def _faults(self, allow_negative: bool) -> Iterator[Fault]:
         roles, types = self._roles, self._microdata.types
@@ -299,7 +301,8 @@ class Records:
         """No sum of records may leave 62 bits, whatever is added up."""
         value = self._roles.response or self._roles.weight or "count"
         amount = self._roles.shadow or value
-        names = {"value": value, "amount": amount, "weighted": amount} | self._roles.columns()
+        names = {"value": value, "amount": amount} | self._roles.columns()
+        names |= {"weighted": amount} if self._weight else {}
         sums = ", ".join(f"sum(CAST(abs({name}) AS HUGEINT)), count({name})" for name in names)
         number, *figures = self._row(f"SELECT count(*), {sums} FROM records")
         for column, total, count in zip(names.values(), figures[::2], figures[1::2], strict=True):

@@ -163,7 +163,8 @@ class Microdata:
     def _files(self, given: Sequence[Any]) -> Iterator[Part]:
         for path in self._expand(given):
             with mapped_errors(path):
-                yield self._parquet(path) if ".parquet" in path.suffixes else self._csv(path)
+                part = self._parquet(path) if ".parquet" in path.suffixes else self._csv(path)
+            yield part
 
     def _expand(self, given: Sequence[Any]) -> list[Path]:
         """The files that paths and patterns stand for."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from cellveil.tables.numbers import LARGEST, MAX_DECIMALS
+from cellveil.tables.numbers import LARGEST
 
 Kind = Literal["integer", "decimal", "float"]
 
@@ -99,7 +99,10 @@ def yes_or_no(column: str, data_type: str) -> str:
 
 
 def number(column: str, data_type: str) -> tuple[str, Kind] | None:
-    """How a column is read as numbers (NULL where that fails), and of which kind; None if it holds none."""
+    """How a column is read, and as which kind of numbers; None if it holds none.
+
+    Decimals may still be text, which is cast in one go with the scaling.
+    """
     kind = base_type(data_type)
     if kind in INTEGERS:
         return f"TRY_CAST({column} AS BIGINT)", "integer"
@@ -108,9 +111,9 @@ def number(column: str, data_type: str) -> tuple[str, Kind] | None:
     if kind == "FLOAT":  # through its shortest text, which is what was meant: 0.1, not 0.10000000149
         return f"CAST(CAST({column} AS VARCHAR) AS DOUBLE)", "float"
     if kind == "DECIMAL":
-        return f"TRY_CAST({column} AS {EXACT})", "decimal"
+        return column, "decimal"
     if kind in ("VARCHAR", "ENUM"):
-        return f"TRY_CAST(trim(CAST({column} AS VARCHAR)) AS {EXACT})", "decimal"
+        return f"trim(CAST({column} AS VARCHAR))", "decimal"
     return None
 
 
@@ -119,37 +122,55 @@ def on_grid(x: str, kind: Kind, decimals: int) -> str:
     if kind == "integer":
         return "TRUE"
     if kind == "decimal":
-        return f"{x} = round({x}, {decimals})"
+        wide, narrow = _wide(x), _narrow(x, decimals)
+        return (
+            f"CASE WHEN {narrow} IS NOT NULL THEN {wide} = {narrow} "
+            f"ELSE {wide} = round({wide}, {decimals}) END"
+        )
     shifted = f"{x} * 1e{decimals}"
     return f"abs({shifted} - round({shifted})) <= {4 * 2.0**-52!r} * abs({shifted})"
 
 
-def decimals_needed(source: str, x: str, kind: Kind) -> str:
-    """One row: for 0, 1, … decimals whether they suffice for all numbers."""
-    usable = f"isfinite({x})" if kind == "float" else f"{x} IS NOT NULL"
-    tests = (f"bool_and({on_grid(x, kind, d)}) FILTER (WHERE {usable})" for d in range(MAX_DECIMALS))
-    return f"SELECT {', '.join(tests)} FROM {source}"
+def all_on_grid(source: str, x: str, kind: Kind, decimals: int) -> str:
+    """One value: whether no number needs more decimals than these; faulty ones aside."""
+    usable = f"isfinite({x})" if kind == "float" else f"{_wide(x)} IS NOT NULL"
+    return f"SELECT count(*) = 0 FROM {source} WHERE {usable} AND NOT ({on_grid(x, kind, decimals)})"
 
 
 def scaled(x: str, kind: Kind, decimals: int, *, rounding: bool = False) -> str:
     """The number as a scaled integer; NULL where it is missing, not finite, too large or off the grid."""
-    limit = LARGEST // 10**decimals
-    tests = [f"{x} > {-limit}", f"{x} < {limit}"]
-    if not rounding:
-        tests.append(on_grid(x, kind, decimals))
+    limit, unit = LARGEST // 10**decimals, 10**decimals
+    value, tests = x, []
     if kind == "integer":
-        integer = f"{x} * {10**decimals}"
+        integer = f"{x} * {unit}"
     elif kind == "decimal":
-        integer = f"CAST(CAST({x} AS DECIMAL(38, {decimals})) * {10**decimals} AS BIGINT)"
+        value, narrow = _wide(x), _narrow(x, decimals)
+        integer = (
+            f"CASE WHEN {narrow} IS NOT NULL "
+            f"THEN CAST(trunc({narrow}) AS BIGINT) * {unit} + CAST(({narrow} % 1) * {unit} AS BIGINT) "
+            f"ELSE CAST(CAST({value} AS DECIMAL(38, {decimals})) * {unit} AS BIGINT) END"
+        )
     else:
-        tests.insert(0, f"isfinite({x})")
+        tests.append(f"isfinite({x})")
         integer = f"CAST(round({x} * 1e{decimals}) AS BIGINT)"
+    tests += [f"{value} > {-limit}", f"{value} < {limit}"]
+    if not rounding:
+        tests.append(f"({on_grid(x, kind, decimals)})")
     return f"CASE WHEN {' AND '.join(tests)} THEN {integer} END"
+
+
+def _wide(x: str) -> str:
+    return f"TRY_CAST({x} AS {EXACT})"
+
+
+def _narrow(x: str, decimals: int) -> str:
+    """The number where it fits into 64 bits, which is the rule and several times faster; else NULL."""
+    return f"TRY_CAST({x} AS DECIMAL(18, {decimals}))"
 
 
 def sampling_weight(x: str) -> str:
     """The weight as a float; NULL where it is missing, not finite, too large or negative."""
-    weight = f"CAST({x} AS DOUBLE)"
+    weight = f"TRY_CAST({x} AS DOUBLE)"
     return f"CASE WHEN isfinite({weight}) AND {weight} BETWEEN 0 AND 1e9 THEN {weight} END"
 
 
