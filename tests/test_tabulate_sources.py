@@ -15,9 +15,12 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from cellveil.errors import InputError
 from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.numbers import infer_decimals
 from cellveil.tables.table import Table
 from cellveil.tables.tabulate import tabulate
 from instances import INSTANCES, needs_instances
@@ -121,6 +124,22 @@ def test_types_of_amounts() -> None:
         "large": (450359962737049825, 2),
     }
     assert tabulate(data, [region], "integer", decimals=3).values.tolist() == [12000, 5000, 7000]
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    numbers=st.lists(st.decimals(-(2**60) // 10**9, 2**60 // 10**9, places=9), min_size=1, max_size=8),
+    places=st.integers(0, 9),
+    shape=st.sampled_from(["{}", "{:e}", " {}"]),
+)
+def test_text_is_scaled_exactly(numbers: list[Decimal], places: int, shape: str) -> None:
+    rounded = [number.quantize(Decimal(1).scaleb(-places)) for number in numbers]
+    region = Dimension.of("region", Hierarchy.flat([str(k) for k in range(len(rounded))]))
+    columns = {"region": list(range(len(rounded))), "x": [shape.format(number) for number in rounded]}
+    table = tabulate(pa.table(columns), [region], "x", allow_negative=True, threads=1)
+    assert table.decimals == infer_decimals(np.array(rounded, dtype=object))
+    leaves = [table.cell(str(k)) for k in range(len(rounded))]
+    assert table.values[leaves].tolist() == [int(n.scaleb(table.decimals)) for n in rounded]
 
 
 def test_aliases_of_merged_levels_are_leaves() -> None:
