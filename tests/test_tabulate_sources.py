@@ -329,6 +329,12 @@ def test_sums_beyond_62_bits() -> None:
     assert int(just.values[0]) == 2**61
 
 
+def test_large_costs_with_many_decimals_keep_those_that_fit() -> None:
+    data = pa.table({"region": ["N1", "N2"], "x": [1, 2], "cost": [3e12 / 7, 1e13 / 3]})
+    table = tabulate(data, [REGION], "x", costs=["cost"])
+    assert table.columns["cost"][table.cell()] == pytest.approx(3e12 / 7 + 1e13 / 3, rel=1e-12)
+
+
 def test_rounding_each_amount() -> None:
     data = pa.table({"region": ["N1", "N2", "S1"], "x": [0.125, 1 / 3, 2.5]})
     assert tabulate(data, [REGION], "x", decimals=2, rounding=True).floats().tolist()[0] == 2.96

@@ -137,6 +137,8 @@ class Records:
         self._check(allow_negative)
         cheap = all(variable.kind == "integer" for variable in self.variables.values())
         self._execute(f"CREATE TEMP {'VIEW' if cheap else 'TABLE'} records AS {self._records()}")
+        if not cheap:
+            self._execute("DROP TABLE raw")
         self._check_sums()
 
     def _variable(self, column: str) -> Variable:
@@ -187,23 +189,35 @@ class Records:
         return f"SELECT {', '.join(columns)} FROM {SOURCE} AS m {joins}"
 
     def _settle_decimals(self, decimals: int | None, rounding: bool, at_least: int) -> None:
+        """Decimals of every number: declared, else as needed; where numbers are rounded, as sums allow."""
         for alias, variable in self.variables.items():
-            declared = decimals if alias == "response" else None
-            needed = self._decimals_needed(alias, variable) if declared is None else declared
-            self.variables[alias] = replace(
-                variable,
-                decimals=max(needed, at_least),
-                rounding=rounding or alias.startswith(("cost", "weight")),
-            )
+            rounded = rounding or alias.startswith("cost")
+            if alias == "response" and decimals is not None:
+                found = decimals
+            elif alias == "weight":
+                found = self._decimals_needed(alias, variable) if self._counts_by_weight(decimals) else 0
+            else:
+                found = max(self._decimals_needed(alias, variable), at_least)
+                found = min(found, self._decimals_that_fit(alias)) if rounded else found
+            self.variables[alias] = replace(variable, decimals=found, rounding=rounded)
         if "response" in self.variables:
             self.value_decimals = self.variables["response"].decimals
-        elif decimals is not None:
-            self.value_decimals = decimals
-        elif "weight" in self.variables:
+        elif self._counts_by_weight(decimals):
             self.value_decimals = self.variables["weight"].decimals
+        else:
+            self.value_decimals = decimals or 0
+
+    def _counts_by_weight(self, decimals: int | None) -> bool:
+        return decimals is None and self._roles.response is None and self._roles.weight is not None
 
     def _decimals_needed(self, alias: str, variable: Variable) -> int:
         return next((d for d in range(MAX_DECIMALS) if self._suffice(alias, variable.kind, d)), MAX_DECIMALS)
+
+    def _decimals_that_fit(self, alias: str) -> int:
+        """How many decimals leave the sum well below 62 bits."""
+        number = f"abs(TRY_CAST(raw_{alias} AS DOUBLE)) * greatest(1, {self._weight or 1})"
+        total = self._row(f"SELECT sum({number}) FROM raw WHERE isfinite({number})")[0] or 0.0
+        return next((d for d in range(MAX_DECIMALS, 0, -1) if total * 10.0**d < LARGEST / 4), 0)
 
     def _suffice(self, alias: str, kind: sql.Kind, decimals: int) -> bool:
         query = sql.all_on_grid("raw", f"raw_{alias}", kind, decimals)
