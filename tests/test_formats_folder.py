@@ -282,11 +282,13 @@ def test_a_new_instance_replaces_all_parts_of_the_old(tmp_path: Path) -> None:
     assert sorted(file.name for file in folder.iterdir()) == ["cells.csv", "hier_region.csv", "notes.txt"]
 
 
-def test_a_table_without_its_relations_does_not_fit_a_folder(tmp_path: Path) -> None:
+def test_a_table_with_fewer_relations_than_its_hierarchies_imply_keeps_just_these(tmp_path: Path) -> None:
     problem = read_folder(small_folder(tmp_path / "f"))
     table = problem.table.replace(relations=problem.table.relations.take_rows(np.array([0])))
-    with pytest.raises(InputError, match=r"lacks relations.*\.jj"):
-        write_folder(problem.replace(table=table), tmp_path / "g")
+    problem = problem.replace(table=table)
+    write_folder(problem, tmp_path / "g")
+    assert len(read_folder(tmp_path / "g").table.relations) == 1
+    assert read_folder(tmp_path / "g").content_hash == problem.content_hash
 
 
 # -- patterns ------------------------------------------------------------------------------------------------

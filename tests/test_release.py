@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cellveil.release as release_module
-from cellveil.audit import audit
+import cellveil.publishing as release_module
+from cellveil.auditing import audit
 from cellveil.errors import InputError, MissingExtraError, NotSafeError
 from cellveil.problem import Problem
-from cellveil.release import FORMATS, Publication, release
-from cellveil.release import folder as folder_module
-from cellveil.release.crosstab import NO_CELL, CrossTable
+from cellveil.publishing import FORMATS, Publication, release
+from cellveil.publishing import folder as folder_module
+from cellveil.publishing.crosstab import NO_CELL, CrossTable
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.view import Pattern, PublicView
@@ -477,6 +477,6 @@ def test_excel_is_an_extra(safe, tmp_path, monkeypatch):
 
 
 def test_too_many_rows_for_excel_are_said(safe, tmp_path, monkeypatch):
-    monkeypatch.setattr("cellveil.release.excel.MAX_ROWS", 20)
+    monkeypatch.setattr("cellveil.publishing.excel.MAX_ROWS", 20)
     done = release(*safe, tmp_path / "out")
     assert "xlsx" in done.skipped and "table.xlsx" not in done.files

@@ -7,12 +7,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from cellveil.audit import audit
+from cellveil.auditing import audit
 from cellveil.problem import Problem
-from cellveil.release import release
+from cellveil.publishing import release
 from cellveil.report import build_report, public_page
 from cellveil.report.figures import GIVEN, Margins
-from cellveil.suppress.outcome import Suppression
+from cellveil.suppression.outcome import Suppression
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.view import Pattern, PublicView

@@ -1,1 +1,144 @@
-"""Protect published statistical tables, and prove it."""
+"""Protect published statistical tables: find what discloses, hide as little as possible, and show it is safe.
+
+>>> import cellveil as cv
+>>> problem = cv.two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
+>>> result = cv.suppress(problem)
+>>> result.outcome, cv.audit(problem, result.pattern).is_safe
+('safe', True)
+
+Importing the package loads no solver and no data library; each name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+_MODULE_OF = {
+    "AllOf": "sensitivity",
+    "AnyOf": "sensitivity",
+    "AuditReport": "auditing",
+    "CellveilError": "errors",
+    "Contributions": "tables.contributions",
+    "Dimension": "tables.hierarchy",
+    "Dominance": "sensitivity",
+    "Exempt": "sensitivity",
+    "FirstOf": "sensitivity",
+    "Hierarchy": "tables.hierarchy",
+    "InfeasibleError": "errors",
+    "InputError": "errors",
+    "Job": "job",
+    "JobResult": "job",
+    "METHODS": "suppression",
+    "Manual": "sensitivity",
+    "NotSafeError": "errors",
+    "PPercent": "sensitivity",
+    "Pattern": "view",
+    "PriorPosterior": "sensitivity",
+    "Problem": "problem",
+    "Progress": "progress",
+    "PublicView": "view",
+    "Release": "publishing",
+    "Report": "report",
+    "Request": "sensitivity",
+    "Status": "problem",
+    "Suppression": "suppression",
+    "Table": "tables.table",
+    "Threshold": "sensitivity",
+    "ZeroRule": "sensitivity",
+    "audit": "auditing",
+    "build_report": "report",
+    "business": "datasets",
+    "find_primaries": "primary",
+    "link": "tables.link",
+    "make_problem": "primary",
+    "random_table": "datasets",
+    "read_instance": "formats.instance",
+    "read_job": "job",
+    "read_pattern": "formats.pattern",
+    "read_problem": "formats.frames",
+    "read_table": "formats.frames",
+    "release": "publishing",
+    "run_job": "job",
+    "suppress": "suppression",
+    "table_from_cells": "tables.build",
+    "table_from_interior": "tables.build",
+    "tabulate": "tables.tabulate",
+    "two_way": "datasets",
+    "write_instance": "formats.instance",
+    "write_pattern": "formats.pattern",
+}
+"""The public names and the modules they live in."""
+
+__all__ = [*sorted(_MODULE_OF), "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        try:
+            return version("cellveil")
+        except PackageNotFoundError:
+            return "unknown"
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'cellveil' has no attribute {name!r}")
+    return getattr(import_module(f"cellveil.{_MODULE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if TYPE_CHECKING:
+    from cellveil.auditing import AuditReport as AuditReport
+    from cellveil.auditing import audit as audit
+    from cellveil.datasets import business as business
+    from cellveil.datasets import random_table as random_table
+    from cellveil.datasets import two_way as two_way
+    from cellveil.errors import CellveilError as CellveilError
+    from cellveil.errors import InfeasibleError as InfeasibleError
+    from cellveil.errors import InputError as InputError
+    from cellveil.errors import NotSafeError as NotSafeError
+    from cellveil.formats.frames import read_problem as read_problem
+    from cellveil.formats.frames import read_table as read_table
+    from cellveil.formats.instance import read_instance as read_instance
+    from cellveil.formats.instance import write_instance as write_instance
+    from cellveil.formats.pattern import read_pattern as read_pattern
+    from cellveil.formats.pattern import write_pattern as write_pattern
+    from cellveil.job import Job as Job
+    from cellveil.job import JobResult as JobResult
+    from cellveil.job import read_job as read_job
+    from cellveil.job import run_job as run_job
+    from cellveil.primary import find_primaries as find_primaries
+    from cellveil.primary import make_problem as make_problem
+    from cellveil.problem import Problem as Problem
+    from cellveil.problem import Status as Status
+    from cellveil.progress import Progress as Progress
+    from cellveil.publishing import Release as Release
+    from cellveil.publishing import release as release
+    from cellveil.report import Report as Report
+    from cellveil.report import build_report as build_report
+    from cellveil.sensitivity import AllOf as AllOf
+    from cellveil.sensitivity import AnyOf as AnyOf
+    from cellveil.sensitivity import Dominance as Dominance
+    from cellveil.sensitivity import Exempt as Exempt
+    from cellveil.sensitivity import FirstOf as FirstOf
+    from cellveil.sensitivity import Manual as Manual
+    from cellveil.sensitivity import PPercent as PPercent
+    from cellveil.sensitivity import PriorPosterior as PriorPosterior
+    from cellveil.sensitivity import Request as Request
+    from cellveil.sensitivity import Threshold as Threshold
+    from cellveil.sensitivity import ZeroRule as ZeroRule
+    from cellveil.suppression import METHODS as METHODS
+    from cellveil.suppression import Suppression as Suppression
+    from cellveil.suppression import suppress as suppress
+    from cellveil.tables.build import table_from_cells as table_from_cells
+    from cellveil.tables.build import table_from_interior as table_from_interior
+    from cellveil.tables.contributions import Contributions as Contributions
+    from cellveil.tables.hierarchy import Dimension as Dimension
+    from cellveil.tables.hierarchy import Hierarchy as Hierarchy
+    from cellveil.tables.link import link as link
+    from cellveil.tables.table import Table as Table
+    from cellveil.tables.tabulate import tabulate as tabulate
+    from cellveil.view import Pattern as Pattern
+    from cellveil.view import PublicView as PublicView

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -107,7 +107,7 @@ def suppress(
     from cellveil.formats.instance import read_instance
     from cellveil.formats.pattern import write_pattern
     from cellveil.report import build_report
-    from cellveil.suppress import suppress as find_pattern
+    from cellveil.suppression import suppress as find_pattern
 
     problem = _weighted(read_instance(instance), weights)
     try:
@@ -137,7 +137,7 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Attack a pattern and judge every primary cell of the instance."""
-    from cellveil.audit import audit as judge
+    from cellveil.auditing import audit as judge
     from cellveil.formats.instance import read_instance
     from cellveil.formats.pattern import read_pattern
     from cellveil.report.audit import audit_figures
@@ -161,7 +161,7 @@ def audit(
 @app.command()
 def methods() -> None:
     """List the suppression methods."""
-    from cellveil.suppress import METHODS
+    from cellveil.suppression import METHODS
 
     for name, entry in METHODS.items():
         typer.echo(f"{name:12} {entry.summary}")
@@ -171,10 +171,25 @@ def main() -> None:
     """Run the command line; every error ends with a sentence and the documented exit code."""
     try:
         app()
+        code = 0
+    except SystemExit as done:
+        code = done.code if isinstance(done.code, int) else 0 if done.code is None else 1
     except CellveilError as error:
-        _fail(str(error), error.exit_code)
+        typer.echo(f"cellveil: {error}", err=True)
+        code = error.exit_code
     except Exception as error:  # a bug: say so, without what the exception carries
-        _fail_unexpected(error)
+        _tell_unexpected(error)
+        code = 1
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process at once: thread pools of libraries, torn down in the wrong order, have been seen to
+    abort it after all work was done, which would hide the exit code.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _weighted(problem: Problem, weights: Weights) -> Problem:
@@ -246,21 +261,16 @@ def _exit(code: int) -> None:
         raise typer.Exit(code)
 
 
-def _fail(message: str, code: int) -> None:
-    typer.echo(f"cellveil: {message}", err=True)
-    sys.exit(code)
-
-
-def _fail_unexpected(error: Exception) -> None:
+def _tell_unexpected(error: Exception) -> None:
     """Where it happened and nothing else: what an exception carries may be confidential."""
     if os.environ.get("CELLVEIL_DEBUG"):
         traceback.print_exc()
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    _fail(
-        f"internal error ({type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}); "
-        "nothing was released. Please report this line. With CELLVEIL_DEBUG=1 the full trace is printed, "
-        "which may hold data.",
-        1,
+    typer.echo(
+        f"cellveil: internal error ({type(error).__name__} in {Path(frame.filename).name}, "
+        f"line {frame.lineno}); nothing was released. Please report this line. "
+        "With CELLVEIL_DEBUG=1 the full trace is printed, which may hold data.",
+        err=True,
     )
 
 

@@ -75,6 +75,7 @@ class BusinessData:
 
         - `firm`, `holding`: ids; a firm that belongs to no holding is its own holding;
         - `industry`, `region`, `size`: codes, the finest of each dimension;
+        - `section`, `division`: the two coarser levels of the industry;
         - `employees`, and `turnover`, `domestic`, `export` in thousands: integers,
           turnover = domestic + export;
         - `weight`: sampling weight, 1.0 to 8.0;
@@ -270,11 +271,14 @@ def _frame(
     dimensions = classification()[0]
     digits = max(6, len(str(len(holding))))
     firm = _ids("F", np.arange(1, len(holding) + 1), digits)
+    group = _coded(dimensions[0].hierarchies[0].leaves, industry)
     return pa.table(
         {
             "firm": firm,
             "holding": pc.if_else(pa.array(holding >= 0), _ids("H", holding + 1, digits), firm),
-            "industry": _coded(dimensions[0].hierarchies[0].leaves, industry),
+            "industry": group,
+            "section": pc.utf8_slice_codeunits(group, 0, 1),
+            "division": pc.utf8_slice_codeunits(group, 0, 3),
             "region": _coded(dimensions[1].hierarchies[0].leaves, region),
             "size": _coded(tuple(SIZES), size),
             "employees": employees,

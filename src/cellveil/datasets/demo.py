@@ -8,7 +8,8 @@ from cellveil.datasets.business import BusinessData
 from cellveil.files import write_text
 
 JOB = """\
-# Turnover of firms by industry, region and size: who can be recognised is hidden, and that is proven.
+# Turnover of firms in three linked tables: industry by region, industry by size class, region by size class.
+# Whoever could be recognised is hidden, in all three together, and an audit shows that it stays hidden.
 title = "Turnover by industry, region and size class"
 output = "."
 labels = "data/labels.csv"
@@ -21,26 +22,32 @@ weight = "weight"
 request = "request"
 waiver = "waiver"
 
-[dimensions.industry]
-column = "industry"
-hierarchy = "data/hier_division.csv"
+[dimensions.industry]          # two levels, told by two columns of the data
+column = "division"
+levels = ["section"]
 
-[dimensions.region]
-column = "region"
-hierarchy = ["data/hier_province.csv", "data/hier_province_coast.csv"]
+[dimensions.region]            # two overlapping hierarchies: by administration, and coast against inland
+hierarchy = ["data/hier_region.csv", "data/hier_region_coast.csv"]
 
 [dimensions.size]
 hierarchy = "data/hier_size.csv"
 
 [[tables]]
-dimensions = ["industry", "region", "size"]
+dimensions = ["industry", "region"]
 response = "turnover"
-decimals = 0
+
+[[tables]]
+dimensions = ["industry", "size"]
+response = "turnover"
+
+[[tables]]
+dimensions = ["region", "size"]
+response = "turnover"
 
 # A cell is unsafe when any of these fires.
 [[rules]]
 rule = "p%"
-p = 15
+p = 10
 level = "holding"
 
 [[rules]]

@@ -103,11 +103,16 @@ def read_folder(path: Path | str, *, incomplete: Incomplete = "error") -> Proble
 def write_folder(problem: Problem, path: Path | str) -> None:
     """Write a tidy folder.
 
-    Contributions are not written: a problem keeps only the largest of each cell.
+    Contributions are not written: a problem keeps only the largest of each cell. Where the hierarchies imply
+    more than the table's relations (linked tables that are not crossed in full), the hierarchies are left out
+    and every relation is written as an equation.
     """
     path = Path(path)
     dimensions = [_written_dimension(dimension) for dimension in problem.table.dimensions]
     extra = _relations_beyond(problem.table, dimensions)
+    if extra is None:
+        dimensions = [Dimension.unstructured(dimension.name, dimension.codes) for dimension in dimensions]
+        extra = np.arange(len(problem.table.relations))
     frame = problem_to_arrow(problem)
     if path.is_file():
         raise InputError("a file where a folder is to be written", file=path, remedy="Choose another name.")
@@ -117,7 +122,7 @@ def write_folder(problem: Problem, path: Path | str) -> None:
     for dimension in dimensions:
         for name, tree in zip(_tree_files(dimension), dimension.hierarchies, strict=True):
             parts[name] = ("parent", "child"), _edges(tree)
-    if extra is not None:
+    if len(extra) or not all(dimension.hierarchies for dimension in dimensions):
         parts[EQUATIONS] = equation_rows(problem.table, extra)
     with ExitStack() as stack:  # all or nothing: the files are renamed when all are written
         for name, (header, rows) in parts.items():
@@ -263,17 +268,16 @@ def _tree_files(dimension: Dimension) -> list[str]:
 
 
 def _relations_beyond(table: Table, dimensions: Sequence[Dimension]) -> Int | None:
-    """Numbers of the relations that the hierarchies do not give; None when no file is needed for them."""
-    implied = assemble(dimensions, table.keys, table.values, table.decimals, incomplete="allow").relations
+    """Numbers of the relations that the hierarchies do not give; None when they give more than there are."""
+    try:
+        implied = assemble(dimensions, table.keys, table.values, table.decimals, incomplete="error").relations
+    except InputError:  # not what a reader of the folder would accept
+        return None
     known = set(row_keys(implied))
     own = row_keys(table.relations)
     if len(known - set(own)):
-        raise InputError(
-            "the table lacks relations that its hierarchies imply, so a folder cannot hold it",
-            remedy="Write a .jj file instead.",
-        )
-    extra = np.array([row for row, key in enumerate(own) if key not in known], dtype=np.int64)
-    return extra if len(extra) or not all(dimension.hierarchies for dimension in dimensions) else None
+        return None
+    return np.array([row for row, key in enumerate(own) if key not in known], dtype=np.int64)
 
 
 def _edges(tree: Hierarchy) -> Iterator[tuple[str, str]]:

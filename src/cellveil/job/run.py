@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cellveil.audit import AuditReport, audit
+from cellveil.auditing import AuditReport, audit
 from cellveil.errors import NotSafeError
 from cellveil.files import write_text
 from cellveil.formats.folder import write_folder
@@ -19,10 +19,10 @@ from cellveil.job.tables import Labels, build_table, read_labels
 from cellveil.primary import find_primaries
 from cellveil.problem import Problem
 from cellveil.progress import Progress, Stopwatch
-from cellveil.release import Release, release
+from cellveil.publishing import Release, release
 from cellveil.report import Report, build_report
 from cellveil.sensitivity import rule_from_dict
-from cellveil.suppress import Suppression, suppress
+from cellveil.suppression import Suppression, suppress
 
 EXACT_INTERVALS = 1000
 """Up to so many primary cells the report has every interval to its ends."""

@@ -14,13 +14,13 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from cellveil.problem import Problem
-from cellveil.release import Labels, Release, objections, public_page
+from cellveil.publishing import Labels, Release, objections, public_page
 from cellveil.report.figures import ClassOfCells, Margins, officials_table, plain, rules_fired
 from cellveil.view import PublicView
 
 if TYPE_CHECKING:
-    from cellveil.audit import AuditReport
-    from cellveil.suppress.outcome import Suppression
+    from cellveil.auditing import AuditReport
+    from cellveil.suppression.outcome import Suppression
 
 __all__ = ["Report", "build_report", "public_page"]
 

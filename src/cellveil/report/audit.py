@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from cellveil.audit import AuditReport
+from cellveil.auditing import AuditReport
 from cellveil.problem import Problem
 
 

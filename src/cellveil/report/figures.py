@@ -14,7 +14,7 @@ from cellveil.tables.numbers import text_of
 from cellveil.view import Pattern
 
 if TYPE_CHECKING:
-    from cellveil.audit import AuditReport
+    from cellveil.auditing import AuditReport
 
 Float = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
 from cellveil.problem import Status
-from cellveil.release.crosstab import CrossTable
-from cellveil.release.page import MAX_PLACES, environment, grid_of
-from cellveil.release.publication import Publication, grouped
+from cellveil.publishing.crosstab import CrossTable
+from cellveil.publishing.page import MAX_PLACES, environment, grid_of
+from cellveil.publishing.publication import Publication, grouped
 from cellveil.report.figures import reasons_of
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.audit import AuditReport, audit
+from cellveil.auditing import AuditReport, audit
 from cellveil.errors import InfeasibleError, InputError, nearest_name
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress, Stopwatch
-from cellveil.suppress.demands import Demands
-from cellveil.suppress.outcome import Draft, Outcome, Suppression
-from cellveil.suppress.sequential import sequential
+from cellveil.suppression.demands import Demands
+from cellveil.suppression.outcome import Draft, Outcome, Suppression
+from cellveil.suppression.sequential import sequential
 from cellveil.tables.keys import Int
 from cellveil.view import Pattern
 

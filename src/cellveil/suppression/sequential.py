@@ -29,8 +29,8 @@ from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
 from cellveil.solvers.tolerances import REACH, SUPPORT
-from cellveil.suppress.demands import Demand, Demands
-from cellveil.suppress.outcome import Draft
+from cellveil.suppression.demands import Demand, Demands
+from cellveil.suppression.outcome import Draft
 
 Float = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cellveil.problem import Problem
-from cellveil.release.crosstab import NO_CELL, Block, CrossTable
-from cellveil.release.publication import Labels, Publication
+from cellveil.publishing.crosstab import NO_CELL, Block, CrossTable
+from cellveil.publishing.publication import Labels, Publication
 from cellveil.view import PublicView
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def environment(*further: str) -> Environment:
     """The templates of this package and of `further` ones; everything put into them is escaped."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-    loaders = [PackageLoader(package) for package in ("cellveil.release", *further)]
+    loaders = [PackageLoader(package) for package in ("cellveil.publishing", *further)]
     return Environment(
         loader=ChoiceLoader(loaders),
         autoescape=True,

@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.audit import AuditReport
-from cellveil.suppress.demands import Demand
+from cellveil.auditing import AuditReport
+from cellveil.suppression.demands import Demand
 from cellveil.view import Pattern
 
 Outcome = Literal["optimal", "safe", "not_safe", "infeasible"]

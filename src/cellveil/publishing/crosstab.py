@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from cellveil.release.publication import Publication
+from cellveil.publishing.publication import Publication
 from cellveil.tables.keys import Int
 
 NO_CELL = -1

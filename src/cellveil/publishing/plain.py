@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.errors import InputError
-from cellveil.release.publication import Publication
+from cellveil.publishing.publication import Publication
 from cellveil.tables.keys import Int
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from cellveil.errors import InputError, MissingExtraError
-from cellveil.release.crosstab import NO_CELL, Block, CrossTable
-from cellveil.release.plain import header, key_columns
-from cellveil.release.publication import Publication
+from cellveil.publishing.crosstab import NO_CELL, Block, CrossTable
+from cellveil.publishing.plain import header, key_columns
+from cellveil.publishing.publication import Publication
 
 if TYPE_CHECKING:
     from openpyxl.worksheet._write_only import WriteOnlyWorksheet

@@ -20,15 +20,15 @@ import numpy as np
 from cellveil.errors import InputError, NotSafeError, name_some, nearest_name
 from cellveil.files import write_text
 from cellveil.problem import Problem
-from cellveil.release.excel import MAX_ROWS, fits_excel, require_excel, write_excel
-from cellveil.release.folder import ABOUT, SOFTWARE, replaced_folder
-from cellveil.release.page import page_of, public_page
-from cellveil.release.plain import header, write_csv, write_parquet
-from cellveil.release.publication import Labels, Publication
+from cellveil.publishing.excel import MAX_ROWS, fits_excel, require_excel, write_excel
+from cellveil.publishing.folder import ABOUT, SOFTWARE, replaced_folder
+from cellveil.publishing.page import page_of, public_page
+from cellveil.publishing.plain import header, write_csv, write_parquet
+from cellveil.publishing.publication import Labels, Publication
 from cellveil.view import Pattern, PublicView
 
 if TYPE_CHECKING:
-    from cellveil.audit import AuditReport
+    from cellveil.auditing import AuditReport
 
 __all__ = ["FORMATS", "Labels", "Publication", "Release", "objections", "public_page", "release"]
 
@@ -124,7 +124,7 @@ def release(
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from cellveil.audit import audit
+    >>> from cellveil.auditing import audit
     >>> from cellveil.tables.build import table_from_interior
     >>> from cellveil.tables.hierarchy import Dimension, Hierarchy
     >>> region = Dimension.of("region", Hierarchy.flat(["N", "S", "W"]))
