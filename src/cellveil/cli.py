@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from cellveil.errors import CellveilError, InfeasibleError
+from cellveil.errors import CellveilError, InfeasibleError, InputError
 from cellveil.progress import Progress
 
 if TYPE_CHECKING:
-    from cellveil.job import JobResult
+    from cellveil.job import Job, JobResult
     from cellveil.problem import Problem
 
 app = typer.Typer(
@@ -30,7 +30,15 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    epilog="Exit codes: 0 safe, 1 not safe (nothing is released), 2 bad input or usage, 3 infeasible, "
+    "130 interrupted.",
 )
+
+
+INTERRUPTED = 130
+MAX_LISTED = 20
+"""So many unprotected cells are printed."""
 
 
 class Weights(StrEnum):
@@ -48,14 +56,43 @@ class Attacker(StrEnum):
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the report as JSON on standard output.")]
-Instance = Annotated[Path, typer.Argument(help="A JJ file or a folder in the tidy format.")]
-ReportFile = Annotated[Path | None, typer.Option("--report", help="Write the figures to this JSON file.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print the report as JSON, and nothing else, on standard output.")
+]
+Instance = Annotated[
+    Path, typer.Argument(metavar="INSTANCE", help="A JJ file, or a folder with cells.csv and hierarchies.")
+]
+PatternFile = Annotated[
+    Path, typer.Argument(metavar="PATTERN.csv", help="The status of each cell; u and m are hidden.")
+]
+ReportFile = Annotated[
+    Path | None, typer.Option("--report", metavar="REPORT.json", help="Write the figures to this file.")
+]
+
+
+def _tell_version(wanted: bool) -> None:
+    if wanted:
+        from cellveil import __version__
+
+        typer.echo(f"cellveil {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_tell_version, is_eager=True, help="Print the version and leave."),
+    ] = False,
+) -> None:
+    pass
 
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for data, release and report.")] = Path("cellveil-demo"),
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where data, release and report go.")] = Path(
+        "cellveil-demo"
+    ),
     firms: Annotated[int, typer.Option(min=100, help="How many firms to invent.")] = 50_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the invented data.")] = 1,
     quiet: Quiet = False,
@@ -63,63 +100,86 @@ def demo(
 ) -> None:
     """Run the main job on built-in data: firms in, audited release and report out."""
     from cellveil.datasets import business
-    from cellveil.datasets.demo import write_demo_job
-    from cellveil.job import read_job, run_job
+    from cellveil.datasets.demo import check_demo_folder, write_demo_job
+    from cellveil.job import read_job
 
+    check_demo_folder(out)
     with _progress(quiet or as_json) as progress:
         progress.stage("invent firms")
         job_file = write_demo_job(business(firms, seed), out)
-        result = run_job(read_job(job_file), progress=progress)
-    _finish_job(result, quiet, as_json, job_file)
+    _run_job(read_job(job_file), quiet, as_json, job_file)
 
 
 @app.command()
 def run(
     job_file: Annotated[Path, typer.Argument(metavar="JOB.toml", help="The job file.")],
-    out: Annotated[Path | None, typer.Option(help="Folder for the results, instead of the job's.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Where the results go, in place of the job's output."),
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a job file: microdata or table in; release, report and pattern out."""
-    from cellveil.job import read_job, run_job
+    """Run a job file: microdata or table in; audited release and report out.
+
+    Public files go into the folder public of the output folder, all others into internal. When the table is
+    not shown safe, nothing is released, and the release of an earlier run is removed from public.
+    """
+    from cellveil.job import read_job
 
     job = read_job(job_file)
     if out is not None:
         job = job.model_copy(update={"output": out})
-    with _progress(quiet or as_json) as progress:
-        result = run_job(job, progress=progress)
-    _finish_job(result, quiet, as_json, None)
+    _run_job(job, quiet, as_json, None)
 
 
 @app.command()
 def suppress(
     instance: Instance,
-    out: Annotated[Path, typer.Option("--out", help="Write the pattern to this CSV file.")],
-    method: Annotated[str, typer.Option(help="Suppression method.")] = "auto",
-    weights: Annotated[Weights, typer.Option(help="Information loss per cell.")] = Weights.given,
-    time_limit: Annotated[float | None, typer.Option(min=0.0, help="Seconds for the search.")] = None,
+    out: Annotated[Path, typer.Option(metavar="PATTERN.csv", help="Write the pattern to this file.")],
+    method: Annotated[str, typer.Option(help="Which method; `cellveil methods` lists them.")] = "auto",
+    weights: Annotated[
+        Weights,
+        typer.Option(
+            help="Cost of hiding a cell: as given in the instance, its value, or one for each cell."
+        ),
+    ] = Weights.given,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.0, metavar="SECONDS", help="Time for the search; none by default.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="For methods that draw random numbers.")] = 0,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes to use at most; the result does not depend on it.")
+    ] = 1,
     report: ReportFile = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Find a pattern that protects an instance, audit it, and write it if it is safe."""
+    """Find a pattern that protects an instance, audit it, and write it if it is safe.
+
+    When no safe pattern is found, no pattern file is left: an older one of that name is removed.
+    """
     from cellveil.formats.instance import read_instance
     from cellveil.formats.pattern import write_pattern
     from cellveil.report import build_report
+    from cellveil.report.infeasible import infeasible_figures
     from cellveil.suppression import suppress as find_pattern
 
+    _check_targets(instance, out, report)
     problem = _weighted(read_instance(instance), weights)
     try:
         with _progress(quiet or as_json) as progress:
             found = find_pattern(problem, method, time_limit=time_limit, seed=seed, progress=progress)
     except InfeasibleError as error:
-        _write_json(report, as_json, _infeasible_figures(problem, method, seed, error))
+        out.unlink(missing_ok=True)
+        _write_json(report, as_json, infeasible_figures(problem, method, seed, error))
         raise
     settings = {"instance": instance.name, "weights": weights.value, "time_limit": time_limit}
     figures = build_report(problem, found, found.audit, title=instance.name, parameters=settings)
     if found.is_safe:
         write_pattern(problem, found.pattern, out)
+    else:
+        out.unlink(missing_ok=True)
     _write_json(report, as_json, figures.to_dict())
     _say(quiet or as_json, figures.summary())
     _say(quiet or as_json, f"Pattern: {out}" if found.is_safe else "Not shown safe: no pattern was written.")
@@ -129,32 +189,39 @@ def suppress(
 @app.command()
 def audit(
     instance: Instance,
-    pattern: Annotated[Path, typer.Argument(metavar="PATTERN.csv", help="Which cells are hidden.")],
+    pattern: PatternFile,
     attacker: Annotated[Attacker, typer.Option(help="Whose attack to try.")] = Attacker.outsider,
-    time_limit: Annotated[float | None, typer.Option(min=0.0, help="Seconds for all attacks.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, metavar="SECONDS", help="Time for all attacks; what is not shown by then is not safe."
+        ),
+    ] = None,
     report: ReportFile = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Attack a pattern and judge every primary cell of the instance."""
+    """Attack a pattern, and judge every primary cell of the instance."""
     from cellveil.auditing import audit as judge
     from cellveil.formats.instance import read_instance
     from cellveil.formats.pattern import read_pattern
     from cellveil.report.audit import audit_figures
 
+    _check_targets(instance, report)
+    if report is not None and report.resolve() == pattern.resolve():
+        raise InputError("the report would overwrite the pattern", file=report, remedy="Name another file.")
     problem = read_instance(instance)
+    given = read_pattern(pattern, problem)
     with _progress(quiet or as_json) as progress:
-        verdict = judge(problem, read_pattern(pattern, problem), time_limit=time_limit, progress=progress)
+        verdict = judge(problem, given, time_limit=time_limit, progress=progress)
     _write_json(report, as_json, audit_figures(problem, verdict))
     unsafe = problem.table.cell_names(verdict.unsafe_cells)
-    _say(quiet or as_json, f"Attacker: {attacker.value}. Primary cells: {len(verdict.cells)}.")
-    for name in unsafe[:20]:
-        _say(quiet or as_json, f"  not protected: {name}")
-    if len(unsafe) > 20:
-        _say(quiet or as_json, f"  … and {len(unsafe) - 20} more; see --report")
-    _say(
-        quiet or as_json, "Safe." if verdict.is_safe else f"NOT SAFE: {len(unsafe)} cells ({verdict.reason})."
-    )
+    lines = [f"Attacker: {attacker.value}. Primary cells: {len(verdict.cells)}."]
+    lines += [f"  not protected: {name}" for name in unsafe[:MAX_LISTED]]
+    if len(unsafe) > MAX_LISTED:
+        lines.append(f"  … and {len(unsafe) - MAX_LISTED} more; see --report")
+    lines.append("Safe." if verdict.is_safe else f"NOT SAFE: {len(unsafe)} cells ({verdict.reason}).")
+    _say(quiet or as_json, "\n".join(lines))
     _exit(0 if verdict.is_safe else 1)
 
 
@@ -168,19 +235,31 @@ def methods() -> None:
 
 
 def main() -> None:
-    """Run the command line; every error ends with a sentence and the documented exit code."""
+    """Run the command line and end the process."""
+    _leave(run_command(sys.argv[1:]))
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Run one command; every error ends with a sentence on standard error and the documented exit code."""
     try:
-        app()
-        code = 0
+        app(list(arguments), prog_name="cellveil")
     except SystemExit as done:
-        code = done.code if isinstance(done.code, int) else 0 if done.code is None else 1
+        if done.code == INTERRUPTED:
+            typer.echo("cellveil: interrupted; nothing was released or changed.", err=True)
+        return done.code if isinstance(done.code, int) else 0 if done.code is None else 1
     except CellveilError as error:
         typer.echo(f"cellveil: {error}", err=True)
-        code = error.exit_code
+        return error.exit_code
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        typer.echo(
+            f"cellveil: {place}{error.strerror or type(error).__name__}. Nothing was released.", err=True
+        )
+        return InputError.exit_code
     except Exception as error:  # a bug: say so, without what the exception carries
         _tell_unexpected(error)
-        code = 1
-    _leave(code)
+        return 1
+    return 0
 
 
 def _leave(code: int) -> NoReturn:
@@ -200,36 +279,61 @@ def _weighted(problem: Problem, weights: Weights) -> Problem:
     return problem.replace(weight=weights_of(problem.table, weights.value))
 
 
-def _infeasible_figures(problem: Problem, method: str, seed: int, error: InfeasibleError) -> dict[str, Any]:
-    return {
-        "method": method,
-        "outcome": "infeasible",
-        "reason": str(error),
-        "cells": problem.table.num_cells,
-        "primaries": len(problem.primaries),
-        "unsafe_cells": list(error.cells),
-        "conflicting_cells": list(error.conflicts),
-        "seed": seed,
-    }
+def _check_targets(instance: Path, *targets: Path | None) -> None:
+    """Raise where a file could not be written after a long run, or would overwrite another one."""
+    from cellveil.job.output import check_writable
+
+    given = [target for target in targets if target is not None]
+    inputs = {instance.resolve(), *(file.resolve() for file in instance.glob("*.csv") if _is_input(file))}
+    for position, target in enumerate(given):
+        if target.is_dir():
+            raise InputError("a folder where a file is to be written", file=target, remedy="Name a file.")
+        if target.resolve() in inputs:
+            raise InputError(
+                "the result would overwrite the instance", file=target, remedy="Name another file."
+            )
+        if target.resolve() in [other.resolve() for other in given[:position]]:
+            raise InputError("two results would go to one file", file=target, remedy="Name another file.")
+        check_writable(target)
+
+
+def _is_input(file: Path) -> bool:
+    from cellveil.formats.folder import CELLS, CONTRIBUTIONS, EQUATIONS
+
+    return file.name in (CELLS, CONTRIBUTIONS, EQUATIONS) or file.name.startswith("hier_")
+
+
+def _run_job(job: Job, quiet: bool, as_json: bool, job_file: Path | None) -> None:
+    from cellveil.files import read_text
+    from cellveil.job import run_job
+    from cellveil.job.run import internal_files
+
+    try:
+        with _progress(quiet or as_json) as progress:
+            result = run_job(job, progress=progress)
+    except InfeasibleError:
+        files = internal_files(job)
+        if as_json:
+            typer.echo(read_text(files["figures"]).rstrip())
+        _say(quiet or as_json, f"Nothing was released.\nInternal    {_shown(files['figures'])}")
+        raise
+    _finish_job(result, quiet, as_json, job_file)
 
 
 def _finish_job(result: JobResult, quiet: bool, as_json: bool, job_file: Path | None) -> None:
-    _write_json(None, as_json, result.report.to_dict())
-    silent = quiet or as_json
-    _say(silent, result.summary())
-    _say(silent, result.report.verdict)
+    if as_json:
+        _write_json(None, as_json, result.report.to_dict())
+    lines = [result.summary(), ""]
     if job_file is not None:
-        _say(silent, f"\nJob file    {job_file}")
+        lines.append(f"Job file    {_shown(job_file)}")
     if result.release is not None:
-        for name in result.release.files:
-            _say(silent, f"Public      {_shown(result.release.folder / name)}")
-        for name, why in result.release.skipped.items():
-            _say(silent, f"Left out    {name}: {why}")
+        lines += [f"Public      {_shown(result.release.folder / name)}" for name in result.release.files]
+        lines += [f"Left out    {name}: {why}" for name, why in result.release.skipped.items()]
     else:
-        _say(silent, "Nothing was released.")
-    for name in ("figures", "pattern", "instance"):
-        _say(silent, f"Internal    {_shown(result.files[name])}")
-    _say(silent, f"Open this   {_shown(result.files['report'])}")
+        lines.append("Nothing was released: the public folder holds no release.")
+    lines += [f"Internal    {_shown(result.files[name])}" for name in ("figures", "pattern", "instance")]
+    lines.append(f"Open this   {_shown(result.files['report'])}")
+    _say(quiet or as_json, "\n".join(lines))
     _exit(0 if result.is_safe else 1)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cellveil.datasets.business import BusinessData
+from cellveil.errors import InputError
 from cellveil.files import write_text
 
 JOB = """\
@@ -61,10 +62,28 @@ seed = 1
 """
 
 
+JOB_FILE = "job.toml"
+
+
+def check_demo_folder(folder: Path) -> None:
+    """Raise unless the folder is new, empty, or of an earlier demo: nothing of the user is overwritten."""
+    folder = Path(folder)
+    if folder.is_file():
+        raise InputError("a file where a folder is needed", file=folder, remedy="Name another folder.")
+    mark = JOB.splitlines()[0]
+    job = folder / JOB_FILE
+    is_ours = job.is_file() and mark in job.read_text(encoding="utf-8", errors="replace")
+    if folder.is_dir() and any(folder.iterdir()) and not is_ours:
+        raise InputError(
+            "the folder holds files that are not of the demo",
+            file=folder,
+            remedy="Name a new folder with --out.",
+        )
+
+
 def write_demo_job(data: BusinessData, folder: Path) -> Path:
     """Write the firms, their hierarchies and a job file; return the job file."""
     folder = Path(folder)
     data.write(folder / "data")
-    job = folder / "job.toml"
-    write_text(job, JOB)
-    return job
+    write_text(folder / JOB_FILE, JOB)
+    return folder / JOB_FILE

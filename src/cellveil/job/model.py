@@ -1,132 +1,259 @@
-"""The job file, key by key, validated on reading. An unknown key is an error that names the nearest one."""
+"""The job file, key by key. Every key has its help here, from which the reference in the docs is made."""
 
 from __future__ import annotations
 
-import re
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
 
 from cellveil.errors import InputError, nearest_name
-from cellveil.files import read_text
+from cellveil.job.source import Source
+
+FAULT = "job"
+"""Type of the validation errors whose words and place are our own."""
+
+
+def fault(what: str, remedy: str, *at: str | int) -> PydanticCustomError:
+    """A validation error in our words; `at` leads from the object at hand to the key."""
+    return PydanticCustomError(FAULT, "{what}. {remedy}", {"what": what, "remedy": remedy, "at": at})
+
+
+def _as_list(given: Any) -> Any:
+    return [given] if isinstance(given, str | Path) else given
+
+
+def _as_terms(given: Any) -> Any:
+    """The parts of a sum with their coefficients."""
+    if not isinstance(given, list):
+        return given
+    if len({str(part) for part in given}) < len(given):
+        raise fault("a part stands twice in the sum", "Name it once, or write {part = 2}.")
+    return {part if isinstance(part, str) else str(part): 1 for part in given}
+
+
+def _check_rule(data: dict[str, Any]) -> dict[str, Any]:
+    from cellveil.sensitivity import rule_from_dict
+
+    try:
+        rule_from_dict(data)
+    except InputError as error:
+        raise fault(error.what, error.remedy) from None
+    except (TypeError, ValueError):
+        raise fault("an option of the rule has the wrong type", "Write numbers without quotes.") from None
+    return data
+
+
+def _check_method(name: str) -> str:
+    from cellveil.suppression import METHODS
+
+    if name not in METHODS:
+        raise fault(f"unknown method {name!r}", nearest_name(name, list(METHODS)))
+    return name
+
+
+File = Annotated[Path, Field(strict=False)]
+Files = Annotated[list[File], BeforeValidator(_as_list)]
+Texts = Annotated[list[str], BeforeValidator(_as_list)]
+Terms = Annotated[dict[str, int], BeforeValidator(_as_terms)]
+RuleTable = Annotated[dict[str, Any], AfterValidator(_check_rule)]
+Method = Annotated[str, AfterValidator(_check_method)]
+Format = Literal["csv", "parquet", "xlsx", "html"]
 
 
 class _Strict(BaseModel):
-    """No unknown keys, no changes after reading."""
+    """No unknown keys, no guessing of types, no changes after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    def first_given(self, *names: str) -> str | None:
+        """The first of these keys that the job sets."""
+        return next((name for name in names if name in self.model_fields_set), None)
 
 
 class DimensionJob(_Strict):
-    """``[dimensions.NAME]``: where the codes of a dimension come from."""
+    """Where the codes of a dimension come from; without hierarchy, digits or levels it is flat."""
 
     column: str | None = Field(None, description="Column of the data; by default the dimension's name.")
-    hierarchy: Path | list[Path] | None = Field(
-        None, description="Parent/child CSV or indented .hrc; several for overlapping hierarchies."
+    hierarchy: Files = Field(
+        default_factory=list,
+        description="Parent/child CSV, or indented .hrc; several files for overlapping hierarchies.",
     )
-    digits: list[int] | None = Field(None, description="Widths of the levels of codes that are prefixes.")
-    levels: list[str] | None = Field(
-        None, description="Columns of the microdata that hold the levels, coarsest first, above the codes."
+    digits: list[Annotated[int, Field(ge=1)]] = Field(
+        default_factory=list, description="Widths of the levels, for codes whose prefixes are their totals."
     )
-    total: str = Field("Total", description="Code of the total.")
-    lead: str = Field("@", description="Indent string of .hrc files.")
+    levels: list[str] = Field(
+        default_factory=list,
+        description="Columns of the microdata with the levels above the codes, coarsest first.",
+    )
+    total: str = Field("Total", description="Code of the total; a parent/child CSV brings its own.")
+    lead: str = Field("@", min_length=1, description="Indent string of .hrc files.")
 
     @model_validator(mode="after")
     def _one_source(self) -> DimensionJob:
-        given = [name for name in ("hierarchy", "digits", "levels") if getattr(self, name) is not None]
+        given = [name for name in ("hierarchy", "digits", "levels") if getattr(self, name)]
         if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} are given; give one of them")
+            raise fault(f"{given[0]} and {given[1]} are given", "Give one of them.", given[1])
+        indented = [file for file in self.hierarchy if file.suffix.lower() == ".hrc"]
+        if self.first_given("lead") and not indented:
+            raise fault("lead is given, but no .hrc file", "Leave lead out.", "lead")
+        if self.first_given("total") and self.hierarchy and not indented:
+            raise fault("total is given, but the hierarchy brings its own", "Leave total out.", "total")
         return self
-
-    def hierarchy_files(self) -> list[Path]:
-        """The files, as a list."""
-        return (
-            self.hierarchy if isinstance(self.hierarchy, list) else [self.hierarchy] if self.hierarchy else []
-        )
 
 
 class MicrodataJob(_Strict):
-    """``[microdata]``: the records and the roles of their columns."""
+    """The records and the roles of their columns."""
 
-    file: str | list[str] = Field(description="CSV or Parquet, also several or a pattern such as part-*.csv.")
-    contributor: str | None = Field(None, description="Column with the id of the contributor.")
+    file: Texts = Field(
+        min_length=1, description="CSV or Parquet; also several, or a pattern such as part-*.csv."
+    )
+    contributor: str | None = Field(
+        None, description="Column with the id of the contributor; by default every record is one."
+    )
     holding: str | None = Field(None, description="Column with the id of the holding.")
     weight: str | None = Field(None, description="Column with sampling weights.")
     request: str | None = Field(None, description="Column that says who requests protection.")
-    request_codes: tuple[str, str] = Field(("1", "2"), description="The two codes that request it.")
+    request_codes: list[str] = Field(
+        default=["1", "2"], min_length=2, max_length=2, description="The two codes that request it."
+    )
     waiver: str | None = Field(None, description="Column that says who waived protection.")
     allow_negative: bool = Field(False, description="Whether contributions may be negative.")
-    delimiter: str | None = Field(None, description="Of CSV files; by default found in the header.")
+    delimiter: str | None = Field(
+        None, min_length=1, max_length=1, description="Of CSV files; by default found in the header."
+    )
     encoding: str = Field("utf-8", description="Of CSV files.")
-    memory_limit: str | None = Field(None, description="For tabulation, for example 4GB.")
+    memory_limit: str | None = Field(None, description="For tabulation, for example 4GB; by default 2GB.")
+
+    @model_validator(mode="after")
+    def _used(self) -> MicrodataJob:
+        if self.first_given("request_codes") and self.request is None:
+            raise fault("request_codes are given, but no request column", "Name it.", "request_codes")
+        return self
 
 
 class TableJob(_Strict):
-    """``[[tables]]``: one table; several are linked and protected together."""
+    """One table, tabulated from the microdata or read from a file; several are linked."""
 
     dimensions: list[str] = Field(min_length=1, description="Names of its dimensions.")
     response: str | None = Field(
-        None, description="Variable of the microdata to add up; none counts records."
+        None, description="Column of the microdata to add up; without one the records are counted."
     )
-    shadow: str | None = Field(None, description="Variable the rules look at; by default the response.")
-    costs: list[str] = Field(default_factory=list, description="Further variables to add up, for weights.")
-    decimals: int | None = Field(None, ge=0, le=9, description="Declared decimals; by default as needed.")
+    shadow: str | None = Field(None, description="Column the rules look at; by default the response.")
+    costs: list[str] = Field(default_factory=list, description="Further columns to add up, for weights.")
     rounding: bool = Field(False, description="Round microdata to the decimals instead of an error.")
-    file: Path | None = Field(None, description="A ready-made table: CSV, Parquet or Excel.")
+    file: File | None = Field(None, description="A ready-made table: CSV, Parquet or Excel.")
     value: str = Field("value", description="Its column of values.")
     contributors: str | None = Field(None, description="Its column with the number of contributors.")
     totals: Literal["given", "none"] = Field("given", description="Whether it holds its totals.")
-    incomplete: Literal["error", "allow"] = Field("error", description="Totals without parts.")
+    incomplete: Literal["error", "allow"] = Field(
+        "error", description="What to do about totals none of whose parts are given."
+    )
     repair: bool = Field(False, description="Compute totals anew where they do not add up.")
-    allow_negative: bool = Field(False, description="Whether values may be negative.")
+    allow_negative: bool = Field(False, description="Whether its values may be negative.")
+    decimals: int | None = Field(
+        None, ge=0, le=9, description="Decimals of the values; by default as many as needed."
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> TableJob:
+        twice = [name for name in self.dimensions if self.dimensions.count(name) > 1]
+        if twice:
+            raise fault(f"the dimension {twice[0]!r} stands twice", "Name it once.", "dimensions")
+        if self.file is not None:
+            odd = self.first_given("response", "shadow", "costs", "rounding")
+            if odd:
+                raise fault(
+                    f"{odd} is for tables made from microdata, and this one has a file",
+                    "Leave one of the two out; the column of values of a file is named by value.",
+                    odd,
+                )
+            return self
+        odd = self.first_given("value", "contributors", "totals", "incomplete", "repair", "allow_negative")
+        if odd:
+            raise fault(
+                f"{odd} is for ready-made tables, and this one has no file",
+                "Name the file, or leave the key out"
+                + (" and set it in [microdata]." if odd == "allow_negative" else "."),
+                odd,
+            )
+        return self
 
 
 class WeightsJob(_Strict):
-    """``[weights]``: what hiding a cell costs."""
+    """What hiding a cell costs."""
 
-    kind: str = Field("value", description="value, one, count, log, or the name of a cost variable.")
-    power: float = Field(1.0, gt=0, description="Exponent of the weight.")
+    kind: str = Field(
+        "value", description="value, one, count (contributors), log (of the value), or a cost column."
+    )
+    power: float = Field(1.0, gt=0, description="Exponent of the weights.")
 
 
 class LevelsJob(_Strict):
-    """``[levels]``: changes to the levels the rules give."""
+    """Changes to the protection levels that the rules give."""
 
     lower_factor: float = Field(1.0, ge=0, description="Factor on lower levels.")
     upper_factor: float = Field(1.0, ge=0, description="Factor on upper levels.")
     sliding: float | None = Field(
-        None, gt=0, description="Least width of every interval, in the response's unit."
+        None, gt=0, description="Least width of every interval, in the unit of the response."
     )
-    safety_range: float = Field(20.0, gt=0, description="Per cent, for cells set unsafe by hand.")
+    safety_range: float = Field(20.0, gt=0, description="Level of cells set unsafe by hand, in per cent.")
+
+    @model_validator(mode="after")
+    def _some(self) -> LevelsJob:
+        if not (self.lower_factor or self.upper_factor or self.sliding):
+            raise fault(
+                "both factors are 0 and there is no sliding level, so nothing would be protected",
+                "Give a factor above 0.",
+            )
+        return self
 
 
 class CellJob(_Strict):
-    """``[[cells]]``: one cell set by hand."""
+    """One cell set by hand."""
 
     key: dict[str, str] = Field(description="Code by dimension; a dimension left out means the total.")
     status: Literal["u", "m", "s", "z"] = Field(
-        description="u unsafe, m hidden, s publishable, z must be published."
+        description="u unsafe, m hidden, s may be published, z must be published."
     )
+    waived: bool = Field(
+        False, description="Publish it although the rules call it unsafe: its contributors agreed."
+    )
+
+    @model_validator(mode="after")
+    def _published(self) -> CellJob:
+        if self.waived and self.status not in ("s", "z"):
+            raise fault("a waived cell is one to be published", "Give it the status s or z.", "waived")
+        return self
 
 
 class SuppressJob(_Strict):
-    """``[suppress]``: the method."""
+    """How secondary cells are found."""
 
-    method: str = Field("auto", description="Name of the method.")
-    time_limit: float | None = Field(None, gt=0, description="Seconds.")
+    method: Method = Field("auto", description="Name of the method; `cellveil methods` lists them.")
+    time_limit: float | None = Field(None, gt=0, description="Seconds for the search.")
     seed: int = Field(0, ge=0, description="For methods that draw random numbers.")
 
 
 class ReleaseJob(_Strict):
-    """``[release]``: the public files."""
+    """The public files."""
 
-    formats: tuple[Literal["csv", "parquet", "xlsx", "html"], ...] = Field(
-        ("csv", "parquet", "xlsx", "html"), description="Which files to write."
+    formats: list[Format] = Field(
+        default=["csv", "parquet", "xlsx", "html"], min_length=1, description="Which files to write."
     )
     symbol: str = Field("x", description="Stands for hidden values; empty leaves them empty.")
-    decimals: int | None = Field(None, ge=0, le=9, description="Decimals shown.")
+    decimals: int | None = Field(None, ge=0, le=9, description="Decimals shown to people.")
     note: str = Field("", description="A public note.")
     date: str = Field("", description="A public date.")
 
@@ -135,141 +262,146 @@ class Job(_Strict):
     """A whole publication: data, rules, method, release."""
 
     title: str = Field("", description="Shown in report and release.")
-    output: Path = Field(Path("cellveil-output"), description="Folder for the results.")
-    instance: Path | None = Field(None, description="A JJ file or tidy folder, instead of tables.")
-    microdata: MicrodataJob | None = None
-    dimensions: dict[str, DimensionJob] = Field(default_factory=dict)
-    tables: list[TableJob] = Field(default_factory=list)
-    equations: dict[str, list[str] | dict[str, int]] = Field(
-        default_factory=dict, description="Between response variables."
+    output: File = Field(Path("cellveil-output"), description="Folder for the results.")
+    instance: File | None = Field(None, description="A JJ file or tidy folder, in place of tables.")
+    labels: File | None = Field(None, description="CSV with the columns dimension, code, label.")
+    bounds: Literal["natural", "free", "tau-argus"] = Field(
+        "natural",
+        description="What everybody knows of values: natural (at least 0, or nothing if some are negative), "
+        "free (nothing), tau-argus (0 to 1.5 times the largest).",
     )
-    rules: list[dict[str, Any]] = Field(
-        default_factory=list, description="A cell is unsafe if any of them fires."
+    microdata: MicrodataJob | None = Field(None, description="The records.")
+    dimensions: dict[str, DimensionJob] = Field(default_factory=dict, description="By name.")
+    tables: list[TableJob] = Field(default_factory=list, description="Tables, protected together.")
+    equations: dict[str, Terms] = Field(
+        default_factory=dict,
+        description="Between response variables: a list of parts, or coefficients by part.",
     )
-    bounds: Literal["natural", "free", "tau-argus"] = Field("natural", description="What everybody knows.")
-    weights: WeightsJob = WeightsJob()
-    levels: LevelsJob = LevelsJob()
-    cells: list[CellJob] = Field(default_factory=list)
-    labels: Path | None = Field(None, description="CSV with dimension, code, label.")
-    suppress: SuppressJob = SuppressJob()
-    release: ReleaseJob = ReleaseJob()
+    rules: list[RuleTable] = Field(
+        default_factory=list, description="A cell is unsafe if any of them fires; see the page on rules."
+    )
+    cells: list[CellJob] = Field(default_factory=list, description="Cells set by hand.")
+    weights: WeightsJob = Field(WeightsJob(), description="What hiding a cell costs.")
+    levels: LevelsJob = Field(LevelsJob(), description="Changes to the levels.")
+    suppress: SuppressJob = Field(SuppressJob(), description="The method.")
+    release: ReleaseJob = Field(ReleaseJob(), description="The public files.")
+
+    _source: Source | None = PrivateAttr(None)
 
     @model_validator(mode="after")
     def _consistent(self) -> Job:
-        if (self.instance is None) == (not self.tables):
-            raise ValueError("give either instance or at least one [[tables]]")
-        if self.instance is not None and (self.rules or self.cells or self.microdata):
-            raise ValueError("an instance has its statuses and levels: leave out microdata, rules and cells")
-        for table in self.tables:
-            if table.file is None and self.microdata is None:
-                raise ValueError("a table has no file and there is no [microdata]")
-            if table.file is not None and table.response is not None:
-                raise ValueError("a table has both a file and a response; name its column of values as value")
-        if self.tables and not self.rules and not any(cell.status == "u" for cell in self.cells):
-            raise ValueError("there are no rules and no unsafe cells, so nothing would be protected")
+        if self.instance is not None:
+            _check_instance_alone(self)
+            return self
+        if not self.tables:
+            raise fault("there is neither an instance nor a table", "Add [[tables]], or name an instance.")
+        _check_tables(self)
+        _check_dimensions(self)
+        _check_weights(self)
+        if not self.rules and not any(cell.status == "u" for cell in self.cells):
+            raise fault(
+                "there are no rules and no unsafe cells, so nothing would be protected",
+                "Add [[rules]], or [[cells]] with status u.",
+            )
         return self
 
+    @property
+    def used_dimensions(self) -> list[str]:
+        """Names of the dimensions of all tables."""
+        return list(dict.fromkeys(name for table in self.tables for name in table.dimensions))
 
-def read_job(path: Path | str) -> Job:
-    """Read and validate a job file; its paths are taken relative to its folder.
+    def confidential_inputs(self) -> list[Path]:
+        """Files with values that are not public; patterns as they are written."""
+        files = [Path(name) for name in self.microdata.file] if self.microdata else []
+        files += [table.file for table in self.tables if table.file is not None]
+        return files if self.instance is None else [self.instance]
 
-    Raises
-    ------
-    InputError
-        With file, line and key, and the nearest known name of an unknown key.
-    """
-    path = Path(path)
-    text = read_text(path)
-    try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        at = re.search(r"line (\d+)", str(error))
-        raise InputError(
-            f"not valid TOML ({re.sub(r' *[(]at .*', '', str(error)).lower()})",
-            file=path,
-            line=int(at[1]) if at else None,
-            remedy="Check quotes, brackets and equals signs there.",
-        ) from None
-    try:
-        job = Job.model_validate(data)
-    except ValidationError as error:
-        raise _explained(error, path, text) from None
-    return _with_paths(job, path.parent)
+    @contextmanager
+    def placing_errors(self, *location: str | int) -> Iterator[None]:
+        """Name the job file and the line of the location in errors that have no place yet."""
+        if self._source is None:
+            yield
+            return
+        with self._source.placing_errors(*location):
+            yield
 
-
-def _explained(error: ValidationError, path: Path, text: str) -> InputError:
-    """The first fault, in our words."""
-    fault = error.errors(include_url=False, include_input=False)[0]
-    location = [part for part in fault["loc"] if isinstance(part, str)]
-    key = ".".join(location)
-    line = _line_of(location, text)
-    if fault["type"] == "extra_forbidden":
-        known = _known_keys(fault["loc"][:-1])
-        return InputError(
-            f"unknown key {key!r}", file=path, line=line, remedy=nearest_name(location[-1], known)
+    def with_paths(self, source: Source) -> Job:
+        """The job with its paths taken relative to the folder of its file."""
+        base = source.file.parent
+        micro = self.microdata
+        job = self.model_copy(
+            update={
+                "output": base / self.output,
+                "instance": self.instance and base / self.instance,
+                "labels": self.labels and base / self.labels,
+                "microdata": micro
+                and micro.model_copy(update={"file": [str(base / name) for name in micro.file]}),
+                "dimensions": {
+                    name: dimension.model_copy(
+                        update={"hierarchy": [base / file for file in dimension.hierarchy]}
+                    )
+                    for name, dimension in self.dimensions.items()
+                },
+                "tables": [
+                    table.model_copy(update={"file": table.file and base / table.file})
+                    for table in self.tables
+                ],
+            }
         )
-    if fault["type"] == "missing":
-        return InputError(f"the key {key!r} is missing", file=path, line=line, remedy="Add it.")
-    what = fault["msg"].removeprefix("Value error, ")
-    return InputError(
-        f"{key}: {what}" if key else what, file=path, line=line, remedy="See the docs of job files."
+        job._source = source
+        return job
+
+
+def _check_instance_alone(job: Job) -> None:
+    odd = job.first_given(
+        "tables", "microdata", "dimensions", "equations", "rules", "cells", "bounds", "weights", "levels"
     )
-
-
-def _known_keys(location: Sequence[int | str]) -> list[str]:
-    """The keys of the part of the job at this location."""
-    model: type[BaseModel] = Job
-    for part in location:
-        if isinstance(part, str) and part in model.model_fields:
-            model = _MODEL_OF.get((model, part), model)
-    return list(model.model_fields)
-
-
-_MODEL_OF: dict[tuple[type[BaseModel], str], type[BaseModel]] = {
-    (Job, "microdata"): MicrodataJob,
-    (Job, "dimensions"): DimensionJob,
-    (Job, "tables"): TableJob,
-    (Job, "weights"): WeightsJob,
-    (Job, "levels"): LevelsJob,
-    (Job, "cells"): CellJob,
-    (Job, "suppress"): SuppressJob,
-    (Job, "release"): ReleaseJob,
-}
-
-
-def _line_of(location: Sequence[str], text: str) -> int | None:
-    """Line on which the last key of the location is set, as far as a plain search finds it."""
-    for key in reversed(location):
-        pattern = re.compile(rf'(^|[\[.{{,]\s*|^\s*)"?{re.escape(key)}"?\s*(=|\]|\.)')
-        for number, line in enumerate(text.splitlines(), 1):
-            if pattern.search(line):
-                return number
-    return None
-
-
-def _with_paths(job: Job, base: Path) -> Job:
-    """The job with its paths made absolute to the folder of the job file."""
-
-    def absolute(path: Path | None) -> Path | None:
-        return None if path is None else base / path
-
-    def each(given: str | list[str]) -> list[str]:
-        return [str(base / name) for name in ([given] if isinstance(given, str) else given)]
-
-    dimensions = {
-        name: dimension.model_copy(
-            update={"hierarchy": [base / file for file in dimension.hierarchy_files()] or None}
+    if odd:
+        raise fault(
+            f"there are both an instance and {odd}",
+            "An instance brings its own cells, statuses, weights, bounds and levels: leave one of them out.",
+            odd,
         )
-        for name, dimension in job.dimensions.items()
-    }
-    return job.model_copy(
-        update={
-            "output": base / job.output,
-            "instance": absolute(job.instance),
-            "labels": absolute(job.labels),
-            "microdata": job.microdata
-            and job.microdata.model_copy(update={"file": each(job.microdata.file)}),
-            "dimensions": dimensions,
-            "tables": [table.model_copy(update={"file": absolute(table.file)}) for table in job.tables],
-        }
-    )
+
+
+def _check_tables(job: Job) -> None:
+    for position, table in enumerate(job.tables):
+        if table.file is None and job.microdata is None:
+            raise fault(
+                "the table has no file, and there is no [microdata]",
+                "Name its file, or add [microdata].",
+                "tables",
+                position,
+            )
+    if job.microdata is not None and all(table.file is not None for table in job.tables):
+        raise fault("no table uses the microdata", "Leave [microdata] or the files out.", "microdata")
+
+
+def _check_dimensions(job: Job) -> None:
+    used = job.used_dimensions
+    for name, dimension in job.dimensions.items():
+        if name not in used:
+            raise fault(f"no table has the dimension {name!r}", nearest_name(name, used), "dimensions", name)
+        if dimension.levels and any(t.file is not None and name in t.dimensions for t in job.tables):
+            raise fault(
+                f"levels of {name!r} are columns of microdata, but a table with it is read from a file",
+                "Give a hierarchy instead.",
+                *("dimensions", name, "levels"),
+            )
+
+
+def _check_weights(job: Job) -> None:
+    from cellveil.sensitivity.weights import KINDS
+
+    own: Sequence[str] = [
+        name
+        for name in [*job.tables[0].costs, job.tables[0].shadow]
+        if name is not None and all(name in [*table.costs, table.shadow] for table in job.tables)
+    ]
+    kind = job.weights.kind
+    if kind not in KINDS and kind not in own:
+        raise fault(
+            f"there are no weights {kind!r}",
+            f"{nearest_name(kind, [*KINDS, *own])} A cost column must stand in the costs of every table.",
+            *("weights", "kind"),
+        )

@@ -8,24 +8,41 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from cellveil.auditing import AuditReport, audit
-from cellveil.errors import NotSafeError
+from cellveil.errors import InfeasibleError, InputError, NotSafeError
 from cellveil.files import write_text
 from cellveil.formats.folder import write_folder
 from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern import write_pattern
 from cellveil.job.model import Job
+from cellveil.job.output import INTERNAL, PUBLIC, check_apart, check_folder, replaced_files, withdraw
 from cellveil.job.tables import Labels, build_table, read_labels
-from cellveil.primary import find_primaries
+from cellveil.primary import Primary, find_primaries
 from cellveil.problem import Problem
-from cellveil.progress import Progress, Stopwatch
-from cellveil.publishing import Release, release
+from cellveil.progress import Progress
+from cellveil.publishing import Publication, Release, release
+from cellveil.publishing.excel import require_excel
+from cellveil.publishing.plain import header
 from cellveil.report import Report, build_report
-from cellveil.sensitivity import rule_from_dict
+from cellveil.report.infeasible import infeasible_figures
+from cellveil.sensitivity import Rule, rule_from_dict
+from cellveil.sensitivity.cells import cell_number
 from cellveil.suppression import Suppression, suppress
+from cellveil.tables.table import Table
+from cellveil.view import Pattern, PublicView
 
-EXACT_INTERVALS = 1000
-"""Up to so many primary cells the report has every interval to its ends."""
+FILES = {
+    "report": "report.html",
+    "figures": "report.json",
+    "pattern": "pattern.csv",
+    "instance": "instance",
+}
+"""The internal files of a run."""
+
+EXACT_WORK = 50_000
+"""Up to this product of primary and hidden cells (a few seconds) the report has every interval to its ends."""
 
 MIN_DEPTH = 3
 """At least so many of the largest contributions are kept for each cell."""
@@ -70,71 +87,136 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
     """Run a job and write its results into its output folder.
 
     Public files go into ``public``, everything else into ``internal``. A table that is not shown safe is
-    reported but not released.
+    reported but not released, and the release of an earlier run is removed. An error before the verdict
+    leaves the folder as it was.
+
+    Raises
+    ------
+    InfeasibleError
+        When some cells cannot be protected. Then ``public`` has no release, and ``internal`` the figures.
     """
     progress = progress or Progress()
-    watch = Stopwatch()
-    with watch.time("data"):
-        problem, facts, labels = _problem(job, progress)
-    suppression = suppress(
-        problem,
-        job.suppress.method,
-        time_limit=job.suppress.time_limit,
-        seed=job.suppress.seed,
-        progress=progress,
-    )
-    with watch.time("audit"):
-        verdict = suppression.audit
-        if len(problem.primaries) <= EXACT_INTERVALS:
-            verdict = audit(problem, suppression.pattern, exact=True, progress=progress)
+    public, internal = job.output / PUBLIC, job.output / INTERNAL
+    for folder in (public, internal):
+        check_folder(folder)
+    check_apart(job.confidential_inputs(), public)
+    problem, facts, labels = _problem(job, progress)
+    _check_release(job, problem, labels)
+    try:
+        suppression = suppress(
+            problem,
+            job.suppress.method,
+            time_limit=job.suppress.time_limit,
+            seed=job.suppress.seed,
+            progress=progress,
+        )
+    except InfeasibleError as error:
+        withdraw(public)
+        _write_infeasible(job, internal, problem, error)
+        raise
+    verdict = suppression.audit
+    if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
+        verdict = audit(problem, suppression.pattern, exact=True, progress=progress)
     progress.stage("write")
-    released = _release(job, problem, suppression, verdict, labels)
-    report = build_report(
-        problem,
-        suppression,
-        verdict,
-        title=job.title,
-        parameters=_parameters(job) | facts,
-        labels=labels,
-        release=released,
-    )
-    files = _write_internal(job.output / "internal", problem, suppression, report)
-    return JobResult(problem, suppression, verdict, report, released, files)
+    with replaced_files(internal) as folder:
+        write_folder(problem, folder / FILES["instance"])
+        write_pattern(problem, suppression.pattern, folder / FILES["pattern"])
+        released = _release(job, problem, suppression, verdict, labels)
+        try:
+            report = build_report(
+                problem,
+                suppression,
+                verdict,
+                title=job.title,
+                parameters=_parameters(job) | facts,
+                labels=labels,
+                release=released,
+            )
+            write_text(folder / FILES["report"], report.to_html())
+            _write_figures(folder, report.to_dict())
+        except BaseException:
+            withdraw(public)  # no release without its report
+            raise
+    return JobResult(problem, suppression, verdict, report, released, internal_files(job))
+
+
+def internal_files(job: Job) -> dict[str, Path]:
+    """Where a run writes its internal files, by name."""
+    return {name: job.output / INTERNAL / file for name, file in FILES.items()}
 
 
 def _problem(job: Job, progress: Progress) -> tuple[Problem, dict[str, Any], Labels]:
     if job.instance is not None:
-        problem = read_instance(job.instance)
+        with job.placing_errors("instance"):
+            problem = read_instance(job.instance)
         return problem, {}, read_labels(job.labels, problem.table)
     rule = rule_from_dict(job.rules) if job.rules else None
     table = build_table(job, max(rule.depth if rule else 1, MIN_DEPTH), progress)
+    labels = read_labels(job.labels, table)
     progress.stage("rules")
-    primary = find_primaries(
-        table,
-        rule,
-        weight=job.weights.kind,
-        power=job.weights.power,
-        statuses=[(cell.key, cell.status) for cell in job.cells],
-        bounds=job.bounds,
-        lower_factor=job.levels.lower_factor,
-        upper_factor=job.levels.upper_factor,
-        spl=job.levels.sliding,
-        safety_range=job.levels.safety_range,
-    )
+    primary = _primaries(job, table, rule)
     facts = {"levels cut at known bounds": primary.num_clipped, "cells waived": primary.num_waived}
-    return primary.problem, facts, read_labels(job.labels, table)
+    return primary.problem, facts, labels
+
+
+def _primaries(job: Job, table: Table, rule: Rule | None) -> Primary:
+    by_hand: dict[int, int] = {}  # cell → the first of the job's settings of it
+    statuses: list[tuple[int, str]] = []
+    waived: list[int] = []
+    for position, cell in enumerate(job.cells):
+        with job.placing_errors("cells", position):
+            number = cell_number(table, cell.key)
+        by_hand.setdefault(number, position)
+        statuses.append((number, cell.status))
+        waived += [number] if cell.waived else []
+    try:
+        return find_primaries(
+            table,
+            rule,
+            weight=job.weights.kind,
+            power=job.weights.power,
+            statuses=statuses,
+            waived=waived,
+            bounds=job.bounds,
+            lower_factor=job.levels.lower_factor,
+            upper_factor=job.levels.upper_factor,
+            spl=job.levels.sliding,
+            safety_range=job.levels.safety_range,
+        )
+    except InputError as error:
+        named = [place for cell, place in by_hand.items() if table.cell_name(cell) == error.cell]
+        with job.placing_errors(*(("cells", named[0]) if named else ("rules",))):
+            raise
+
+
+def _check_release(job: Job, problem: Problem, labels: Labels) -> None:
+    """Raise now what would speak against writing the public files after a long run."""
+    everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "everything")
+    settings = job.release
+    if "xlsx" in settings.formats:
+        require_excel()
+    with job.placing_errors("release"):
+        publication = Publication.of(
+            problem.table,
+            PublicView.of(problem, everything),
+            symbol=settings.symbol,
+            labels=labels,
+            decimals=settings.decimals,
+        )
+        header(publication)
 
 
 def _release(
     job: Job, problem: Problem, suppression: Suppression, verdict: AuditReport, labels: Labels
 ) -> Release | None:
+    """The release, or None; then that of an earlier run is removed."""
     settings = job.release
     try:
         return release(
             problem,
             suppression.pattern,
             verdict,
-            job.output / "public",
+            job.output / PUBLIC,
             formats=settings.formats,
             symbol=settings.symbol,
             title=job.title,
@@ -144,6 +226,7 @@ def _release(
             date=settings.date,
         )
     except NotSafeError:
+        withdraw(job.output / PUBLIC)
         return None
 
 
@@ -162,17 +245,14 @@ def _short(value: Any) -> Any:
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
-def _write_internal(
-    folder: Path, problem: Problem, suppression: Suppression, report: Report
-) -> dict[str, Path]:
-    files = {
-        "report": folder / "report.html",
-        "figures": folder / "report.json",
-        "pattern": folder / "pattern.csv",
-        "instance": folder / "instance",
-    }
-    write_text(files["report"], report.to_html())
-    write_text(files["figures"], json.dumps(report.to_dict(), indent=2, ensure_ascii=False) + "\n")
-    write_pattern(problem, suppression.pattern, files["pattern"])
-    write_folder(problem, files["instance"])
-    return files
+def _write_infeasible(job: Job, internal: Path, problem: Problem, error: InfeasibleError) -> None:
+    """The instance and the figures; what an earlier run reported is removed."""
+    with replaced_files(internal) as folder:
+        write_folder(problem, folder / FILES["instance"])
+        _write_figures(folder, infeasible_figures(problem, job.suppress.method, job.suppress.seed, error))
+        for name in ("report", "pattern"):
+            (internal / FILES[name]).unlink(missing_ok=True)
+
+
+def _write_figures(folder: Path, figures: dict[str, Any]) -> None:
+    write_text(folder / FILES["figures"], json.dumps(figures, indent=2, ensure_ascii=False) + "\n")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError
 from cellveil.formats.frames import read_pairs, read_table
-from cellveil.formats.source import read_columns
-from cellveil.job.model import DimensionJob, Job, MicrodataJob, TableJob
+from cellveil.formats.source import Columns, read_columns
+from cellveil.job.model import DimensionJob, Job, TableJob
 from cellveil.progress import Progress
 from cellveil.tables.distinct import distinct_codes
 from cellveil.tables.hierarchy import Dimension, Hierarchy
@@ -21,55 +23,84 @@ Labels = dict[str, dict[str, str]]
 
 def build_table(job: Job, depth: int, progress: Progress) -> Table:
     """Tabulate or read every table of the job, and link them."""
-    dimensions = {name: _dimension(job, name) for name in _dimension_names(job)}
-    tables = [_one_table(job, table, dimensions, depth, progress) for table in job.tables]
+    files = {table.file: _read_file(job, table.file) for table in job.tables if table.file is not None}
+    dimensions = {name: _dimension(job, name, files) for name in job.used_dimensions}
+    tables = []
+    for position, table in enumerate(job.tables):
+        with job.placing_errors("tables", position):
+            own = [dimensions[name] for name in table.dimensions]
+            if table.file is None:
+                tables.append(_tabulated(job, table, own, depth, progress))
+            else:
+                tables.append(_read(table, files[table.file], own, progress))
     if len(tables) == 1 and not job.equations:
         return tables[0]
     progress.stage("link")
-    return link(tables, job.equations or None)
+    with job.placing_errors("equations" if job.equations else "tables"):
+        return link(tables, job.equations or None)
 
 
 def read_labels(path: Path | None, table: Table) -> Labels:
-    """Labels of codes from a CSV with the columns dimension, code, label."""
+    """Labels of codes from a CSV with the columns dimension, code, label; other dimensions may be in it."""
     labels: Labels = {}
     if path is None:
         return labels
     columns = read_columns(path)
     known = {dimension.name for dimension in table.dimensions}
     rows = zip(columns.codes("dimension"), columns.codes("code"), columns.codes("label"), strict=True)
-    for dimension, code, label in rows:
-        if dimension in known:
-            labels.setdefault(str(dimension), {})[str(code)] = str(label)
+    for row, (dimension, code, label) in enumerate(rows):
+        if dimension in known and labels.setdefault(dimension, {}).setdefault(code, label) != label:
+            raise columns.fault(
+                row, f"the code {code!r} of {dimension!r} has two labels", "Remove one of the lines."
+            )
+    if not labels:
+        raise InputError(
+            "there is no label of any dimension of the table",
+            file=path,
+            remedy=f"Write the names of dimensions as in the job: {', '.join(sorted(known))}.",
+        )
     return labels
 
 
-def _dimension_names(job: Job) -> list[str]:
-    return list(dict.fromkeys(name for table in job.tables for name in table.dimensions))
+def _read_file(job: Job, file: Path) -> Columns:
+    """A ready-made table with its columns named as the dimensions they hold."""
+    columns = read_columns(file)
+    used = {name for table in job.tables if table.file == file for name in table.dimensions}
+    renamed = {job.dimensions[name].column: name for name in used if name in job.dimensions}
+    for column, name in renamed.items():
+        if column is not None:
+            columns.column(column)
+            if column != name and name in columns:
+                raise InputError(
+                    f"there are columns {column!r} and {name!r}, both for the dimension {name!r}",
+                    file=file,
+                    line=1,
+                    remedy="Rename one of the columns.",
+                )
+    names = [renamed.get(name) or name for name in columns.names]
+    return replace(columns, data=columns.data.rename_columns(names))
 
 
-def _settings(job: Job, name: str) -> DimensionJob:
-    unknown = [given for given in job.dimensions if given not in _dimension_names(job)]
-    if unknown:
-        raise InputError(
-            f"no table has the dimension {unknown[0]!r}",
-            remedy=nearest_name(unknown[0], _dimension_names(job)),
-        )
-    return job.dimensions.get(name, DimensionJob())
+def _dimension(job: Job, name: str, files: Mapping[Path, Columns]) -> Dimension:
+    settings = job.dimensions.get(name, DimensionJob())
+    with job.placing_errors(*_place(job, name)):
+        if settings.hierarchy:
+            return Dimension.of(name, *(_tree(file, settings) for file in settings.hierarchy))
+        if settings.levels:
+            paths = _codes_of_records(job, name, [*settings.levels, settings.column or name])
+            return Dimension.of(name, _tree_of_levels(paths, settings.total))
+        codes = [code for code in _codes(job, name, files) if code != settings.total]
+        if settings.digits:
+            leaves = _longest(codes, settings.digits) if _has_totals(job, name) else codes
+            return Dimension.of(name, Hierarchy.from_digits(leaves, settings.digits, settings.total))
+        return Dimension.of(name, Hierarchy.flat(codes, settings.total))
 
 
-def _dimension(job: Job, name: str) -> Dimension:
-    settings = _settings(job, name)
-    files = settings.hierarchy_files()
-    if files:
-        return Dimension.of(name, *(_tree(file, settings) for file in files))
-    column = settings.column or name
-    codes = _codes(job, name, [*(settings.levels or []), column])
-    if settings.levels:
-        return Dimension.of(name, _tree_of_levels(codes, settings.total))
-    leaves = [path[-1] for path in codes if path[-1] != settings.total]
-    if settings.digits:
-        return Dimension.of(name, Hierarchy.from_digits(leaves, settings.digits, settings.total))
-    return Dimension.of(name, Hierarchy.flat(leaves, settings.total))
+def _place(job: Job, name: str) -> tuple[str | int, ...]:
+    """Where the job speaks of a dimension."""
+    if name in job.dimensions:
+        return "dimensions", name
+    return "tables", next(i for i, table in enumerate(job.tables) if name in table.dimensions)
 
 
 def _tree(file: Path, settings: DimensionJob) -> Hierarchy:
@@ -82,69 +113,70 @@ def _tree_of_levels(paths: list[tuple[str, ...]], total: str) -> Hierarchy:
     import pyarrow as pa
 
     names = [str(level) for level in range(len(paths[0]))]
-    return Hierarchy.from_columns(
-        pa.table(dict(zip(names, map(list, zip(*paths, strict=True)), strict=True))), names, total
-    )
+    columns = [list(column) for column in zip(*paths, strict=True)]
+    return Hierarchy.from_columns(pa.table(columns, names=names), names, total)
 
 
-def _codes(job: Job, name: str, columns: list[str]) -> list[tuple[str, ...]]:
-    """Codes of a dimension without a hierarchy, from the data of the tables that have it."""
-    found: dict[tuple[str, ...], None] = {}
-    for table in job.tables:
-        if name not in table.dimensions:
-            continue
+def _codes(job: Job, name: str, files: Mapping[Path, Columns]) -> list[str]:
+    """Codes of a dimension, from the data of the tables that have it."""
+    found: dict[str, None] = {}
+    tables = [table for table in job.tables if name in table.dimensions]
+    for table in tables:
         if table.file is not None:
-            data = read_columns(table.file)
-            found.update(
-                dict.fromkeys(zip(*(map(str, data.codes(column)) for column in columns), strict=True))
-            )
-        elif job.microdata is not None:
-            micro = job.microdata
-            found.update(
-                dict.fromkeys(
-                    distinct_codes(
-                        list(micro.file), columns, delimiter=micro.delimiter, encoding=micro.encoding
-                    )
-                )
-            )
-    if not found:
-        raise InputError(f"dimension {name!r} has no codes", remedy="Check its column, or give a hierarchy.")
+            found.update(dict.fromkeys(files[table.file].codes(name).tolist()))
+    if any(table.file is None for table in tables):
+        settings = job.dimensions.get(name, DimensionJob())
+        found.update((path[-1], None) for path in _codes_of_records(job, name, [settings.column or name]))
     return list(found)
 
 
-def _one_table(
-    job: Job, table: TableJob, dimensions: Mapping[str, Dimension], depth: int, progress: Progress
-) -> Table:
-    if table.file is not None:
-        progress.stage("read")
-        return read_table(
-            table.file,
-            {name: dimensions[name] for name in table.dimensions},
-            value=table.value,
-            contributors=table.contributors,
-            totals=table.totals,
-            decimals=table.decimals,
-            incomplete=table.incomplete,
-            repair=table.repair,
-            allow_negative=table.allow_negative,
-        )
-    assert job.microdata is not None  # checked when the job was read
-    return _tabulated(
-        job, job.microdata, table, [dimensions[name] for name in table.dimensions], depth, progress
+def _codes_of_records(job: Job, name: str, columns: list[str]) -> list[tuple[str, ...]]:
+    """Distinct codes, with those of the levels above them."""
+    micro = job.microdata
+    assert micro is not None  # checked when the job was read
+    found = distinct_codes(micro.file, columns, delimiter=micro.delimiter, encoding=micro.encoding)
+    if not found:
+        raise InputError(f"dimension {name!r} has no codes", remedy="Check its column, or give a hierarchy.")
+    return found
+
+
+def _has_totals(job: Job, name: str) -> bool:
+    return any(
+        name in table.dimensions and table.file is not None and table.totals == "given"
+        for table in job.tables
+    )
+
+
+def _longest(codes: list[str], widths: list[int]) -> list[str]:
+    """The codes that are not the total of longer ones."""
+    totals = {code[:end] for code in codes for end in accumulate(widths) if end < len(code)}
+    return [code for code in codes if code not in totals]
+
+
+def _read(table: TableJob, columns: Columns, dimensions: list[Dimension], progress: Progress) -> Table:
+    progress.stage("read")
+    return read_table(
+        columns,
+        {dimension.name: dimension for dimension in dimensions},
+        value=table.value,
+        contributors=table.contributors,
+        totals=table.totals,
+        decimals=table.decimals,
+        incomplete=table.incomplete,
+        repair=table.repair,
+        allow_negative=table.allow_negative,
     )
 
 
 def _tabulated(
-    job: Job,
-    micro: MicrodataJob,
-    table: TableJob,
-    dimensions: list[Dimension],
-    depth: int,
-    progress: Progress,
+    job: Job, table: TableJob, dimensions: list[Dimension], depth: int, progress: Progress
 ) -> Table:
+    micro = job.microdata
+    assert micro is not None  # checked when the job was read
     named = {d.name: job.dimensions[d.name].column for d in dimensions if d.name in job.dimensions}
+    first, second = micro.request_codes
     return tabulate(
-        list(micro.file),
+        micro.file,
         dimensions,
         table.response,
         decimals=table.decimals,
@@ -155,7 +187,7 @@ def _tabulated(
         shadow=table.shadow,
         costs=table.costs,
         request=micro.request,
-        request_codes=micro.request_codes,
+        request_codes=(first, second),
         waiver=micro.waiver,
         depth=depth,
         allow_negative=micro.allow_negative,
