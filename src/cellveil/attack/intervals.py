@@ -32,13 +32,17 @@ Float = NDArray[np.float64]
 
 @dataclass
 class _Front:
-    """The live LP of one component, over how far each cell rises (first half) and falls (second half)."""
+    """The live LP of one component, over how far each cell rises (first half) and falls (second half).
+
+    Its amounts are multiples of `unit`; `is_whole` tells whether its capacities are those of the view, not cut.
+    """
 
     component: Component
     lp: LiveLP
     capacity: Float
     costed: NDArray[np.int64]
-    unit: float = 0.0
+    unit: float = 1.0
+    is_whole: bool = False
 
 
 class OutsiderAttack:
@@ -119,14 +123,14 @@ class OutsiderAttack:
 
     def _set_unit(self, front: _Front, wanted: float | None, reach: float, column: int) -> None:
         """Scale the LP's capacities: to the amount wanted, or to the largest finite one."""
-        unit = wanted if wanted is not None else power_of_two_scale(front.capacity)
-        if wanted is None and unit == front.unit:
+        if wanted is None and front.is_whole:
             return
-        upper = np.minimum(front.capacity / unit, reach)
+        front.unit = wanted if wanted is not None else power_of_two_scale(front.capacity)
+        front.is_whole = wanted is None
+        upper = np.minimum(front.capacity / front.unit, reach)
         if wanted is not None:
             upper[column] = min(upper[column], 1.0)
         front.lp.set_bounds(np.zeros(len(upper)), upper)
-        front.unit = unit if wanted is None else float(wanted)
 
     def _record(self, cells: NDArray[np.int64], moved: Float) -> None:
         point = self._origin[cells] + moved

@@ -31,18 +31,26 @@ class Demand:
 class Demands:
     """The demands of a problem that have no witness yet.
 
-    A sliding level is met by spreading it over both sides: up as far as is needed beyond what upl and lpl
-    already ask, and down by the rest where the lower bound stops short.
+    A sliding level is shared out between both sides: first upwards, as far as the known bounds leave room,
+    the rest downwards; `retreat` shifts it where that proves impossible.
+
+    Attributes
+    ----------
+    up, down
+        Amount each cell must still be able to move, 0 where nothing is left to show.
+    total
+        How many demands there were at the start.
     """
 
     def __init__(self, problem: Problem) -> None:
-        up, down = problem.upl.copy(), problem.lpl.copy()
-        missing = np.maximum(problem.spl - up - down, 0)
-        room_up = np.where(np.isinf(problem.up), np.float64(2**62), problem.up).astype(np.int64) - up
-        extra_up = np.minimum(missing, np.maximum(room_up, 0))
-        self.up: Int = up + extra_up
-        self.down: Int = down + missing - extra_up
-        self.total = int((self.up > 0).sum() + (self.down > 0).sum())
+        self._upl, self._lpl, self._spl = problem.upl, problem.lpl, problem.spl
+        missing = np.maximum(problem.spl - problem.upl - problem.lpl, 0)
+        room = np.where(np.isinf(problem.up), 2.0**61, problem.up).astype(np.int64)
+        extra = np.clip(room - problem.upl, 0, missing)
+        self.up: Int = problem.upl + extra
+        self.down: Int = problem.lpl + missing - extra
+        self.total = self.left
+        self._retreated: set[int] = set()
 
     @property
     def left(self) -> int:
@@ -56,12 +64,31 @@ class Demands:
         return sorted(open_, key=lambda demand: (-demand.amount, demand.cell, not demand.up))
 
     def is_open(self, demand: Demand) -> bool:
-        """Whether the demand still needs a witness."""
-        return bool((self.up if demand.up else self.down)[demand.cell] > 0)
+        """Whether the demand, with this very amount, still needs a witness."""
+        return bool((self.up if demand.up else self.down)[demand.cell] == demand.amount)
 
     def settle(self, demand: Demand) -> None:
-        """Note that the demand has a witness."""
+        """Note that the demand has a witness, or never will."""
         (self.up if demand.up else self.down)[demand.cell] = 0
+
+    def retreat(self, demand: Demand, reached: int) -> bool:
+        """The cell moves by `reached` at most: put what is missing of its sliding level on the other side.
+
+        Returns
+        -------
+        Whether that is allowed: not if the level of this side is not reached, nor if the other side has
+        retreated to here already.
+        """
+        cell = demand.cell
+        own, other = (self._upl, self._lpl) if demand.up else (self._lpl, self._upl)
+        missing = int(self._spl[cell]) - reached
+        if reached < own[cell] or missing <= 0 or cell in self._retreated:
+            return False
+        self._retreated.add(cell)
+        mine, opposite = (self.up, self.down) if demand.up else (self.down, self.up)
+        mine[cell] = reached
+        opposite[cell] = max(missing, int(other[cell]))
+        return True
 
     def harvest(self, cells: Int, deviation: Float, down: Float, up: Float) -> None:
         """Settle every demand that the deviation, or its reversal, meets when scaled to the capacities."""

@@ -19,6 +19,7 @@ References: Kelly, Golden & Assad (1992); equations (1)–(8) of Serpell, Smith,
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -28,7 +29,7 @@ from cellveil.attack.components import Component, split
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
-from cellveil.solvers.tolerances import REACH, SUPPORT
+from cellveil.solvers.tolerances import JUDGE_ABSOLUTE, REACH, SUPPORT
 from cellveil.suppression.demands import Demand, Demands
 from cellveil.suppression.outcome import Draft
 
@@ -56,16 +57,14 @@ def sequential(
         if not demands.of(component.cells):
             continue
         protector = _Protector(problem, component, hidden)
-        for demand in demands.of(component.cells):
-            if not demands.is_open(demand):
-                continue
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and left <= 0:
-                hidden[component.cells] = True
-                draft.reason = "time limit: the rest of the table was hidden whole"
-                break
-            protector.protect(demand, demands, draft, left)
-            progress.advance(demands.total - demands.left, demands.total, hidden=int(hidden.sum()))
+        while queue := demands.of(component.cells):  # again where a sliding level was shifted
+            for demand in filter(demands.is_open, queue):
+                left = None if deadline is None else deadline - time.monotonic()
+                if left is not None and left <= 0:
+                    protector.give_up(demands, draft, "time limit: the rest of the table was hidden whole")
+                    break
+                protector.protect(demand, demands, draft, left)
+                progress.advance(demands.total - demands.left, demands.total, hidden=int(hidden.sum()))
         draft.num_lps += protector.lp.num_solves
     return draft
 
@@ -95,13 +94,14 @@ class _Protector:
         """Hide what the cheapest deviation for the demand needs, and harvest it."""
         answer = self._solve(demand, time_limit)
         if answer.status is LPStatus.INFEASIBLE:
-            draft.infeasible.append(demand)
-            demands.settle(demand)
+            if not demands.retreat(demand, self._farthest(demand, time_limit)):
+                draft.infeasible.append(demand)
+                demands.settle(demand)
             return
         if answer.point is None:
-            self.hidden[self.cells] = True
-            draft.reason = "a solve gave no clear answer: that part of the table was hidden whole"
-            demands.settle(demand)
+            self.give_up(
+                demands, draft, "a solve gave no clear answer: that part of the table was hidden whole"
+            )
             return
         n = len(self.cells)
         relative = answer.point[:n] - answer.point[n:]
@@ -109,6 +109,26 @@ class _Protector:
         demands.settle(demand)
         deviation = np.where(np.abs(relative) > SUPPORT, relative, 0.0) * demand.amount
         demands.harvest(self.cells, deviation, self.down, self.up)
+
+    def give_up(self, demands: Demands, draft: Draft, reason: str) -> None:
+        """Hide everything movable, which protects whatever can be protected at all."""
+        self.hidden[self.cells] = True
+        draft.reason = reason
+        for demand in demands.of(self.cells):
+            demands.settle(demand)
+
+    def _farthest(self, demand: Demand, time_limit: float | None) -> int:
+        """How far the cell can move in this direction if everything movable is hidden; less than asked."""
+        n = len(self.cells)
+        column = int(np.searchsorted(self.cells, demand.cell)) + (0 if demand.up else n)
+        costs = np.zeros(2 * n)
+        costs[[column, (column + n) % (2 * n)]] = -1.0, 1.0
+        upper = np.concatenate([self.up, self.down]) / demand.amount
+        upper[column] = min(upper[column], 1.0)
+        self.lp.set_costs(costs)
+        self.lp.set_bounds(np.zeros(2 * n), upper)
+        answer = self.lp.solve(time_limit, fresh=True)
+        return 0 if answer.point is None else math.floor(-answer.objective * demand.amount + JUDGE_ABSOLUTE)
 
     def _solve(self, demand: Demand, time_limit: float | None) -> LPAnswer:
         """In units of the demand, so that the cell moves by 1; with short reach first, then with all."""
