@@ -88,7 +88,7 @@ class DimensionJob(_Strict):
     column: str | None = Field(None, description="Column of the data; by default the dimension's name.")
     hierarchy: Files = Field(
         default_factory=list,
-        description="Parent/child CSV, or indented .hrc; several files for overlapping hierarchies.",
+        description="Parent/child CSV or indented .hrc: one file, or several for overlapping hierarchies.",
     )
     digits: list[Annotated[int, Field(ge=1)]] = Field(
         default_factory=list, description="Widths of the levels, for codes whose prefixes are their totals."
@@ -117,7 +117,7 @@ class MicrodataJob(_Strict):
     """The records and the roles of their columns."""
 
     file: Texts = Field(
-        min_length=1, description="CSV or Parquet; also several, or a pattern such as part-*.csv."
+        min_length=1, description="CSV or Parquet: one file, several, or a pattern such as part-*.csv."
     )
     contributor: str | None = Field(
         None, description="Column with the id of the contributor; by default every record is one."
@@ -275,10 +275,11 @@ class Job(_Strict):
     tables: list[TableJob] = Field(default_factory=list, description="Tables, protected together.")
     equations: dict[str, Terms] = Field(
         default_factory=dict,
-        description="Between response variables: a list of parts, or coefficients by part.",
+        description="Section: for a response variable the list of its parts, or {part = coefficient, …}.",
     )
     rules: list[RuleTable] = Field(
-        default_factory=list, description="A cell is unsafe if any of them fires; see the page on rules."
+        default_factory=list,
+        description="Sections: a cell is unsafe if any of the rules fires; see [rules](rules.md).",
     )
     cells: list[CellJob] = Field(default_factory=list, description="Cells set by hand.")
     weights: WeightsJob = Field(WeightsJob(), description="What hiding a cell costs.")

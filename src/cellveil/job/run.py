@@ -42,7 +42,7 @@ FILES = {
 """The internal files of a run."""
 
 EXACT_WORK = 50_000
-"""Up to this product of primary and hidden cells (a few seconds) the report has every interval to its ends."""
+"""Up to this product of primary and hidden cells (seconds of work) the report has exact intervals."""
 
 MIN_DEPTH = 3
 """At least so many of the largest contributions are kept for each cell."""
