@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
-import tempfile
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 
 from cellveil.errors import InputError
 
@@ -16,30 +18,25 @@ from cellveil.errors import InputError
 def atomic_path(target: Path) -> Iterator[Path]:
     """Yield a temporary path beside `target`; rename it on success, remove it on failure.
 
+    A file that was there keeps its permissions.
+
     Raises
     ------
     InputError
         When the folder cannot be written to or the disk is full; the old file, if any, is untouched.
     """
     target = Path(target)
+    temporary = target.parent / f".{target.stem[:40]}.{token_hex(8)}{target.suffix[:40]}"
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            prefix=f".{target.stem[:40]}.", suffix=target.suffix, dir=target.parent
-        )
-        os.close(handle)
-    except OSError as error:
-        raise _cannot_write(target, error) from error
-    temporary = Path(name)
-    try:
+        mode = _create(temporary, like=target)
         yield temporary
         _flush(temporary)
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(mode)
         temporary.replace(target)
     except OSError as error:
         raise _cannot_write(target, error) from error
     finally:
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             temporary.unlink()
 
 
@@ -83,12 +80,8 @@ def read_text(path: Path, encoding: str | None = None) -> str:
         ) from None
     except OSError as error:
         raise InputError(f"cannot read ({error.strerror})", file=path, remedy="Check your rights.") from error
-    if not data.strip():
-        raise InputError(
-            "the file is empty", file=path, remedy="Write the data into it, or name another file."
-        )
     try:
-        text = data.decode(encoding or "utf-8-sig")
+        text = data.decode(encoding or "utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError(
@@ -99,6 +92,10 @@ def read_text(path: Path, encoding: str | None = None) -> str:
         ) from None
     except LookupError:
         raise InputError(f"unknown encoding {encoding!r}", file=path, remedy="Try utf-8 or cp1252.") from None
+    if not text.strip():
+        raise InputError(
+            "the file is empty", file=path, remedy="Write the data into it, or name another file."
+        )
     if "\x00" in text:
         raise InputError("the file is binary, not text", file=path, remedy="Export it as text or CSV.")
     return text
@@ -106,18 +103,26 @@ def read_text(path: Path, encoding: str | None = None) -> str:
 
 def read_text_lines(path: Path, encoding: str | None = None) -> list[str]:
     """The lines of a text file, without line ends."""
-    return read_text(path, encoding).splitlines()
+    text = io.StringIO(read_text(path, encoding), newline=None).read()
+    return text.removesuffix("\n").split("\n")
+
+
+def _create(temporary: Path, *, like: Path) -> int:
+    """Make an empty file with the permissions that `like` has or would get, and return them."""
+    like.parent.mkdir(parents=True, exist_ok=True)
+    if like.exists() and not like.is_file():
+        raise InputError(
+            "cannot write: it is there and not a regular file", file=like, remedy="Name another file."
+        )
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    if like.exists():
+        shutil.copymode(like, temporary)
+    return temporary.stat().st_mode & 0o777
 
 
 def _flush(path: Path) -> None:
-    with path.open("rb") as file:
+    with path.open("r+b") as file:  # for writing: elsewhere a handle for reading cannot be flushed
         os.fsync(file.fileno())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _cannot_write(target: Path, error: OSError) -> InputError:

@@ -5,11 +5,13 @@ A value with *d* declared decimals is stored as the int64 ``value · 10^d``: sum
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from cellveil.errors import InputError
 
 UNBOUNDED = np.iinfo(np.int64).max
 """An upper bound of plus infinity; minus this is a lower bound of minus infinity."""
@@ -28,6 +30,12 @@ REMEDIES = {
 }
 """What can be wrong with a number, and what to do about it."""
 
+MISSING = frozenset({"", "nan", "snan", "nat", "<na>", "none"})
+"""How the various ways to leave a value out look as text."""
+
+EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+"""Shifts the point without rounding."""
+
 
 def scale(column: Any, decimals: int) -> tuple[NDArray[np.int64], dict[int, str]]:
     """Turn a column into scaled integers.
@@ -42,7 +50,7 @@ def scale(column: Any, decimals: int) -> tuple[NDArray[np.int64], dict[int, str]
     >>> scale([1.25, "3", None, "x"], 2)
     (array([125, 300,   0,   0]), {2: 'is missing', 3: 'is not a number'})
     """
-    values = np.asarray(column)
+    values = _as_array(column)
     if values.dtype.kind == "b":
         return np.zeros(len(values), dtype=np.int64), dict.fromkeys(range(len(values)), "is not a number")
     if values.dtype.kind in "iu":
@@ -60,7 +68,7 @@ def infer_decimals(column: Any) -> int:
     >>> infer_decimals([1.0, 2.5, 0.125])
     3
     """
-    values = np.asarray(column)
+    values = _as_array(column)
     if values.dtype.kind in "iub":
         return 0
     if values.dtype.kind != "f":
@@ -70,6 +78,20 @@ def infer_decimals(column: Any) -> int:
         if not _off_grid(finite, decimals).any():
             return decimals
     return MAX_DECIMALS
+
+
+def rescale(scaled: NDArray[np.int64], more: int) -> NDArray[np.int64]:
+    """The same values with `more` further decimals.
+
+    Raises
+    ------
+    InputError
+        When a value no longer fits.
+    """
+    factor = 10**more
+    if len(scaled) and int(np.abs(scaled).max()) * factor >= LARGEST:
+        raise InputError(f"with {more} more decimals a value is too large", remedy=REMEDIES["is too large"])
+    return np.asarray(scaled * factor, dtype=np.int64)
 
 
 def unscale(scaled: NDArray[np.int64], decimals: int) -> NDArray[np.float64]:
@@ -99,8 +121,14 @@ def text_of(scaled: int, decimals: int, *, trim: bool = False) -> str:
     return f"{'-' if scaled < 0 else ''}{whole}{'.' if fraction else ''}{fraction}"
 
 
+def _as_array(column: Any) -> NDArray[Any]:
+    """The column as an array in which truth values have not become numbers."""
+    mixed = isinstance(column, list | tuple) and any(isinstance(value, bool | np.bool_) for value in column)
+    return np.asarray(column, dtype=object) if mixed else np.asarray(column)
+
+
 def _scale_integers(values: NDArray[Any], decimals: int) -> tuple[NDArray[np.int64], dict[int, str]]:
-    limit = LARGEST // 10**decimals
+    limit = (LARGEST - 1) // 10**decimals
     large = (values > limit) | (values < -limit) if values.dtype.kind == "i" else values > limit
     scaled = np.where(large, 0, values).astype(np.int64) * 10**decimals
     return scaled, dict.fromkeys(np.flatnonzero(large).tolist(), "is too large")
@@ -112,7 +140,8 @@ def _scale_floats(values: NDArray[np.float64], decimals: int) -> tuple[NDArray[n
     faults.update(dict.fromkeys(np.flatnonzero(np.isinf(values)).tolist(), "is not finite"))
     faults.update(dict.fromkeys(np.flatnonzero(np.isnan(values)).tolist(), "is missing"))
     usable = np.where(finite, values, 0.0)
-    large = np.abs(usable) >= LARGEST / 10**decimals
+    with np.errstate(over="ignore"):
+        large = np.abs(usable * 10.0**decimals) >= LARGEST
     faults.update(dict.fromkeys(np.flatnonzero(large).tolist(), "is too large"))
     usable = np.where(large, 0.0, usable)
     off = _off_grid(usable, decimals)
@@ -121,8 +150,11 @@ def _scale_floats(values: NDArray[np.float64], decimals: int) -> tuple[NDArray[n
 
 
 def _off_grid(values: NDArray[np.float64], decimals: int) -> NDArray[np.bool_]:
-    scaled = values * 10.0**decimals
-    return np.asarray(np.abs(scaled - np.rint(scaled)) > 4 * np.finfo(np.float64).eps * np.abs(scaled))
+    """Where more decimals are needed; a float that came out of a few sums may be off in its last digit."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = values * 10.0**decimals
+        tolerance = np.minimum(4 * np.finfo(np.float64).eps * np.abs(scaled), 0.25)
+        return np.asarray(np.abs(scaled - np.rint(scaled)) > tolerance)
 
 
 def _scale_one_by_one(values: NDArray[Any], decimals: int) -> tuple[NDArray[np.int64], dict[int, str]]:
@@ -132,9 +164,9 @@ def _scale_one_by_one(values: NDArray[Any], decimals: int) -> tuple[NDArray[np.i
         number = _as_decimal(value)
         if isinstance(number, str):
             faults[position] = number
-        elif abs(number) * 10**decimals >= LARGEST:
+        elif number.adjusted() > 18 or abs(shifted := number.scaleb(decimals, EXACT)) >= LARGEST:
             faults[position] = "is too large"
-        elif (shifted := number.scaleb(decimals)) != shifted.to_integral_value():
+        elif shifted != shifted.to_integral_value(context=EXACT):
             faults[position] = "has more decimals than declared"
         else:
             scaled[position] = int(shifted)
@@ -143,13 +175,14 @@ def _scale_one_by_one(values: NDArray[Any], decimals: int) -> tuple[NDArray[np.i
 
 def _as_decimal(value: Any) -> Decimal | str:
     """The number, or what is wrong with it."""
-    if value is None or (isinstance(value, str) and not value.strip()) or value != value:
+    text = str(value).strip()
+    if text.lower() in MISSING:
         return "is missing"
-    if isinstance(value, bool):
+    if not text.isascii() or "_" in text:  # which Decimal would take
         return "is not a number"
     try:
-        number = Decimal(value.strip()) if isinstance(value, str) else Decimal(str(value))
-    except (InvalidOperation, ValueError):
+        number = Decimal(text)
+    except InvalidOperation:
         return "is not a number"
     if number.is_nan():
         return "is missing"
@@ -160,5 +193,5 @@ def _decimals_of(value: Any) -> int:
     number = _as_decimal(value)
     if isinstance(number, str):
         return 0
-    exponent = number.normalize().as_tuple().exponent
+    exponent = number.normalize(EXACT).as_tuple().exponent
     return min(MAX_DECIMALS, max(0, -exponent)) if isinstance(exponent, int) else 0
