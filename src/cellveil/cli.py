@@ -245,7 +245,7 @@ def run_command(arguments: Sequence[str]) -> int:
         app(list(arguments), prog_name="cellveil")
     except SystemExit as done:
         if done.code == INTERRUPTED:
-            typer.echo("cellveil: interrupted; nothing was released or changed.", err=True)
+            typer.echo("cellveil: interrupted; nothing was released.", err=True)
         return done.code if isinstance(done.code, int) else 0 if done.code is None else 1
     except CellveilError as error:
         typer.echo(f"cellveil: {error}", err=True)
