@@ -1,8 +1,9 @@
 """The judge: compares what an attacker can work out with what must stay uncertain.
 
 The attacker (`cellveil.attack`) gets the public view only. The judge knows the truth and the required levels,
-and calls a cell safe only when the attacker's interval was shown to be wide enough: no answer, an unclear
-answer, or no time left all mean *not shown safe*.
+and calls a cell safe only when exact deviations show that the attacker's interval is wide enough: no answer,
+an unclear answer, one that cannot be made exact, or no time left all mean *not shown safe*. The deviations
+are the certificate, which `cellveil.proof` checks without any of this code.
 """
 
 from __future__ import annotations
@@ -13,9 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.attack.components import Component
 from cellveil.attack.intervals import OutsiderAttack
+from cellveil.attack.lift import lift
+from cellveil.attack.witness import Ledger
 from cellveil.problem import Problem
 from cellveil.progress import Progress
+from cellveil.proof.certificate import Certificate, pattern_hash
 from cellveil.solvers import tolerances
 from cellveil.tables.keys import Int
 from cellveil.view import Pattern, PublicView
@@ -49,6 +54,8 @@ class AuditReport:
         Why the audit ended: "complete", or what cut it short.
     is_exact
         Whether every interval was computed to its ends.
+    certificate
+        The exact deviations that show what is safe; a proof of the whole where every cell is.
     """
 
     view_hash: str
@@ -65,6 +72,7 @@ class AuditReport:
     num_lps: int
     seconds: float
     tolerance: str
+    certificate: Certificate
 
     @property
     def is_safe(self) -> bool:
@@ -110,75 +118,83 @@ def audit(
     started = time.perf_counter()
     progress = progress or Progress()
     view = PublicView.of(problem, pattern)
-    attack = OutsiderAttack(view, problem.table.values, time_limit)  # the truth is a feasible start
-    judge = _Judge(problem, attack, exact)
-    order = problem.primaries[np.argsort(attack.component_of[problem.primaries], kind="stable")]
+    judge = _Judge(problem, pattern, view, exact, time_limit)
+    order = problem.primaries[np.argsort(judge.attack.component_of[problem.primaries], kind="stable")]
     progress.stage("audit")
     for done, cell in enumerate(order.tolist()):
         judge.examine(cell)
-        progress.advance(done + 1, len(order), lps=attack.num_lps)
-    return judge.report(view.content_hash, time.perf_counter() - started)
+        progress.advance(done + 1, len(order), lps=judge.attack.num_lps)
+    return judge.report(time.perf_counter() - started)
 
 
 class _Judge:
     """Knows the truth; asks the attacker; keeps what was shown."""
 
-    def __init__(self, problem: Problem, attack: OutsiderAttack, exact: bool) -> None:
+    def __init__(
+        self, problem: Problem, pattern: Pattern, view: PublicView, exact: bool, time_limit: float | None
+    ) -> None:
         values = problem.table.values
-        self.problem, self.attack, self.exact = problem, attack, exact
+        self.problem, self.pattern, self.exact = problem, pattern, exact
         self.need_low, self.need_high = values - problem.lpl, values + problem.upl
-        self.slack = tolerances.judge_slack(values)
-        self.unclear = False
+        self.ledger = Ledger(problem, view.hidden)
+        self.unclear: set[int] = set()
+        # The truth agrees with the view: a feasible start for the attack, which changes no answer.
+        self.attack = OutsiderAttack(view, values, time_limit, observe=self._lift)
 
     def examine(self, cell: int) -> None:
+        """Attack one cell in both directions."""
         if not self.attack.view.hidden[cell]:
             return
-        for up in (True, False):
-            if self.exact:
-                self._push(cell, up, None)
-            elif not self._enough(cell, up):
-                self._push(cell, up, float((self.need_high if up else self.need_low)[cell]))
-        if not self.exact and not self._wide_enough(cell):
+        if self.exact:
             for up in (True, False):
                 self._push(cell, up, None)
+        for up in (True, False):
+            if not self.ledger.shows(cell, up=up):
+                self._push(cell, up, float((self.need_high if up else self.need_low)[cell]))
+        for up in (True, False):
+            if not self.ledger.shows_width(cell):
+                width, value = int(self.problem.spl[cell]), int(self.problem.table.values[cell])
+                self._push(cell, up, float(value + width if up else value - width))
 
     def _push(self, cell: int, up: bool, enough: float | None) -> None:
-        self.unclear |= self.attack.push(cell, up=up, enough=enough) is None
+        reached = self.attack.push(cell, up=up, enough=enough)
+        if reached is None or (reached == enough and not self.ledger.shows(cell, up=up)):
+            self.unclear.add(cell)
 
-    def _enough(self, cell: int, up: bool) -> bool:
-        if up:
-            return bool(self.attack.highest[cell] >= self.need_high[cell] - self.slack[cell])
-        return bool(self.attack.lowest[cell] <= self.need_low[cell] + self.slack[cell])
-
-    def _wide_enough(self, cell: int) -> bool:
-        return bool(
-            self.attack.highest[cell] - self.attack.lowest[cell] >= self.problem.spl[cell] - self.slack[cell]
-        )
+    def _lift(self, component: Component, moved: Float) -> None:
+        """Make a deviation exact and note what it shows; one that stays inexact shows nothing."""
+        cells = component.cells
+        witness = lift(component, moved, self.ledger.room_down[cells], self.ledger.room_up[cells])
+        if witness is not None:
+            self.ledger.add(witness)
 
     def _is_safe(self, cell: int) -> bool:
-        hidden = bool(self.attack.view.hidden[cell])
-        return hidden and self._enough(cell, True) and self._enough(cell, False) and self._wide_enough(cell)
+        shown = self.ledger.shows(cell, up=True) and self.ledger.shows(cell, up=False)
+        return bool(self.attack.view.hidden[cell]) and shown and self.ledger.shows_width(cell)
 
-    def report(self, view_hash: str, seconds: float) -> AuditReport:
+    def report(self, seconds: float) -> AuditReport:
+        """The verdict."""
         cells = self.problem.primaries
         safe = np.array([self._is_safe(cell) for cell in cells.tolist()], dtype=bool)
         # An unclear answer matters only where it left a cell unshown.
-        reason = (
-            "a solve gave no clear answer or time ran out" if self.unclear and not safe.all() else "complete"
-        )
+        cut_short = bool(self.unclear & set(cells[~safe].tolist()))
+        witnesses = ((w.cells, w.numerators, w.denominator) for w in self.ledger.witnesses)
         return AuditReport(
-            view_hash,
-            "outsider",
-            cells,
-            self.attack.lowest[cells],
-            self.attack.highest[cells],
-            self.need_low[cells],
-            self.need_high[cells],
-            self.problem.spl[cells],
-            safe,
-            reason,
-            self.exact and not self.unclear,
-            self.attack.num_lps,
-            seconds,
-            tolerances.describe(),
+            view_hash=self.attack.view.content_hash,
+            attacker="outsider",
+            cells=cells,
+            lower=self.attack.lowest[cells],
+            upper=self.attack.highest[cells],
+            required_lower=self.need_low[cells],
+            required_upper=self.need_high[cells],
+            required_width=self.problem.spl[cells],
+            safe=safe,
+            reason="a solve gave no clear answer or time ran out" if cut_short else "complete",
+            is_exact=self.exact and not self.unclear,
+            num_lps=self.attack.num_lps,
+            seconds=seconds,
+            tolerance=tolerances.describe(),
+            certificate=Certificate.of(
+                self.problem.content_hash, pattern_hash(self.pattern.hidden), witnesses
+            ),
         )

@@ -15,6 +15,7 @@ Reference: equations (3) of Serpell, Smith, Clark & Staggemeier (2013).
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,7 +35,7 @@ Float = NDArray[np.float64]
 class _Front:
     """The live LP of one component, over how far each cell rises (first half) and falls (second half).
 
-    Its amounts are multiples of `unit`; `is_whole` tells whether its capacities are those of the view, not cut.
+    Its amounts are multiples of `unit`; `is_whole` tells that its capacities are those of the view, not cut.
     """
 
     component: Component
@@ -54,6 +55,9 @@ class OutsiderAttack:
         What is published.
     origin
         A table that agrees with the view, where one is known: only a starting point, it changes no answer.
+    observe
+        Called with each deviation that a solve ends with: its component, and the movement of each of its
+        cells in units of the last digit.
 
     Attributes
     ----------
@@ -63,9 +67,14 @@ class OutsiderAttack:
     """
 
     def __init__(
-        self, view: PublicView, origin: NDArray[np.int64] | None = None, time_limit: float | None = None
+        self,
+        view: PublicView,
+        origin: NDArray[np.int64] | None = None,
+        time_limit: float | None = None,
+        observe: Callable[[Component, Float], None] | None = None,
     ) -> None:
         self.view = view
+        self._observe = observe
         self._deadline = None if time_limit is None else time.monotonic() + time_limit
         self.component_of, self._components = split(view.relations, view.hidden)
         self.num_lps = 0
@@ -119,6 +128,8 @@ class OutsiderAttack:
             return None
         moved = (answer.point[:n] - answer.point[n:]) * front.unit
         self._record(front.component.cells, moved)
+        if self._observe is not None:
+            self._observe(front.component, moved)
         return float(moved[column] if up else -moved[column - n])
 
     def _set_unit(self, front: _Front, wanted: float | None, reach: float, column: int) -> None:

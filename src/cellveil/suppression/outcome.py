@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.auditing import AuditReport
+from cellveil.proof import Certificate, Verification
 from cellveil.suppression.demands import Demand
 from cellveil.view import Pattern
 
@@ -53,18 +54,17 @@ class Suppression:
         Sum of the weights of the secondary cells.
     lower_bound, gap
         Proven least cost, and (cost − bound) / cost; None where the method proves none.
-    demands, certified_demands
-        How many demands there were, and how many the audit showed met.
+    audit, verification
+        The audit of the pattern, and the exact check of the audit's certificate.
     """
 
     pattern: Pattern
     audit: AuditReport
+    verification: Verification
     outcome: Outcome
     reason: str
     cost: float
     lower_bound: float | None
-    demands: int
-    certified_demands: int
     seconds: Mapping[str, float]
     seed: int
     num_lps: int
@@ -75,6 +75,21 @@ class Suppression:
         return self.pattern.method
 
     @property
+    def demands(self) -> int:
+        """How many levels had to be met."""
+        return self.verification.demands
+
+    @property
+    def certified_demands(self) -> int:
+        """How many of them the verified certificate shows met."""
+        return self.verification.met
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof; complete where the outcome is safe."""
+        return self.audit.certificate
+
+    @property
     def gap(self) -> float | None:
         """Relative distance between cost and proven bound."""
         if self.lower_bound is None:
@@ -83,8 +98,8 @@ class Suppression:
 
     @property
     def is_safe(self) -> bool:
-        """Whether the audit showed every primary cell protected."""
-        return self.audit.is_safe
+        """Whether every primary cell was shown protected, and the certificate proves it."""
+        return self.audit.is_safe and self.verification.is_valid
 
     def __repr__(self) -> str:
         return f"Suppression({self.method!r}, {self.outcome}, cost {self.cost:g}, {self.pattern!r})"

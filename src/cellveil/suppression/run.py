@@ -1,4 +1,4 @@
-"""`suppress`: run a method, have its pattern judged, mend what the judge rejects, and say how it ended."""
+"""`suppress`: run a method, have its pattern judged, mend what the judge rejects, verify the certificate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cellveil.auditing import AuditReport, audit
 from cellveil.errors import InfeasibleError, InputError, nearest_name
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress, Stopwatch
-from cellveil.suppression.demands import Demands
+from cellveil.proof import verify
 from cellveil.suppression.outcome import Draft, Outcome, Suppression
 from cellveil.suppression.sequential import sequential
 from cellveil.tables.keys import Int
@@ -124,28 +124,25 @@ def _mend(
 def _conclude(
     problem: Problem, pattern: Pattern, report: AuditReport, draft: Draft, watch: Stopwatch, seed: int
 ) -> Suppression:
+    with watch.time("verify"):
+        proof = verify(problem, pattern, report.certificate)
     secondary = pattern.hidden & (problem.status != Status.PRIMARY)
     cost = float(problem.weight[secondary].sum())
-    demands = Demands(problem)
-    unmet = len(demands.of(report.unsafe_cells))
-    outcome: Outcome = "safe" if report.is_safe else "not_safe"
-    if report.is_safe and draft.lower_bound is not None and cost <= draft.lower_bound * (1 + 1e-9):
+    is_safe = report.is_safe and proof.is_valid
+    outcome: Outcome = "safe" if is_safe else "not_safe"
+    if is_safe and draft.lower_bound is not None and cost <= draft.lower_bound * (1 + 1e-9):
         outcome = "optimal"
-    reason = (
-        draft.reason if report.is_safe else f"the audit found cells not shown protected ({report.reason})"
-    )
     return Suppression(
-        pattern,
-        report,
-        outcome,
-        reason,
-        cost,
-        draft.lower_bound,
-        demands.total,
-        demands.total - unmet,
-        watch.seconds,
-        seed,
-        draft.num_lps + report.num_lps,
+        pattern=pattern,
+        audit=report,
+        verification=proof,
+        outcome=outcome,
+        reason=draft.reason if is_safe else f"the audit found cells not shown protected ({report.reason})",
+        cost=cost,
+        lower_bound=draft.lower_bound,
+        seconds=watch.seconds,
+        seed=seed,
+        num_lps=draft.num_lps + report.num_lps,
     )
 
 

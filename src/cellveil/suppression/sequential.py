@@ -29,7 +29,7 @@ from cellveil.attack.components import Component, split
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
-from cellveil.solvers.tolerances import JUDGE_ABSOLUTE, REACH, SUPPORT
+from cellveil.solvers.tolerances import REACH, ROUNDING, SUPPORT
 from cellveil.suppression.demands import Demand, Demands
 from cellveil.suppression.outcome import Draft
 
@@ -128,7 +128,7 @@ class _Protector:
         self.lp.set_costs(costs)
         self.lp.set_bounds(np.zeros(2 * n), upper)
         answer = self.lp.solve(time_limit, fresh=True)
-        return 0 if answer.point is None else math.floor(-answer.objective * demand.amount + JUDGE_ABSOLUTE)
+        return 0 if answer.point is None else math.floor(-answer.objective * demand.amount + ROUNDING)
 
     def _solve(self, demand: Demand, time_limit: float | None) -> LPAnswer:
         """In units of the demand, so that the cell moves by 1; with short reach first, then with all."""

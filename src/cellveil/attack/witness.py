@@ -1,0 +1,135 @@
+"""Exact deviations, and the ledger of what they show.
+
+A *deviation* y has M y = 0, is 0 on published cells and stays within −down ≤ y ≤ up on hidden ones: value + y
+is another table that agrees with everything published. As the cells are whole numbers of the last digit, y is
+kept as whole numbers over one common denominator, and everything here is exact.
+
+Deviations form a convex set around 0, so one may be scaled down at will, and scaled up until it meets a
+capacity. A *witness* is a deviation that is kept because it shows that some cell can move as far as it must.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.problem import Problem
+from cellveil.tables.keys import Int
+from cellveil.tables.numbers import UNBOUNDED
+
+LARGEST_NUMERATOR = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Witness:
+    """y = numerators / denominator on `cells` (ascending), 0 elsewhere."""
+
+    cells: Int
+    numerators: Int
+    denominator: int
+
+    def reversed(self) -> Witness:
+        """The deviation −y; whether it is one depends on the capacities."""
+        return Witness(self.cells, -self.numerators, self.denominator)
+
+
+class Ledger:
+    """How far each cell was shown to move, and the witnesses that show it.
+
+    Parameters
+    ----------
+    problem
+        Values, bounds and levels.
+    hidden
+        Which cells are not published.
+
+    Attributes
+    ----------
+    rise, fall
+        For each cell the whole part of the largest movement shown, upwards and downwards.
+    """
+
+    def __init__(self, problem: Problem, hidden: NDArray[np.bool_]) -> None:
+        values = problem.table.values
+        self.problem = problem
+        self.room_up = np.where(problem.ub == UNBOUNDED, UNBOUNDED, problem.ub - values)
+        self.room_down = np.where(problem.lb == -UNBOUNDED, UNBOUNDED, values - problem.lb)
+        self.rise, self.fall = np.zeros_like(values), np.zeros_like(values)
+        self._is_open_up = hidden & (problem.upl > 0)
+        self._is_open_down = hidden & (problem.lpl > 0)
+        self._sliding: dict[int, tuple[Fraction, Fraction]] = {
+            int(cell): (Fraction(0), Fraction(0)) for cell in np.flatnonzero(hidden & (problem.spl > 0))
+        }
+        self.witnesses: list[Witness] = []
+
+    def add(self, witness: Witness) -> None:
+        """Take in a deviation and its reversal, each stretched as far as the capacities allow."""
+        for candidate in (witness, witness.reversed()):
+            stretched = self._stretched(candidate)
+            if stretched is not None and self._learns_from(stretched):
+                self.witnesses.append(stretched)
+
+    def shows(self, cell: int, *, up: bool) -> bool:
+        """Whether the cell was shown to move as far as its level asks."""
+        level, shown = (self.problem.upl, self.rise) if up else (self.problem.lpl, self.fall)
+        return bool(shown[cell] >= level[cell])
+
+    def shows_width(self, cell: int) -> bool:
+        """Whether the interval of the cell was shown to be as wide as its sliding level asks."""
+        if self.problem.spl[cell] == 0:
+            return True
+        rise, fall = self._sliding.get(cell, (Fraction(0), Fraction(0)))
+        return rise + fall >= int(self.problem.spl[cell])
+
+    def _stretched(self, witness: Witness) -> Witness | None:
+        """The largest whole multiple within the capacities; None where even the deviation itself is not."""
+        steps = movable_multiple(witness, self.room_down[witness.cells], self.room_up[witness.cells])
+        if steps < 1:
+            return None
+        largest = int(np.abs(witness.numerators).max())
+        steps = min(steps, LARGEST_NUMERATOR // largest)
+        return Witness(witness.cells, witness.numerators * steps, witness.denominator)
+
+    def _learns_from(self, witness: Witness) -> bool:
+        """Note what the deviation shows; tells whether a demand was met that was open before."""
+        cells, moved = witness.cells, whole_part(witness)
+        self.rise[cells] = np.maximum(self.rise[cells], moved)
+        self.fall[cells] = np.maximum(self.fall[cells], whole_part(witness.reversed()))
+        met_up = cells[self._is_open_up[cells] & (self.rise[cells] >= self.problem.upl[cells])]
+        met_down = cells[self._is_open_down[cells] & (self.fall[cells] >= self.problem.lpl[cells])]
+        self._is_open_up[met_up] = False
+        self._is_open_down[met_down] = False
+        return bool(len(met_up) or len(met_down)) | self._learns_width_from(witness)
+
+    def _learns_width_from(self, witness: Witness) -> bool:
+        learnt = False
+        for position, cell in enumerate(witness.cells.tolist()) if self._sliding else ():
+            if cell not in self._sliding:
+                continue
+            rise, fall = self._sliding[cell]
+            moved = Fraction(int(witness.numerators[position]), witness.denominator)
+            self._sliding[cell] = max(rise, moved), max(fall, -moved)
+            learnt |= self._sliding[cell] != (rise, fall)
+        return learnt
+
+
+def whole_part(witness: Witness) -> Int:
+    """The movements rounded down to whole units, exactly."""
+    return np.asarray(witness.numerators // witness.denominator)
+
+
+def movable_multiple(witness: Witness, room_down: Int, room_up: Int) -> int:
+    """How many times the deviation fits into the capacities, exactly; 0 if not once."""
+    steps = LARGEST_NUMERATOR
+    for numerators, room in ((witness.numerators, room_up), (-witness.numerators, room_down)):
+        limited = (numerators > 0) & (room < UNBOUNDED)
+        if not limited.any():
+            continue
+        small = room[limited] < LARGEST_NUMERATOR // witness.denominator
+        scaled = np.where(small, room[limited], 0) * witness.denominator
+        fits = np.where(small, scaled // numerators[limited], LARGEST_NUMERATOR // numerators[limited])
+        steps = min(steps, int(fits.min()))
+    return steps
