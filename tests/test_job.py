@@ -70,7 +70,7 @@ def firms(seed: int = 1, records: int = 75) -> pd.DataFrame:
             "export": export,
             "turnover": domestic + export,
             "weight": rng.integers(1, 4, records),
-            "request": rng.choice(["", "1"], records, p=[0.9, 0.1]),
+            "request": rng.choice(["", "yes"], records, p=[0.9, 0.1]),
             "waiver": rng.choice(["0", "1"], records, p=[0.8, 0.2]),
         }
     )
@@ -255,13 +255,13 @@ def test_weights_blow_the_table_up(folder: Path) -> None:
 def test_requests_hide_who_asked(folder: Path) -> None:
     rules = '\n[[rules]]\nrule = "request"\nshare1 = 30\n'
     text = (
-        'output = "."\n' + MICRODATA + 'request = "request"\nrequest_codes = ["1", "9"]\n' + ONE_TABLE + rules
+        'output = "."\n' + MICRODATA + 'request = "request"\nrequest_codes = ["yes", "9"]\n' + ONE_TABLE + rules
     )
     result = run(folder, text)
     members = {"region": FLAT_REGION, "size": SIZE}
     table = check_release(result, firms(), members, minimum=1)
     data = firms()
-    asked = set(data.loc[data["request"] == "1", "firm"])
+    asked = set(data.loc[data["request"] == "yes", "firm"])
     assert asked
     for row in table[table["value"] != "x"].to_dict("records"):
         cell = select(data, {name: row[name] for name in members}, members)
