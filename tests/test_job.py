@@ -255,7 +255,11 @@ def test_weights_blow_the_table_up(folder: Path) -> None:
 def test_requests_hide_who_asked(folder: Path) -> None:
     rules = '\n[[rules]]\nrule = "request"\nshare1 = 30\n'
     text = (
-        'output = "."\n' + MICRODATA + 'request = "request"\nrequest_codes = ["yes", "9"]\n' + ONE_TABLE + rules
+        'output = "."\n'
+        + MICRODATA
+        + 'request = "request"\nrequest_codes = ["yes", "9"]\n'
+        + ONE_TABLE
+        + rules
     )
     result = run(folder, text)
     members = {"region": FLAT_REGION, "size": SIZE}
