@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from cellveil.attack.components import Component
 from cellveil.attack.witness import LARGEST_NUMERATOR, Witness, movable_multiple
+from cellveil.solvers.tolerances import ROUNDING
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED
 
@@ -73,6 +74,8 @@ def _rounded(component: Component, moved: Float, support: Int, denominator: int)
     if np.abs(scaled).max() >= 2.0**53:
         return None
     numerators = np.rint(scaled).astype(np.int64)
+    if np.abs(scaled - numerators).max() > ROUNDING * denominator + NOISE * np.abs(scaled).max():
+        return None
     kept = numerators != 0
     if not kept.any():
         return None
