@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cellveil.errors import InputError, name_some, nearest_name
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.keys import Codes, Int, group, row_numbers
-from cellveil.tables.numbers import REMEDIES, infer_decimals, scale
+from cellveil.tables.numbers import LARGEST, REMEDIES, infer_decimals, scale
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 
@@ -48,7 +48,7 @@ def table_from_interior(
             )
     scaled, decimals = scaled_values(values, decimals, dimensions, keys)
     check_distinct(dimensions, keys)
-    all_keys, (sums,) = roll_up(dimensions, keys, [scaled])
+    all_keys, sums = _with_totals(dimensions, keys, scaled)
     return assemble(dimensions, all_keys, sums, decimals, variable=variable)
 
 
@@ -70,17 +70,42 @@ def table_from_cells(
         What to do where a non-zero total has no parts at all: an error, or allowed (the detail is not
         published).
     repair
-        Compute all totals anew from the interior cells instead of rejecting a table that does not add up.
+        Compute all totals anew from the interior cells instead of rejecting a table that does not add up. A
+        total without parts cannot be computed and is an error.
     """
     keys = encode(dimensions, codes)
     scaled, decimals = scaled_values(values, decimals, dimensions, keys)
     keys, scaled = merge_aliases(dimensions, keys, scaled)
     if repair:
-        interior = np.ones(len(scaled), dtype=bool)
-        for dimension, column in zip(dimensions, keys, strict=True):
-            interior &= ~dimension.is_parent[column]
-        keys, (scaled,) = roll_up(dimensions, [column[interior] for column in keys], [scaled[interior]])
+        keys, scaled = _repaired(dimensions, keys, scaled)
     return assemble(dimensions, keys, scaled, decimals, variable=variable, incomplete=incomplete)
+
+
+def _repaired(dimensions: Sequence[Dimension], keys: Sequence[Codes], values: Int) -> tuple[list[Codes], Int]:
+    """The interior cells and their totals; no total may get lost for want of parts."""
+    interior = np.ones(len(values), dtype=bool)
+    for dimension, column in zip(dimensions, keys, strict=True):
+        interior &= ~dimension.is_parent[column]
+    made, sums = _with_totals(dimensions, [column[interior] for column in keys], values[interior])
+    both = [np.concatenate(pair) for pair in zip(made, keys, strict=True)]
+    numbers = row_numbers(both, [len(d) for d in dimensions], len(sums) + len(values))
+    lost = np.flatnonzero(~np.isin(numbers[len(sums) :], numbers[: len(sums)]) & (values != 0))
+    if len(lost):
+        raise InputError(
+            f"the total has no parts it could be computed from ({len(lost)} such totals)",
+            cell=key_name(dimensions, keys, int(lost[0])),
+            remedy="Add the parts, or correct the totals by hand.",
+        )
+    return made, sums
+
+
+def _with_totals(
+    dimensions: Sequence[Dimension], keys: Sequence[Codes], values: Int
+) -> tuple[list[Codes], Int]:
+    if np.abs(values.astype(np.float64)).sum() >= LARGEST:
+        raise InputError("the total of the table is too large", remedy=REMEDIES["is too large"])
+    all_keys, (sums,) = roll_up(dimensions, keys, [values])
+    return all_keys, sums
 
 
 def assemble(
@@ -93,6 +118,13 @@ def assemble(
     **further: Any,
 ) -> Table:
     """Make the relations of distinct cells and check that the table adds up."""
+    large = np.flatnonzero(np.abs(values) >= LARGEST)
+    if len(large):
+        raise InputError(
+            "the value is too large",
+            cell=key_name(dimensions, keys, int(large[0])),
+            remedy=REMEDIES["is too large"],
+        )
     relations = build_relations(dimensions, keys, len(values))
     table = Table(tuple(dimensions), tuple(keys), values, decimals, relations, **further)
     table = table.replace(relations=_without_gaps(table, incomplete))
@@ -103,6 +135,8 @@ def assemble(
 def encode(dimensions: Sequence[Dimension], codes: Mapping[str, Sequence[Any]]) -> list[Codes]:
     """Code numbers of each row; unknown codes are an error that names the line (the header is line 1)."""
     columns: list[Codes] = []
+    if not dimensions:
+        raise InputError("the table has no dimension", remedy="Give at least one.")
     for dimension in dimensions:
         if dimension.name not in codes:
             raise InputError(
@@ -136,6 +170,12 @@ def scaled_values(
     if decimals is None:
         decimals = infer_decimals(values)
     scaled, faults = scale(values, decimals)
+    lengths = {len(scaled), *map(len, keys)}
+    if len(lengths) > 1:
+        raise InputError(
+            f"the columns have different lengths: {name_some([str(n) for n in sorted(lengths)])}",
+            remedy="Give one code of each dimension and one value per cell.",
+        )
     if faults:
         row = min(faults)
         raise InputError(
@@ -211,17 +251,23 @@ def roll_up(
 
 def build_relations(dimensions: Sequence[Dimension], keys: Sequence[Codes], num_cells: int) -> Relations:
     """All relations of the dimensions' equations between the cells that are there."""
-    parts = [_relations_along(axis, dimensions, keys, num_cells) for axis in range(len(dimensions))]
+    parts = [relations_along(axis, dimensions, keys, num_cells)[0] for axis in range(len(dimensions))]
     return Relations.stack(parts) if parts else Relations.empty(num_cells)
 
 
-def _relations_along(
+def relations_along(
     axis: int, dimensions: Sequence[Dimension], keys: Sequence[Codes], num_cells: int
-) -> Relations:
-    """Relations of one dimension: one for each equation and each combination of the other codes."""
+) -> tuple[Relations, Int]:
+    """Relations of one dimension: one for each equation and each combination of the other codes.
+
+    Returns
+    -------
+    relations, equation
+        And for each relation the number of its equation.
+    """
     equations = dimensions[axis].equations
     if not equations or not num_cells:
-        return Relations.empty(num_cells)
+        return Relations.empty(num_cells), np.zeros(0, dtype=np.int64)
     code = np.concatenate([np.array(equation.codes) for equation in equations])
     coef = np.concatenate([np.array(equation.coefs) for equation in equations])
     equation_of = np.repeat(np.arange(len(equations)), [len(equation.codes) for equation in equations])
@@ -239,14 +285,15 @@ def _relations_along(
     relation = equation_of[entry] * np.int64(num_cells) + rest.reshape(-1)[cell]
     order = np.argsort(relation * 2 + (coef[entry] > 0), kind="stable")  # in each relation the total first
     arranged = relation[order]
-    borders = np.flatnonzero(np.concatenate([[True], arranged[1:] != arranged[:-1], [True]]))
-    return Relations(
+    starts = np.flatnonzero(np.diff(arranged, prepend=-1))
+    relations = Relations(
         num_cells,
-        borders.astype(np.int64),
+        np.append(starts, len(arranged)).astype(np.int64),
         cell[order].astype(np.int32),
         coef[entry][order].astype(np.int64),
-        np.zeros(len(borders) - 1, dtype=np.int64),
+        np.zeros(len(starts), dtype=np.int64),
     )
+    return relations, arranged[starts] // num_cells
 
 
 def _without_gaps(table: Table, incomplete: Incomplete) -> Relations:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.tables.numbers import rescale
+
 Int = NDArray[np.int64]
+
+AMOUNTS = ("total", "absolute", "top", "largest_unwaived", "requests")
+"""The columns in scaled units."""
+
+RANKED = ("top", "who", "top_weight", "waived")
+"""The columns with one entry for each of the largest contributions."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -76,12 +84,7 @@ class Contributions:
 
     def take(self, cells: Int) -> Contributions:
         """Return the rows of these cells."""
-        changes: dict[str, Any] = {}
-        for field in fields(self):
-            column = getattr(self, field.name)
-            if isinstance(column, np.ndarray):
-                changes[field.name] = column[cells]
-        return replace(self, **changes)
+        return replace(self, **{name: column[cells] for name, column in self._columns().items()})
 
     @classmethod
     def stack(cls, parts: Sequence[Contributions]) -> Contributions:
@@ -89,26 +92,28 @@ class Contributions:
         decimals = max(part.decimals for part in parts)
         depth = min(part.depth for part in parts)
         names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+        alike = [part._as_in(decimals, depth, names) for part in parts]
+        columns = [part._columns() for part in alike]
+        joint: dict[str, Any] = {name: np.concatenate([c[name] for c in columns]) for name in columns[0]}
+        return replace(alike[0], **joint)
+
+    def _columns(self) -> dict[str, Any]:
+        """What is known of each cell, by name."""
+        return {name: column for name, column in vars(self).items() if isinstance(column, np.ndarray)}
+
+    def _as_in(self, decimals: int, depth: int, names: tuple[str, ...]) -> Contributions:
+        """The same with more decimals, fewer of the largest ones, and positions in a longer list of names."""
+        columns = self._columns()
+        for name in columns.keys() & set(RANKED):
+            columns[name] = columns[name][:, :depth]
+        for name in columns.keys() & set(AMOUNTS):
+            columns[name] = rescale(columns[name], decimals - self.decimals)
+        if self.requests is not None:
+            columns["requests"] = np.where(self.requests < 0, -1, columns["requests"])  # nobody stays nobody
         place = {name: position for position, name in enumerate(names)}
-        columns: dict[str, Any] = {}
-        for field in fields(cls):
-            rows = [getattr(part, field.name) for part in parts]
-            if not isinstance(rows[0], np.ndarray):
-                continue
-            if rows[0].ndim == 2 and field.name != "requests":
-                rows = [row[:, :depth] for row in rows]
-            if field.name in ("total", "absolute", "top", "largest_unwaived", "requests"):
-                rows = [
-                    np.where(row < 0, row, row * 10 ** (decimals - part.decimals))
-                    if field.name == "requests"
-                    else row * 10 ** (decimals - part.decimals)
-                    for row, part in zip(rows, parts, strict=True)
-                ]
-            columns[field.name] = np.concatenate(rows)
-        columns["who"] = np.concatenate(
-            [_renamed(part.who[:, :depth], [place[name] for name in part.names]) for part in parts]
-        )
-        return cls(decimals=decimals, names=names, **columns)
+        joint = np.array([*(place[name] for name in self.names), -1], dtype=np.int32)
+        columns["who"] = joint[columns["who"]]
+        return replace(self, **columns | {"decimals": decimals, "names": names})
 
     @classmethod
     def of_lists(
@@ -135,8 +140,3 @@ class Contributions:
             top,
             np.full(top.shape, -1, dtype=np.int32),
         )
-
-
-def _renamed(who: NDArray[np.int32], place: list[int]) -> NDArray[np.int32]:
-    """Positions in a joint list of names; −1 stays."""
-    return np.array([*place, -1], dtype=np.int32)[who]

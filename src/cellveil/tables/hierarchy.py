@@ -4,8 +4,8 @@ A `Hierarchy` is one tree. A `Dimension` joins the trees over one variable: they
 be nested (regions by administration and by coast), as long as they tell the same story about the leaves.
 What the mathematics uses of all this are the `Equation` s: parent = sum of children.
 
-A code with a single child is the same cell under two names; `Dimension` merges the two and remembers the
-lower name as an alias of the upper one.
+A code with a single child is the same cell under two names; `Dimension` merges the two under the name that
+comes first (the upper one; that of the first tree), and remembers the other one as an alias.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.errors import InputError, name_some
+from cellveil.errors import InputError, name_some, nearest_name
 from cellveil.files import read_text_lines
 
 TOTAL = "Total"
@@ -106,14 +106,9 @@ class Hierarchy:
         stack: list[tuple[str, Any]] = [(str(code), below) for code, below in nested.items()]
         while stack:
             parent, below = stack.pop()
-            if isinstance(below, str):
-                raise InputError(
-                    f"below code {parent!r} stands a text where a dict or a list of codes is expected",
-                    remedy=f"Write [{below!r}].",
-                )
-            items = dict.fromkeys(below) if not isinstance(below, Mapping) else below
-            pairs.extend((parent, str(child)) for child in items)
-            stack.extend((str(child), deeper or {}) for child, deeper in items.items())
+            items = _items_below(parent, below)
+            pairs.extend((parent, child) for child, _ in items)
+            stack.extend(items)
         return cls.from_pairs(pairs, root=str(next(iter(nested))))
 
     @classmethod
@@ -133,7 +128,7 @@ class Hierarchy:
         parent_of: dict[str, str] = {}
         for line, (parent, child) in enumerate(pairs, first_line):
             place: dict[str, Any] = {"file": file, "line": line} if file is not None else {}
-            if not parent or not child:
+            if not parent.strip() or not child.strip():
                 raise InputError(
                     "an empty code", **place, remedy="Give both the parent and the child a code."
                 )
@@ -177,13 +172,7 @@ class Hierarchy:
         import narwhals as nw
 
         data = nw.from_native(frame, eager_only=True)
-        for column in (parent, child):
-            if column not in data.columns:
-                raise InputError(
-                    f"the hierarchy frame has no column {column!r}", remedy=f"It has: {data.columns}."
-                )
-        rows = zip(data[parent].to_list(), data[child].to_list(), strict=True)
-        return cls.from_pairs((str(a), str(b)) for a, b in rows)
+        return cls.from_pairs(zip(_codes_in(data, parent), _codes_in(data, child), strict=True))
 
     @classmethod
     def from_columns(cls, frame: Any, columns: Sequence[str], total: str = TOTAL) -> Hierarchy:
@@ -194,7 +183,7 @@ class Hierarchy:
         import narwhals as nw
 
         data = nw.from_native(frame, eager_only=True)
-        levels = [[str(code) for code in data[column].to_list()] for column in columns]
+        levels = [_codes_in(data, column) for column in columns]
         seen: dict[tuple[str, str], None] = {}
         for path in zip(*levels, strict=True):
             full = (total, *path)
@@ -251,8 +240,9 @@ class Hierarchy:
             if not line:
                 raise InputError("a line without a code", file=path, line=number, remedy="Write the code.")
             if depth > len(stack) - 1:
+                above = f"the code above only {len(stack) - 2}" if pairs else "there is no code above it"
                 raise InputError(
-                    f"code {line!r} is indented {depth} times, but the code above only {len(stack) - 2}",
+                    f"code {line!r} is indented {depth} times, but {above}",
                     file=path,
                     line=number,
                     remedy="Indent by at most one level more than the line above.",
@@ -272,8 +262,38 @@ class Hierarchy:
             raise error.located(file=path) from None
 
 
+def _items_below(parent: str, below: Any) -> list[tuple[str, Any]]:
+    """The children of a code in a nested hierarchy, each with what stands below it."""
+    if isinstance(below, Mapping):
+        return [(str(child), deeper) for child, deeper in below.items()]
+    if below is None:
+        return []
+    is_list = isinstance(below, Iterable) and not isinstance(below, str)
+    if not is_list or not all(isinstance(code, str | int) for code in below):
+        raise InputError(
+            f"below code {parent!r} stands something else than a dict or a list of codes",
+            remedy='Write {"code": {...}} where a code has children, and ["code", ...] where none has.',
+        )
+    return [(str(code), None) for code in below]
+
+
+def _codes_in(data: Any, column: str) -> list[str]:
+    """The codes of one column of a frame."""
+    if column not in data.columns:
+        raise InputError(
+            f"the hierarchy frame has no column {column!r}", remedy=nearest_name(column, data.columns)
+        )
+    codes = data[column].to_list()
+    for row, code in enumerate(codes):
+        if code is None or code != code:
+            raise InputError(f"an empty code in column {column!r}", line=row + 2, remedy="Give it a code.")
+    return [str(code) for code in codes]
+
+
 def _check_tree(root: str, children: Mapping[str, tuple[str, ...]]) -> None:
     """Every inner code hangs below the root, once."""
+    if not root or not all(code for below in children.values() for code in below):
+        raise InputError("an empty code", remedy="Give every code a name.")
     seen = {root}
     stack = [root]
     while stack:
@@ -313,8 +333,8 @@ class Equation:
 class Dimension:
     """The codes of one variable and the equations between them.
 
-    Build it by `Dimension.of` from hierarchies. Codes are numbered so that a parent comes before its
-    children within its tree.
+    Build it by `Dimension.of` from hierarchies. In the first tree a parent comes before its children; codes
+    that only further trees have come last.
 
     Parameters
     ----------
@@ -453,14 +473,13 @@ class Dimension:
 
 def _join_trees(name: str, hierarchies: tuple[Hierarchy, ...]) -> Dimension:
     codes = dict.fromkeys(code for tree in hierarchies for code in tree.codes)
-    known = set(hierarchies[0].codes)
     sums = {
         (parent, frozenset(below)): below
         for tree in hierarchies
         for parent, below in tree.children.items()
         if below
     }
-    aliases = _merge_single_children(name, codes, sums)
+    aliases = _merge_single_children(codes, sums)
     final = tuple(code for code in codes if code not in aliases)
     number = {code: position for position, code in enumerate(final)}
 
@@ -479,12 +498,10 @@ def _join_trees(name: str, hierarchies: tuple[Hierarchy, ...]) -> Dimension:
         name, final, tuple(equations.values()), resolve(hierarchies[0].root), aliases, hierarchies
     )
     leaves = dimension._leaves_below  # also checks that the trees agree
-    reached = leaves[dimension.total]
-    lost = [final[code] for code in range(len(final)) if not leaves[code] <= reached]
+    lost = [final[leaf] for leaf in sorted(frozenset().union(*leaves) - leaves[dimension.total])]
     if lost:
-        unknown = [code for code in lost if code not in known] or lost
         raise InputError(
-            f"dimension {name!r}: unknown code {name_some(unknown)} in a further hierarchy; "
+            f"dimension {name!r}: unknown code {name_some(lost)} in a further hierarchy; "
             f"the first one ({hierarchies[0].root!r}) does not contain it",
             remedy="Add the code to the first hierarchy, which must cover everything.",
         )
@@ -492,28 +509,23 @@ def _join_trees(name: str, hierarchies: tuple[Hierarchy, ...]) -> Dimension:
 
 
 def _merge_single_children(
-    name: str, codes: Mapping[str, None], sums: Mapping[tuple[str, frozenset[str]], tuple[str, ...]]
+    codes: Mapping[str, None], sums: Mapping[tuple[str, frozenset[str]], tuple[str, ...]]
 ) -> dict[str, str]:
-    """Alias → the topmost code of its class, for all codes tied by single-child levels."""
-    upper: dict[str, str] = {}
+    """Alias → the first code of its class, for all codes tied by single-child levels."""
+    position = {code: number for number, code in enumerate(codes)}
+    earlier: dict[str, str] = {}
 
-    def top(code: str) -> str:
-        path = {code}
-        while code in upper:
-            code = upper[code]
-            if code in path:
-                raise InputError(
-                    f"dimension {name!r}: code {code!r} stands in a cycle", remedy="Break the cycle."
-                )
-            path.add(code)
+    def first_of(code: str) -> str:
+        while code in earlier:
+            code = earlier[code]
         return code
 
     for (parent, _), below in sums.items():
         if len(below) == 1:
-            above, single = top(parent), top(below[0])
-            if above != single:
-                upper[single] = above
-    return {code: top(code) for code in codes if code in upper}
+            kept, dropped = sorted((first_of(parent), first_of(below[0])), key=position.__getitem__)
+            if kept != dropped:
+                earlier[dropped] = kept
+    return {code: first_of(code) for code in codes if code in earlier}
 
 
 def _topological(

@@ -11,16 +11,17 @@ tables can give hidden values away. Joined into one table they are protected, an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.errors import InputError, name_some, nearest_name
-from cellveil.tables.build import build_relations
+from cellveil.tables.build import relations_along
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension, Equation, Hierarchy
 from cellveil.tables.keys import Codes, Int, group, row_numbers
+from cellveil.tables.numbers import rescale
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 
@@ -62,14 +63,14 @@ def link(tables: Sequence[Table], equations: Equations | None = None) -> Table:
     decimals = max(table.decimals for table in tables)
     parts = [_keys_in(table, dimensions) for table in tables]
     keys = [np.concatenate([part[axis] for part in parts]) for axis in range(len(dimensions))]
-    values = np.concatenate([_rescaled(table, decimals) for table in tables])
+    values = np.concatenate([rescale(table.values, decimals - table.decimals) for table in tables])
     order, starts, first = group(row_numbers(keys, [len(d) for d in dimensions], len(values)))
     number = np.empty(len(values), dtype=np.int64)
     number[order] = np.repeat(np.arange(len(first)), np.diff(starts))
     _check_common(dimensions, keys, values, values[first][number], tables)
     joint_keys = tuple(column[first] for column in keys)
     own = _own_relations(tables, number, len(first), decimals)
-    across = build_relations(dimensions, joint_keys, len(first))
+    across = _across(dimensions, joint_keys, values[first])
     units, holdings = (
         _join_contributions([getattr(t, name) for t in tables], first) for name in ("units", "holdings")
     )
@@ -78,9 +79,9 @@ def link(tables: Sequence[Table], equations: Equations | None = None) -> Table:
         joint_keys,
         values[first],
         decimals,
-        Relations.stack([*own, _that_hold(across, values[first])]).distinct(),
+        Relations.stack([*own, *across]).distinct(),
         variable=_variable_name(tables),
-        contributors=_join_counts(tables, first),
+        contributors=_join_counts(tables, order, starts),
         units=units,
         holdings=holdings,
         columns=_join_columns(tables, first),
@@ -120,8 +121,20 @@ def _join_dimension(name: str, given: Sequence[Dimension]) -> Dimension:
     for dimension in given:
         for tree in dimension.hierarchies:
             trees.setdefault((tree.root, tuple(sorted(tree.pairs()))), tree)
-    largest_first = sorted(trees.values(), key=lambda tree: -len(tree.codes))
-    return Dimension.of(name, *largest_first)
+    covering_first = sorted(trees.values(), key=lambda tree: -_num_leaves(tree.root, trees.values()))
+    return Dimension.of(name, *covering_first)
+
+
+def _num_leaves(root: str, trees: Collection[Hierarchy]) -> int:
+    """How many codes without parts in any tree stand below a code, going from tree to tree."""
+    seen, stack, leaves = {root}, [root], 0
+    while stack:
+        code = stack.pop()
+        below = {child for tree in trees for child in tree.children.get(code, ())}
+        leaves += not below
+        stack.extend(below - seen)
+        seen |= below
+    return leaves
 
 
 def _variable_dimension(variables: list[str], equations: Equations) -> Dimension:
@@ -129,6 +142,17 @@ def _variable_dimension(variables: list[str], equations: Equations) -> Dimension
     made = []
     for left, right in equations.items():
         terms = dict(right) if isinstance(right, Mapping) else dict.fromkeys(right, 1)
+        if left in terms or not terms or len(terms) < len(right):
+            raise InputError(
+                f"the equation of {left!r} is empty or names a variable twice",
+                remedy="Name each variable once, those that make it up on the right.",
+            )
+        odd = [name for name, coef in terms.items() if not isinstance(coef, int) or not coef]
+        if odd:
+            raise InputError(
+                f"in the equation of {left!r} the coefficient of {odd[0]!r} is 0 or not a whole number",
+                remedy="Multiply the equation out, or leave the variable out.",
+            )
         unknown = [name for name in (left, *terms) if name not in number]
         if unknown:
             raise InputError(
@@ -153,7 +177,8 @@ def _keys_in(table: Table, dimensions: Sequence[Dimension]) -> list[Codes]:
             )
             columns.append(translate[table.keys[axis]])
             continue
-        code = dimension.index[table.variable] if dimension.name == VARIABLE else dimension.total
+        is_variable = dimension.name == VARIABLE and table.variable in dimension.index
+        code = dimension.index[table.variable] if is_variable else dimension.total
         if code < 0:
             raise InputError(
                 f"a table has no dimension {dimension.name!r}, and that dimension has no total",
@@ -161,10 +186,6 @@ def _keys_in(table: Table, dimensions: Sequence[Dimension]) -> list[Codes]:
             )
         columns.append(np.full(table.num_cells, code, dtype=np.int32))
     return columns
-
-
-def _rescaled(table: Table, decimals: int) -> Int:
-    return np.asarray(table.values * 10 ** (decimals - table.decimals))
 
 
 def _check_common(
@@ -196,23 +217,32 @@ def _own_relations(tables: Sequence[Table], number: Int, num_cells: int, decimal
     return parts
 
 
-def _that_hold(relations: Relations, values: Int) -> Relations:
-    """Across tables, parts of a total may not be published: only what adds up is a relation.
+def _across(dimensions: Sequence[Dimension], keys: Sequence[Codes], values: Int) -> list[Relations]:
+    """What the joint dimensions say of the joint cells: all relations whose terms are all there.
 
-    A row that adds up although parts are missing is known to everybody who sees the tables; taking it in
-    can only make the attacker stronger.
+    Where terms are missing, the detail may just not be published: then only what adds up all the same is a
+    relation. Whoever sees the tables can see that, and taking it in can only make the attacker stronger.
     """
-    wrong = relations.residuals(values)
-    keep = np.ones(len(relations), dtype=bool)
-    keep[list(wrong)] = False
-    return relations.take_rows(np.flatnonzero(keep))
+    parts = []
+    for axis, dimension in enumerate(dimensions):
+        relations, equation = relations_along(axis, dimensions, keys, len(values))
+        num_terms = np.array([len(e.codes) for e in dimension.equations], dtype=np.int64)[equation]
+        keep = np.ones(len(relations), dtype=bool)
+        keep[list(relations.residuals(values))] = False
+        keep |= np.diff(relations.indptr) == num_terms
+        parts.append(relations.take_rows(np.flatnonzero(keep)))
+    return parts
 
 
-def _join_counts(tables: Sequence[Table], first: Int) -> Int | None:
-    if all(table.contributors is None for table in tables):
+def _join_counts(tables: Sequence[Table], order: Int, starts: Int) -> Int | None:
+    """The smallest known number of contributors of each joint cell, −1 where no table knows it."""
+    given = [np.full(t.num_cells, -1) if t.contributors is None else t.contributors for t in tables]
+    if all(table.contributors is None for table in tables) or not len(order):
         return None
-    unknown = [np.full(t.num_cells, -1) if t.contributors is None else t.contributors for t in tables]
-    return np.asarray(np.concatenate(unknown)[first], dtype=np.int64)
+    unknown = np.iinfo(np.int64).max
+    counts = np.concatenate(given)[order].astype(np.int64)
+    least = np.minimum.reduceat(np.where(counts < 0, unknown, counts), starts[:-1])
+    return np.where(least == unknown, -1, least)
 
 
 def _join_columns(tables: Sequence[Table], first: Int) -> dict[str, NDArray[np.float64]]:

@@ -89,7 +89,7 @@ def rescale(scaled: NDArray[np.int64], more: int) -> NDArray[np.int64]:
         When a value no longer fits.
     """
     factor = 10**more
-    if len(scaled) and int(np.abs(scaled).max()) * factor >= LARGEST:
+    if int(np.abs(scaled).max(initial=0)) * factor >= LARGEST:
         raise InputError(f"with {more} more decimals a value is too large", remedy=REMEDIES["is too large"])
     return np.asarray(scaled * factor, dtype=np.int64)
 

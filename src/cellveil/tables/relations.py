@@ -98,6 +98,8 @@ class Relations:
 
     def residuals(self, values: Int) -> dict[int, int]:
         """Rows that do not hold, with coefs · values − rhs, exactly (also beyond 64 bits)."""
+        if not self._fits_in_halves:
+            return self._residuals_one_by_one(values)
         low = values & 0x7FFFFFFF
         high = values >> 31
         wrong_low = self._row_sums(low) - (self.rhs & 0x7FFFFFFF)
@@ -105,6 +107,21 @@ class Relations:
         carried = wrong_high + (wrong_low >> 31)
         suspects = np.flatnonzero((carried != 0) | (wrong_low & 0x7FFFFFFF != 0))
         return {int(row): (int(wrong_high[row]) << 31) + int(wrong_low[row]) for row in suspects}
+
+    @cached_property
+    def _fits_in_halves(self) -> bool:
+        """Whether a row's sum of coefficients times 31-bit halves of values stays within 64 bits."""
+        longest = int(np.diff(self.indptr).max(initial=0))
+        return int(np.abs(self.coefs).max(initial=0)) * longest < 2**31
+
+    def _residuals_one_by_one(self, values: Int) -> dict[int, int]:
+        wrong = {}
+        for row, rhs in enumerate(self.rhs.tolist()):
+            cells, coefs = self.row(row)
+            left = sum(a * b for a, b in zip(coefs.tolist(), values[cells].tolist(), strict=True))
+            if left != rhs:
+                wrong[row] = left - rhs
+        return wrong
 
     def take_rows(self, rows: Int) -> Relations:
         """Return the relations with these numbers."""

@@ -73,6 +73,9 @@ class Table:
         self.values.setflags(write=False)
         for column in self.keys:
             column.setflags(write=False)
+        names = [dimension.name for dimension in self.dimensions]
+        if len(set(names)) < len(names):
+            raise InputError("two dimensions have the same name", remedy="Give each a name of its own.")
 
     def __repr__(self) -> str:
         shape = " × ".join(f"{dimension.name} {len(dimension)}" for dimension in self.dimensions)
@@ -183,13 +186,24 @@ class Table:
         row, difference = next(iter(wrong.items()))
         cells, _ = self.relations.row(row)
         others = f"; {len(wrong) - 1} further relations do not hold either" if len(wrong) > 1 else ""
+        amount = self._amount_off(row, difference)
         raise InputError(
-            f"the table does not add up: {self.relation_name(row)} is off by "
-            f"{text_of(difference, self.decimals, trim=True)}{others}",
+            f"the table does not add up: {self.relation_name(row)} {amount}{others}",
             file=file,
             cell=self.cell_name(int(cells[0])),
             remedy="Correct the values, or let the totals be computed anew from the parts.",
         )
+
+    def _amount_off(self, row: int, difference: int) -> str:
+        """By how much a relation is off, unless that would tell the value of its only cell that is not 0."""
+        cells, _ = self.relations.row(row)
+        filled = cells[self.values[cells] != 0]
+        if len(filled) != 1:
+            return f"is off by {text_of(difference, self.decimals, trim=True)}"
+        name = self.cell_name(int(filled[0]))
+        if self.relations.rhs[row]:
+            return f"does not hold: {name}, its only cell that is not 0, differs from the constant"
+        return f"is off by the whole value of {name}, its only cell that is not 0"
 
     def floats(self) -> NDArray[np.float64]:
         """The values as floats."""
