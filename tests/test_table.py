@@ -239,7 +239,7 @@ def test_aliases_multiply_over_dimensions():
         ({"row": ["a", "b"]}, [1, None], r"line 3, cell \(b\): the value is missing"),
         ({"row": ["a", "b"]}, [1, "x"], r"line 3, cell \(b\): the value is not a number"),
         ({"row": ["a", "b"]}, [1], "the columns have different lengths: 1, 2"),
-        ({"row": ["a", "b"]}, [LARGEST - 1, 1], "the total of the table is too large"),
+        ({"row": ["a", "b"]}, [LARGEST - 1, 1], r"cell \(Total\): the value is too large"),
         ({"row": ["a", "b"]}, [LARGEST - 1, 1 - LARGEST], "the total of the table is too large"),
         ({"row": ["a", "b"]}, [LARGEST, 1], r"line 2, cell \(a\): the value is too large"),
     ],
