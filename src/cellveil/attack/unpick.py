@@ -219,16 +219,17 @@ class _System:
         """Rows that see one of these reaches."""
         indptr, rows = self.rows_seeing
         is_touched = np.zeros(len(self.relation), dtype=bool)
-        is_touched[rows[_expand(indptr, places)[1]]] = True
+        is_touched[rows[_expand(indptr, places)[2]]] = True
         return np.flatnonzero(is_touched)
 
 
-def _expand(indptr: NDArray[np.integer], rows: NDArray[np.integer]) -> tuple[Int, Int]:
-    """For the entries of these rows: the position of the row among them, and the entry's number."""
-    starts = indptr[rows]
-    lengths = indptr[rows + 1] - starts
+def _expand(indptr: NDArray[np.integer], rows: NDArray[np.integer]) -> tuple[Int, Int, Int]:
+    """Where each of these rows starts among their entries; per entry, its row's position and its number."""
+    first = indptr[rows]
+    lengths = indptr[rows + 1] - first
+    starts = np.cumsum(lengths) - lengths
     position = np.repeat(np.arange(len(rows)), lengths)
-    return position, np.arange(len(position)) + (starts - np.cumsum(lengths) + lengths)[position]
+    return starts, position, np.arange(len(position)) + (first - starts)[position]
 
 
 def _constants(view: PublicView, rows: Int) -> NDArray[Any]:
@@ -258,7 +259,7 @@ class _State:
 
     def advance(self) -> None:
         """Let every active row tell its cells what it knows; then those that see a change are active."""
-        places, found, rows = self._news(*self._informed())
+        places, found, rows = self._news()
         np.minimum.at(self.reach, places, found)
         best = np.flatnonzero(found == self.reach[places])
         changed = places[best]
@@ -269,33 +270,29 @@ class _State:
         self.rounds += len(places) > 0
         self.active = self.system.touched(changed)
 
-    def _informed(self) -> tuple[Int, NDArray[np.bool_]]:
-        """The active rows in which at most one reach is unbounded, and whether there is one."""
-        system, active = self.system, self.active
-        position, entries = _expand(system.indptr, active)
-        is_open = self.reach[system.seen[entries]] == UNBOUNDED
-        num_open = np.bincount(position[is_open], minlength=len(active))
-        informed = num_open < 2
-        return active[informed], num_open[informed] == 1
-
-    def _news(self, rows: Int, has_open: NDArray[np.bool_]) -> tuple[NDArray[np.int32], Int, Int]:
-        """Places whose reach these rows shrink, to what, and the row that says so."""
+    def _news(self) -> tuple[NDArray[np.int32], Int, Int]:
+        """Places whose reach an active row shrinks, to what, and the row that says so."""
         system = self.system
-        position, entries = _expand(system.indptr, rows)
+        starts, position, entries = _expand(system.indptr, self.active)
         reach = self.reach[system.seen[entries]]
         is_open = reach == UNBOUNDED
         room = room_for(self._largest * system.heaviest + system.largest_constant)
-        amounts = np.where(is_open, 0, reach).astype(room, copy=False)
-        weight = None if system.weight is None else system.weight[entries]
-        terms = amounts if weight is None else amounts * weight
-        others = _row_sums(terms, position, system.constant[rows])[position] - terms
-        found = others if weight is None else -(-others // weight)
+        terms = np.where(is_open, 0, reach).astype(room, copy=False)
+        if system.weight is not None:
+            terms = terms * system.weight[entries]
+        totals = system.constant[self.active] + np.add.reduceat(terms, starts)
+        num_open = np.bincount(position[is_open], minlength=len(starts))
+        # An unbounded reach silences its row, except towards the very cell.
+        able = np.flatnonzero(num_open[position] == is_open)
+        position, entries = position[able], entries[able]
+        found = totals[position] - terms[able]
+        if system.weight is not None:
+            found = -(-found // system.weight[entries])
         if room is object:  # a bound no cell can have says nothing
             found = np.clip(found, 1 - UNBOUNDED, UNBOUNDED).astype(np.int64)
         told = system.told[entries]
-        # An unbounded reach silences its row, except towards the very cell.
-        news = np.flatnonzero((found < self.reach[told]) & (is_open | ~has_open[position]))
-        return told[news], found[news], rows[position[news]]
+        news = np.flatnonzero(found < self.reach[told])
+        return told[news], found[news], self.active[position[news]]
 
     def _check(self, places: NDArray[np.int32]) -> None:
         opposite = (places + self.system.num_hidden) % (2 * self.system.num_hidden)
@@ -304,9 +301,3 @@ class _State:
                 "the published values contradict each other: no table agrees with all of them",
                 remedy="Check the relations, the bounds and the values.",
             )
-
-
-def _row_sums(terms: NDArray[Any], position: Int, constant: NDArray[Any]) -> NDArray[Any]:
-    """Add each row's terms, which stand together, to its constant."""
-    starts = np.flatnonzero(np.diff(position, prepend=-1))
-    return np.add.reduceat(terms, starts) + constant if len(terms) else constant
