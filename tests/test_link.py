@@ -54,7 +54,7 @@ def in_joint_order(table: Table, axes) -> tuple[dict, set[frozenset]]:
 
 
 @settings(deadline=None, max_examples=60)
-@given(interiors(1), st.data())
+@given(interiors(1, fewest=8), st.data())
 def test_margins_linked_are_the_joint_table_restricted_to_them(given_table, data):
     axes, interior = given_table
     if not interior:
@@ -384,7 +384,7 @@ def test_tables_that_are_safe_one_by_one_can_give_a_cell_away_together():
 
 
 @settings(deadline=None, max_examples=60)
-@given(interiors(1), st.data())
+@given(interiors(1, fewest=8), st.data())
 def test_linked_tables_suppressed_together_pass_the_audit_of_the_whole(given_table, data):
     axes, interior = given_table
     if len(axes) < 2 or len(interior) < 4:
