@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import cellveil.publishing as release_module
 from cellveil.auditing import audit
 from cellveil.errors import InputError, MissingExtraError, NotSafeError
-from cellveil.problem import Problem
+from cellveil.problem import Problem, Status
 from cellveil.publishing import FORMATS, Publication, release
 from cellveil.publishing import folder as folder_module
 from cellveil.publishing.crosstab import NO_CELL, CrossTable
@@ -318,6 +318,7 @@ def random_problems(draw):
     )
     hidden = np.array(draw(st.lists(st.booleans(), min_size=table.num_cells, max_size=table.num_cells)))
     problem = Problem.of(table, {})
+    hidden &= problem.status != Status.FROZEN  # zeros must be published
     return problem, Pattern.hiding(problem, hidden, "random")
 
 

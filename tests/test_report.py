@@ -9,6 +9,7 @@ import pytest
 
 from cellveil.auditing import audit
 from cellveil.problem import Problem
+from cellveil.proof import verify
 from cellveil.publishing import release
 from cellveil.report import build_report, public_page
 from cellveil.report.figures import GIVEN, Margins
@@ -40,13 +41,11 @@ def planted(primaries=(("A", "N"),), level=1000):
 
 
 def run_of(problem, pattern, verdict):
-    demands = 2 * len(problem.primaries)
     cost = float(problem.weight[pattern.status == 2].sum())
     seconds = {"search": 0.5, "audit": 0.1}
     outcome = "safe" if verdict.is_safe else "not_safe"
-    return Suppression(
-        pattern, verdict, outcome, "complete", cost, cost / 2, demands, demands, seconds, 7, 12
-    )
+    proof = verify(problem, pattern, verdict.certificate)
+    return Suppression(pattern, verdict, proof, outcome, "complete", cost, cost / 2, seconds, 7, 12)
 
 
 def report_on(problem, pattern, **options):

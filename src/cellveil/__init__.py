@@ -20,6 +20,7 @@ _MODULE_OF = {
     "AnyOf": "sensitivity",
     "AuditReport": "auditing",
     "CellveilError": "errors",
+    "Certificate": "proof",
     "Contributions": "tables.contributions",
     "Dimension": "tables.hierarchy",
     "Dominance": "sensitivity",
@@ -46,6 +47,7 @@ _MODULE_OF = {
     "Suppression": "suppression",
     "Table": "tables.table",
     "Threshold": "sensitivity",
+    "Verification": "proof",
     "ZeroRule": "sensitivity",
     "audit": "auditing",
     "build_report": "report",
@@ -54,6 +56,7 @@ _MODULE_OF = {
     "link": "tables.link",
     "make_problem": "primary",
     "random_table": "datasets",
+    "read_certificate": "proof",
     "read_instance": "formats.instance",
     "read_job": "job",
     "read_pattern": "formats.pattern",
@@ -66,6 +69,8 @@ _MODULE_OF = {
     "table_from_interior": "tables.build",
     "tabulate": "tables.tabulate",
     "two_way": "datasets",
+    "verify": "proof",
+    "write_certificate": "proof",
     "write_instance": "formats.instance",
     "write_pattern": "formats.pattern",
 }
@@ -114,6 +119,11 @@ if TYPE_CHECKING:
     from cellveil.problem import Problem as Problem
     from cellveil.problem import Status as Status
     from cellveil.progress import Progress as Progress
+    from cellveil.proof import Certificate as Certificate
+    from cellveil.proof import Verification as Verification
+    from cellveil.proof import read_certificate as read_certificate
+    from cellveil.proof import verify as verify
+    from cellveil.proof import write_certificate as write_certificate
     from cellveil.publishing import Release as Release
     from cellveil.publishing import release as release
     from cellveil.report import Report as Report

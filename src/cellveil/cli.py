@@ -37,6 +37,7 @@ app = typer.Typer(
 
 
 INTERRUPTED = 130
+INTERNAL_SHOWN = ("figures", "pattern", "certificate", "instance")
 MAX_LISTED = 20
 """So many unprotected cells are printed."""
 
@@ -152,34 +153,41 @@ def suppress(
         int, typer.Option(min=1, help="Processes to use at most; the result does not depend on it.")
     ] = 1,
     report: ReportFile = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="CERT", help="Write the proof of safety to this file."),
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Find a pattern that protects an instance, audit it, and write it if it is safe.
 
-    When no safe pattern is found, no pattern file is left: an older one of that name is removed.
+    When no safe pattern is found, no pattern and no certificate is left: older ones are removed.
     """
     from cellveil.formats.instance import read_instance
     from cellveil.formats.pattern import write_pattern
+    from cellveil.proof import write_certificate
     from cellveil.report import build_report
     from cellveil.report.infeasible import infeasible_figures
     from cellveil.suppression import suppress as find_pattern
 
-    _check_targets(instance, out, report)
+    _check_targets(instance, out, report, certificate)
     problem = _weighted(read_instance(instance), weights)
     try:
         with _progress(quiet or as_json) as progress:
             found = find_pattern(problem, method, time_limit=time_limit, seed=seed, progress=progress)
     except InfeasibleError as error:
-        out.unlink(missing_ok=True)
+        _remove(out, certificate)
         _write_json(report, as_json, infeasible_figures(problem, method, seed, error))
         raise
     settings = {"instance": instance.name, "weights": weights.value, "time_limit": time_limit}
     figures = build_report(problem, found, found.audit, title=instance.name, parameters=settings)
     if found.is_safe:
         write_pattern(problem, found.pattern, out)
+        if certificate is not None:
+            write_certificate(found.certificate, certificate)
     else:
-        out.unlink(missing_ok=True)
+        _remove(out, certificate)
     _write_json(report, as_json, figures.to_dict())
     _say(quiet or as_json, figures.summary())
     _say(quiet or as_json, f"Pattern: {out}" if found.is_safe else "Not shown safe: no pattern was written.")
@@ -223,6 +231,40 @@ def audit(
     lines.append("Safe." if verdict.is_safe else f"NOT SAFE: {len(unsafe)} cells ({verdict.reason}).")
     _say(quiet or as_json, "\n".join(lines))
     _exit(0 if verdict.is_safe else 1)
+
+
+@app.command()
+def verify(
+    instance: Instance,
+    pattern: PatternFile,
+    certificate: Annotated[Path, typer.Argument(metavar="CERT", help="The certificate of the pattern.")],
+    report: ReportFile = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Check a certificate in exact arithmetic, without a solver."""
+    from cellveil.formats.instance import read_instance
+    from cellveil.formats.pattern import read_pattern
+    from cellveil.proof import read_certificate
+    from cellveil.proof import verify as check
+
+    _check_targets(instance, report)
+    problem = read_instance(instance)
+    proof = check(problem, read_pattern(pattern, problem), read_certificate(certificate))
+    unsafe = problem.table.cell_names(proof.cells[~proof.protected])
+    figures = {
+        "valid": proof.is_valid,
+        "faults": list(proof.faults),
+        "demands": proof.demands,
+        "certified_demands": proof.met,
+        "unsafe_cells": unsafe,
+    }
+    _write_json(report, as_json, figures)
+    for fault in proof.faults:
+        _say(quiet or as_json, f"Fault: {fault}.")
+    verdict = "Valid" if proof.is_valid else "NOT VALID"
+    _say(quiet or as_json, f"{verdict}: {proof.met} of {proof.demands} demands are proven met.")
+    _exit(0 if proof.is_valid else 1)
 
 
 @app.command()
@@ -297,6 +339,13 @@ def _check_targets(instance: Path, *targets: Path | None) -> None:
         check_writable(target)
 
 
+def _remove(*files: Path | None) -> None:
+    """Remove what an older run may have left."""
+    for file in files:
+        if file is not None:
+            file.unlink(missing_ok=True)
+
+
 def _is_input(file: Path) -> bool:
     from cellveil.formats.folder import CELLS, CONTRIBUTIONS, EQUATIONS
 
@@ -331,7 +380,9 @@ def _finish_job(result: JobResult, quiet: bool, as_json: bool, job_file: Path | 
         lines += [f"Left out    {name}: {why}" for name, why in result.release.skipped.items()]
     else:
         lines.append("Nothing was released: the public folder holds no release.")
-    lines += [f"Internal    {_shown(result.files[name])}" for name in ("figures", "pattern", "instance")]
+    lines += [
+        f"Internal    {_shown(result.files[name])}" for name in INTERNAL_SHOWN if result.files[name].exists()
+    ]
     lines.append(f"Open this   {_shown(result.files['report'])}")
     _say(quiet or as_json, "\n".join(lines))
     _exit(0 if result.is_safe else 1)

@@ -22,6 +22,7 @@ from cellveil.job.tables import Labels, build_table, read_labels
 from cellveil.primary import Primary, find_primaries
 from cellveil.problem import Problem
 from cellveil.progress import Progress
+from cellveil.proof import write_certificate
 from cellveil.publishing import Publication, Release, release
 from cellveil.publishing.excel import require_excel
 from cellveil.publishing.plain import header
@@ -38,6 +39,7 @@ FILES = {
     "figures": "report.json",
     "pattern": "pattern.csv",
     "instance": "instance",
+    "certificate": "certificate",
 }
 """The internal files of a run."""
 
@@ -121,6 +123,10 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
     with replaced_files(internal) as folder:
         write_folder(problem, folder / FILES["instance"])
         write_pattern(problem, suppression.pattern, folder / FILES["pattern"])
+        if suppression.is_safe:
+            write_certificate(verdict.certificate, folder / FILES["certificate"])
+        else:
+            (internal / FILES["certificate"]).unlink(missing_ok=True)
         released = _release(job, problem, suppression, verdict, labels)
         try:
             report = build_report(
@@ -250,7 +256,7 @@ def _write_infeasible(job: Job, internal: Path, problem: Problem, error: Infeasi
     with replaced_files(internal) as folder:
         write_folder(problem, folder / FILES["instance"])
         _write_figures(folder, infeasible_figures(problem, job.suppress.method, job.suppress.seed, error))
-        for name in ("report", "pattern"):
+        for name in ("report", "pattern", "certificate"):
             (internal / FILES[name]).unlink(missing_ok=True)
 
 

@@ -1,8 +1,9 @@
 """Public files, made only from a view that an audit has shown safe.
 
 Requires an audit of the very view that is written (same content hash) that judged every primary cell and
-found it protected, or an override with a reason. Ensures that no public file holds a hidden value or anything
-that tells primary from secondary cells: the writers get a `Publication`, which has neither.
+found it protected, with a certificate that the exact verifier accepts; or an override with a reason. Ensures
+that no public file holds a hidden value or anything that tells primary from secondary cells: the writers get
+a `Publication`, which has neither.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ import numpy as np
 
 from cellveil.errors import InputError, NotSafeError, name_some, nearest_name
 from cellveil.files import write_text
-from cellveil.problem import Problem
+from cellveil.problem import Problem, Status
+from cellveil.proof import verify
 from cellveil.publishing.excel import MAX_ROWS, fits_excel, require_excel, write_excel
 from cellveil.publishing.folder import ABOUT, SOFTWARE, replaced_folder
 from cellveil.publishing.page import page_of, public_page
@@ -190,7 +192,15 @@ def objections(problem: Problem, view: PublicView, audit: AuditReport | None) ->
         found.append(f"the audit did not show {len(audit.unsafe_cells)} primary cells protected: {names}")
     elif not audit.is_safe:
         found.append(f"the audit was not completed ({audit.reason})")
+    if not found and not _is_proven(problem, view, audit):
+        found.append("the audit's certificate does not prove the cells protected")
     return found
+
+
+def _is_proven(problem: Problem, view: PublicView, audit: AuditReport) -> bool:
+    """Whether the exact verifier accepts the audit's certificate for this view."""
+    status = np.where(view.hidden, Status.SECONDARY, Status.SAFE).astype(np.int8)
+    return verify(problem, Pattern(status, "view"), audit.certificate).is_valid
 
 
 def software_version() -> str:
