@@ -19,7 +19,8 @@ test-slow: $(STAMP)
 	$(BIN)/pytest -m slow tests
 
 bench: $(STAMP)
-	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/tabulate.py --rows 1000000
+	$(BIN)/python benchmarks/unpick.py
 
 format: $(STAMP)
 	$(BIN)/ruff format src tests benchmarks

@@ -25,6 +25,7 @@ _MODULE_OF = {
     "Dimension": "tables.hierarchy",
     "Dominance": "sensitivity",
     "Exempt": "sensitivity",
+    "Exposure": "exposure",
     "FirstOf": "sensitivity",
     "Hierarchy": "tables.hierarchy",
     "InfeasibleError": "errors",
@@ -52,6 +53,7 @@ _MODULE_OF = {
     "audit": "auditing",
     "build_report": "report",
     "business": "datasets",
+    "candidates": "exposure",
     "find_primaries": "primary",
     "link": "tables.link",
     "make_problem": "primary",
@@ -69,6 +71,7 @@ _MODULE_OF = {
     "table_from_interior": "tables.build",
     "tabulate": "tables.tabulate",
     "two_way": "datasets",
+    "unpick": "attack.unpick",
     "verify": "proof",
     "write_certificate": "proof",
     "write_instance": "formats.instance",
@@ -95,6 +98,7 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from cellveil.attack.unpick import unpick as unpick
     from cellveil.auditing import AuditReport as AuditReport
     from cellveil.auditing import audit as audit
     from cellveil.datasets import business as business
@@ -104,6 +108,8 @@ if TYPE_CHECKING:
     from cellveil.errors import InfeasibleError as InfeasibleError
     from cellveil.errors import InputError as InputError
     from cellveil.errors import NotSafeError as NotSafeError
+    from cellveil.exposure import Exposure as Exposure
+    from cellveil.exposure import candidates as candidates
     from cellveil.formats.frames import read_problem as read_problem
     from cellveil.formats.frames import read_table as read_table
     from cellveil.formats.instance import read_instance as read_instance

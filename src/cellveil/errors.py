@@ -7,8 +7,7 @@
     ├── MissingExtraError        an optional package is not installed
     ├── NotSafeError             1: the audit did not pass, so nothing is released
     ├── SolverError              1: a solver gave no usable answer; whatever it was asked is not shown safe
-    ├── InfeasibleError          3: no pattern can protect some cells; names them
-    └── InterruptedRunError      130: the user stopped the run
+    └── InfeasibleError          3: no pattern can protect some cells; names them
 
 Messages name files, lines and cells. They never carry a confidential value.
 """
@@ -125,12 +124,6 @@ class InfeasibleError(CellveilError):
                 f" Cells that must be published or are zero stand in the way: {name_some(self.conflicts)}."
             )
         super().__init__(f"{message} Free some of the frozen cells, lower the levels, or recode.")
-
-
-class InterruptedRunError(CellveilError):
-    """The user stopped the run."""
-
-    exit_code = 130
 
 
 def name_some(names: Sequence[str], limit: int = MAX_NAMED) -> str:
