@@ -30,6 +30,7 @@ _MODULE_OF = {
     "Hierarchy": "tables.hierarchy",
     "InfeasibleError": "errors",
     "InputError": "errors",
+    "InsiderReport": "insider_audit",
     "Job": "job",
     "JobResult": "job",
     "METHODS": "suppression",
@@ -51,6 +52,7 @@ _MODULE_OF = {
     "Verification": "proof",
     "ZeroRule": "sensitivity",
     "audit": "auditing",
+    "audit_insiders": "insider_audit",
     "build_report": "report",
     "business": "datasets",
     "candidates": "exposure",
@@ -116,6 +118,8 @@ if TYPE_CHECKING:
     from cellveil.formats.instance import write_instance as write_instance
     from cellveil.formats.pattern import read_pattern as read_pattern
     from cellveil.formats.pattern import write_pattern as write_pattern
+    from cellveil.insider_audit import InsiderReport as InsiderReport
+    from cellveil.insider_audit import audit_insiders as audit_insiders
     from cellveil.job import Job as Job
     from cellveil.job import JobResult as JobResult
     from cellveil.job import read_job as read_job

@@ -1,0 +1,278 @@
+"""Insiders: contributors who know their own part of the cells, and attack the others.
+
+Two kinds, both in the language of deviations (see `cellveil.attack.witness`): an attacker is what it cannot
+rule out, a capacity downwards and upwards for each cell, and a cell is protected against it when a deviation
+within these capacities moves the cell as far as the attacker must be kept off.
+
+`SelfKnowing` knows its own contributions. A cell that it alone makes up is known to it; of any other cell it
+knows that the value is at least its own part. The cells must move as far as their levels ask.
+
+`PriorPosterior` (the aggregation criterion of de Waal & Coutinho, 2020) also knows every other contribution
+to within q %, so that a cell can move by q % of what others contribute: ± q/100 · (X_k − own_k), with X_k the
+sum of the absolute contributions. The largest contribution x₁ of a primary cell must stay unknown to within
+p %: the cell must move by p/100 · x₁ − q/100 · (X − x₁ − own), where x₁ is not the attacker's. That this is
+the paper's criterion on all aggregations is linear-programming duality: see docs/guarantees.md.
+
+Contributions are known for the largest of each cell only. Whoever is not among them is met by a stand-in that
+knows as much as the smallest one listed, in every cell at once: more than any real contributor can know.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.attack.witness import Witness
+from cellveil.errors import InputError
+from cellveil.problem import Problem
+from cellveil.tables.contributions import Contributions
+from cellveil.tables.keys import Int
+from cellveil.tables.numbers import UNBOUNDED
+
+Rooms = tuple[Int, Int]
+
+ANYBODY_ELSE = -2
+"""The stand-in for contributors who are not among the largest of a cell."""
+
+EVERYBODY = -1
+"""All insiders at once: nobody knows more than this about any cell."""
+
+NOBODY = -3
+"""Somebody without a part of their own."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class OwnParts:
+    """Who contributes how much to each cell, as far as known; amounts in units of the table's last digit.
+
+    Parameters
+    ----------
+    who, amount
+        n × k: the largest contributors of each cell and their absolute parts; −1 and 0 where there are none.
+        Contributors without an id have a number of their own in each cell.
+    total
+        Sum of the absolute contributions.
+    count
+        Number of contributors.
+    names
+        Ids, where known.
+    """
+
+    who: Int
+    amount: Int
+    total: Int
+    count: Int
+    names: tuple[str, ...]
+
+    @classmethod
+    def of(cls, problem: Problem, level: str = "unit") -> OwnParts:
+        """Take the parts from the table's contributions.
+
+        Raises
+        ------
+        InputError
+            When the table has none, or they are not contributions to the published variable.
+        """
+        table = problem.table
+        known = table.holdings if level == "holding" else table.units
+        if known is None:
+            raise InputError(
+                f"the table has no contributions at {level} level, which insiders need",
+                remedy="Tabulate microdata with contributor ids, or add contributions.csv to the folder.",
+            )
+        factor = 10 ** (table.decimals - known.decimals) if table.decimals >= known.decimals else 0
+        if not factor or not (known.total * factor == table.values).all():
+            raise InputError(
+                "the contributions are not those of the published variable (they do not add up to its cells)",
+                remedy="Tabulate without a shadow variable to audit against insiders.",
+            )
+        return cls(
+            _numbered(known), _weighted(known) * factor, known.absolute * factor, known.count, known.names
+        )
+
+    @cached_property
+    def places(self) -> dict[int, tuple[Int, Int]]:
+        """For each contributor the cells it is listed in, and its parts."""
+        rows, columns = np.nonzero(self.who >= 0)
+        order = np.argsort(self.who[rows, columns], kind="stable")
+        rows, columns = rows[order], columns[order]
+        owners = self.who[rows, columns]
+        borders = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1], [True]]))
+        return {
+            int(owners[start]): (rows[start:end], self.amount[rows[start:end], columns[start:end]])
+            for start, end in pairwise(borders)
+        }
+
+    @cached_property
+    def unlisted(self) -> Int:
+        """The most that somebody who is not listed can contribute to each cell."""
+        depth = self.amount.shape[1]
+        return np.where(self.count > depth, self.amount[:, -1], 0)
+
+    def of_attacker(self, attacker: int) -> tuple[Int, Int]:
+        """Cells of which the attacker knows a part, and the part."""
+        if attacker == EVERYBODY:
+            return np.arange(len(self.count)), self.amount[:, 0]
+        if attacker == NOBODY:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        if attacker == ANYBODY_ELSE:
+            cells = np.flatnonzero(self.unlisted)
+            return cells, self.unlisted[cells]
+        return self.places[attacker]
+
+    def name(self, attacker: int) -> str:
+        """The attacker in words."""
+        if attacker == ANYBODY_ELSE:
+            return "a smaller contributor"
+        return self.names[attacker] if attacker < len(self.names) else "a contributor without an id"
+
+
+class Insiders(ABC):
+    """A kind of insider: capacities and demands for each of them. Amounts are multiplied by `scale`."""
+
+    scale: int = 1
+
+    def __init__(self, problem: Problem, parts: OwnParts) -> None:
+        self.problem, self.parts = problem, parts
+
+    @abstractmethod
+    def rooms(self, attacker: int, target: int) -> Rooms:
+        """How far each cell can move down and up as far as the attacker of `target` can tell."""
+
+    @abstractmethod
+    def demands(self, cell: int) -> Iterator[tuple[bool, int]]:
+        """The movements of a primary cell that must be possible against everybody: (upwards?, amount)."""
+
+    @abstractmethod
+    def demand(self, cell: int, up: bool, attacker: int) -> int:
+        """The amount needed against one attacker; 0 where nothing is."""
+
+    def stopped_by(self, witness: Witness, cell: int, up: bool) -> set[int]:
+        """The attackers against whom the witness does not show the demand met."""
+        stopped: set[int] = set()
+        place = int(np.searchsorted(witness.cells, cell))
+        moved = Fraction(int(witness.numerators[place]), witness.denominator) * (1 if up else -1)
+        for position, other in enumerate(witness.cells.tolist()):
+            step = Fraction(int(witness.numerators[position]), witness.denominator)
+            for attacker in self._insiders_of(other):
+                if not self._allows(attacker, other, step, cell):
+                    stopped.add(attacker)
+        stopped.update(a for a in self._insiders_of(cell) if moved < self.demand(cell, up, a))
+        return {attacker for attacker in stopped if self.demand(cell, up, attacker) > 0}
+
+    @abstractmethod
+    def _allows(self, attacker: int, cell: int, step: Fraction, target: int) -> bool:
+        """Whether the attacker of `target` cannot rule out that the cell moves by `step`."""
+
+    def _insiders_of(self, cell: int) -> list[int]:
+        listed = [int(who) for who in self.parts.who[cell] if who >= 0]
+        return [*listed, ANYBODY_ELSE] if self.parts.unlisted[cell] else listed
+
+    def _own(self, attacker: int, cell: int) -> int:
+        if attacker == EVERYBODY:
+            return int(self.parts.amount[cell, 0])
+        if attacker == ANYBODY_ELSE:
+            return int(self.parts.unlisted[cell])
+        return int(self.parts.amount[cell][self.parts.who[cell] == attacker].sum())
+
+
+class SelfKnowing(Insiders):
+    """Contributors who know their own contributions and nothing else of the others'."""
+
+    def rooms(self, attacker: int, target: int) -> Rooms:
+        """A cell is at least the attacker's part, and known if the attacker alone makes it up."""
+        problem, values = self.problem, self.problem.table.values
+        down = np.where(problem.lb == -UNBOUNDED, UNBOUNDED, values - problem.lb)
+        up = np.where(problem.ub == UNBOUNDED, UNBOUNDED, problem.ub - values)
+        cells, own = self.parts.of_attacker(attacker)
+        down[cells] = np.minimum(down[cells], np.maximum(values[cells] - own, 0))
+        down[problem.lb == -UNBOUNDED] = UNBOUNDED
+        if attacker != ANYBODY_ELSE:
+            alone = cells[(self.parts.count[cells] == 1) & (cells != target)]
+            down[alone] = up[alone] = 0
+        return down, up
+
+    def demands(self, cell: int) -> Iterator[tuple[bool, int]]:
+        """The levels of the cell."""
+        problem = self.problem
+        if problem.upl[cell] or problem.spl[cell]:
+            yield True, int(max(problem.upl[cell], problem.spl[cell] - problem.lpl[cell]))
+        if problem.lpl[cell]:
+            yield False, int(problem.lpl[cell])
+
+    def demand(self, cell: int, up: bool, attacker: int) -> int:
+        """The level; none for the cell that the attacker alone makes up."""
+        alone = self.parts.count[cell] == 1 and attacker in self._insiders_of(cell)
+        return 0 if alone else dict(self.demands(cell)).get(up, 0)
+
+    def _allows(self, attacker: int, cell: int, step: Fraction, target: int) -> bool:
+        if self.parts.count[cell] == 1:
+            return step == 0
+        if self.problem.lb[cell] == -UNBOUNDED:
+            return True
+        least = max(int(self.problem.lb[cell]), self._own(attacker, cell))
+        return int(self.problem.table.values[cell]) + step >= least
+
+
+class PriorPosterior(Insiders):
+    """Contributors who know all others' parts to within q %, and must not learn the largest to within p %."""
+
+    def __init__(self, problem: Problem, parts: OwnParts, p: float, q: float) -> None:
+        super().__init__(problem, parts)
+        self.p, self.q = Fraction(str(p)) / 100, Fraction(str(q)) / 100
+        if not 0 < self.p <= self.q <= 1:
+            raise InputError("p and q are not 0 < p ≤ q ≤ 100", remedy="For the p% rule use q = 100.")
+        self.scale = lcm(self.p.denominator, self.q.denominator)
+
+    def rooms(self, attacker: int, target: int) -> Rooms:
+        """± q/100 of what others contribute; the target itself is free."""
+        unknown = self.parts.total.copy()
+        cells, own = self.parts.of_attacker(attacker)
+        unknown[cells] -= own
+        room = unknown * int(self.q * self.scale)
+        room[target] = UNBOUNDED
+        return room, room.copy()
+
+    def demands(self, cell: int) -> Iterator[tuple[bool, int]]:
+        """Upwards only: the capacities are symmetric."""
+        amount = self.demand(cell, True, EVERYBODY)
+        if amount > 0:
+            yield True, amount
+
+    def demand(self, cell: int, up: bool, attacker: int) -> int:
+        """What the cell must move so that the largest contribution stays unknown to within p %."""
+        if not up or attacker == self.parts.who[cell, 0]:
+            return 0
+        largest = int(self.parts.amount[cell, 0])
+        second = int(self.parts.amount[cell, 1]) if self.parts.amount.shape[1] > 1 else largest
+        own = second if attacker == EVERYBODY else self._own(attacker, cell)
+        others = int(self.parts.total[cell]) - largest - own
+        return max(0, int((self.p * largest - self.q * others) * self.scale))
+
+    def _allows(self, attacker: int, cell: int, step: Fraction, target: int) -> bool:
+        unknown = int(self.parts.total[cell]) - self._own(attacker, cell)
+        return cell == target or abs(step) <= self.q * unknown * self.scale
+
+
+def _numbered(known: Contributions) -> Int:
+    """Contributor numbers; those without an id get one of their own."""
+    who = known.who.astype(np.int64)
+    present = np.arange(known.depth)[None, :] < np.minimum(known.count, known.depth)[:, None]
+    nameless = (who < 0) & present
+    who[nameless] = len(known.names) + np.arange(int(nameless.sum()))
+    return who
+
+
+def _weighted(known: Contributions) -> NDArray[np.int64]:
+    """Parts of the published, weighted total; rounded up, which lets the attacker know more."""
+    if known.top_weight is None:
+        return known.top
+    return np.ceil(known.top * known.top_weight).astype(np.int64)

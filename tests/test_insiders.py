@@ -1,0 +1,299 @@
+"""Insiders against the paper's own linear programs, its examples, and hand-made singletons."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from cellveil.attack.insiders import ANYBODY_ELSE, OwnParts, PriorPosterior
+from cellveil.attack.movement import Movement
+from cellveil.auditing import audit
+from cellveil.datasets import random_table, two_way
+from cellveil.errors import InputError
+from cellveil.insider_audit import audit_insiders
+from cellveil.primary import make_problem
+from cellveil.problem import Problem
+from cellveil.sensitivity import PriorPosterior as PriorPosteriorRule
+from cellveil.tables.contributions import Contributions
+from cellveil.view import Pattern
+from test_worked_examples import EXAMPLES, hiding, needs_examples
+
+
+def with_contributions(problem: Problem, cells: dict[tuple[int, int], list[int]]) -> Problem:
+    """Contributions to interior cells; those to totals follow. Contributors have one cell each."""
+    table = problem.table
+    rows: list[list[int]] = []
+    for cell in range(table.num_cells):
+        row, column = table.key(cell)
+        rows.append(
+            [
+                amount
+                for (r, c), amounts in cells.items()
+                for amount in amounts
+                if row in ("Total", f"r{r}") and column in ("Total", f"c{c}")
+            ]
+        )
+    depth = max(len(row) for row in rows)
+    known = Contributions.of_lists(rows, depth=depth)
+    ids = {
+        (key, rank): i
+        for i, (key, rank) in enumerate((k, j) for k, a in cells.items() for j in range(len(a)))
+    }
+    who = np.full(known.top.shape, -1, dtype=np.int32)
+    for cell in range(table.num_cells):
+        row, column = table.key(cell)
+        mine = [
+            (-abs(amount), ids[key, rank])
+            for key, amounts in cells.items()
+            for rank, amount in enumerate(amounts)
+            if row in ("Total", f"r{key[0]}") and column in ("Total", f"c{key[1]}")
+        ]
+        for place, (_, number) in enumerate(sorted(mine)):
+            who[cell, place] = number
+    names = tuple(f"firm {i}" for i in range(len(ids)))
+    units = Contributions(0, known.count, known.total, known.absolute, known.top, who, names)
+    return problem.replace(table=table.replace(units=units))
+
+
+def paper_example(name: str) -> Problem:
+    """An example of the paper: the two largest are given, the rest is spread over small contributions."""
+    example = EXAMPLES[name]
+    cells = {}
+    for r, row in enumerate(example["interior"]):
+        for c, value in enumerate(row):
+            x1, x2 = example["largest_two"][r][c]
+            rest = value - x1 - x2
+            part = max(1, min(x2, rest) // 2) if rest else 0
+            cells[r, c] = [x1, x2, *([part] * (rest // part) if part else [])]
+            if part and rest % part:
+                cells[r, c].append(rest % part)
+    problem = two_way(example["interior"], {tuple(cell): 1 for cell in example["primaries"]})
+    return with_contributions(problem, cells)
+
+
+@needs_examples
+@pytest.mark.parametrize("name", ["dewaal2020-example2", "dewaal2020-example4"])
+def test_the_papers_verdicts(name: str) -> None:
+    problem = paper_example(name)
+    rule = make_problem(problem.table, PriorPosteriorRule(20, 100))
+    for paper in EXAMPLES[name]["patterns"]:
+        pattern = hiding(problem, paper["suppressed"])
+        report = audit_insiders(problem, pattern, "pq", p=20, q=100)
+        assert report.is_safe == paper["safe_by_aggregations"]
+        if "safe_by_intervals" in paper:
+            assert audit(rule, hiding(rule, paper["suppressed"])).is_safe == paper["safe_by_intervals"]
+
+
+@needs_examples
+def test_the_margins_of_the_examples() -> None:
+    """22 < 26 and 5 < 8: the movement that is possible, and the one that is needed."""
+    for name, attacker_cell, most, needed in (
+        ("dewaal2020-example2", ("r1", "c0"), 22, 26),
+        ("dewaal2020-example4", ("r1", "c1"), 5, 8),
+    ):
+        problem = paper_example(name)
+        pattern = hiding(problem, EXAMPLES[name]["patterns"][0]["suppressed"])
+        insiders = PriorPosterior(problem, OwnParts.of(problem), 20, 100)
+        target = int(problem.primaries[0])
+        attacker = int(insiders.parts.who[problem.table.cell(*attacker_cell), 0])
+        assert insiders.demand(target, True, attacker) == needed * insiders.scale
+        movement = Movement(problem.table.relations, pattern.hidden)
+        rooms = insiders.rooms(attacker, target)
+        assert movement.find(target, most * insiders.scale, rooms, up=True) is not None
+        assert movement.find(target, most * insiders.scale + 1, rooms, up=True) is None
+
+
+def paper_program(
+    problem: Problem, hidden: list[int], target: int, attacker: int, own: float, p: int, q: int
+) -> bool:
+    """Equations (12) to (31): is some aggregation unsafe? `attacker` is a cell, `own` its part there."""
+    units = problem.table.units
+    assert units is not None
+    place = {cell: i for i, cell in enumerate(hidden)}
+    rows = []
+    for row in range(len(problem.table.relations)):
+        cells, coefs = problem.table.relations.row(row)
+        line = np.zeros(len(hidden))
+        for cell, coef in zip(cells.tolist(), coefs.tolist(), strict=True):
+            if cell in place:
+                line[place[cell]] = coef
+        if line.any():
+            rows.append(line)
+    M = np.array(rows)
+    m, n = M.shape
+    total, largest = units.absolute[hidden], units.top[target, 0]
+    for sign in (1.0, -1.0):
+        # unknowns: mu (m), y+ (n), y- (n), S, A; maximise (p+q) S + q A − q Σ (y+ + y−)
+        cost = np.concatenate([np.zeros(m), np.full(2 * n, q), [-(p + q)], [-q]])
+        above = [
+            np.concatenate([s * (M.T * total[:, None])[i], *_units(n, i, s), [0, 0]])
+            for i in range(n)
+            for s in (1, -1)
+        ]
+        s_row = np.concatenate([-(M.T)[place[target]] * largest, np.zeros(2 * n), [1, 0]])
+        a_row = np.concatenate([-sign * (M.T)[place[attacker]] * own, np.zeros(2 * n), [0, 1]])
+        bounds = [(-1, 1)] * m + [(0, None)] * (2 * n) + [(None, None)] * 2
+        found = linprog(cost, np.array([*above, s_row, a_row]), np.zeros(2 * n + 2), bounds=bounds)
+        assert found.status == 0
+        if -found.fun > 1e-6 * (p + q) * largest:
+            return True
+        if attacker == target:
+            break
+    return False
+
+
+def _units(n: int, i: int, sign: int) -> list[Any]:
+    plus, minus = np.zeros(n), np.zeros(n)
+    (plus if sign == 1 else minus)[i] = -1.0
+    return [plus, minus]
+
+
+def random_case(rng: np.random.Generator) -> tuple[Problem, Pattern]:
+    """A small two-way table with contributions, some negative, of which interior cells are hidden."""
+    shape = (3, int(rng.integers(3, 5)))
+    negative = rng.random() < 0.3
+    cells = {}
+    for r in range(shape[0]):
+        for c in range(shape[1]):
+            amounts = (-1 / np.log(rng.random(int(rng.integers(1, 5)))) * 10).astype(int) + 1
+            signs = rng.choice([1, -1], len(amounts), p=[0.8, 0.2]) if negative else 1
+            cells[r, c] = (amounts * signs).tolist()
+            if sum(cells[r, c]) == 0:
+                cells[r, c].append(7)
+    interior = [[sum(cells[r, c]) for c in range(shape[1])] for r in range(shape[0])]
+    keys = list(cells)
+    chosen = [keys[i] for i in rng.permutation(len(keys))[: int(rng.integers(4, 8))]]
+    problem = with_contributions(two_way(interior, dict.fromkeys(chosen, (0, 1))), cells)
+    return problem, Pattern.hiding(problem, problem.hidden_at_start, "random")
+
+
+def check_pairs(count: int, seed: int) -> tuple[int, int]:
+    """Compare every (target, attacker) pair with the paper's programs; how many were unsafe and safe."""
+    rng = np.random.default_rng(seed)
+    unsafe = safe = 0
+    for _ in range(count):
+        problem, pattern = random_case(rng)
+        p, q = int(rng.choice([10, 20, 50])), int(rng.choice([50, 80, 100]))
+        insiders = PriorPosterior(problem, OwnParts.of(problem), p, q)
+        hidden = np.flatnonzero(pattern.hidden).tolist()
+        movement = Movement(problem.table.relations, pattern.hidden)
+        parts = insiders.parts
+        for target in hidden:
+            for attacker_cell in hidden:
+                rank = 1 if attacker_cell == target else 0
+                attacker = int(parts.who[attacker_cell, rank])
+                if attacker < 0:
+                    continue
+                own = float(parts.amount[attacker_cell, rank])
+                paper = paper_program(problem, hidden, target, attacker_cell, own, p, q)
+                needed = insiders.demand(target, True, attacker)
+                ours = needed == 0 or movement.find(target, needed, insiders.rooms(attacker, target), up=True)
+                assert paper == (not ours)
+                unsafe, safe = unsafe + paper, safe + (not paper)
+    return unsafe, safe
+
+
+def test_every_pair_agrees_with_the_papers_programs() -> None:
+    unsafe, safe = check_pairs(15, seed=1)
+    assert unsafe > 50 and safe > 50
+
+
+@pytest.mark.slow
+def test_every_pair_agrees_with_the_papers_programs_on_500_tables() -> None:
+    unsafe, safe = check_pairs(500, seed=2)
+    assert unsafe > 1000 and safe > 1000
+
+
+def test_the_audit_is_the_conjunction_of_all_pairs() -> None:
+    rng = np.random.default_rng(3)
+    verdicts = set()
+    for _ in range(25):
+        problem, pattern = random_case(rng)
+        insiders = PriorPosterior(problem, OwnParts.of(problem), 20, 100)
+        movement = Movement(problem.table.relations, pattern.hidden)
+        report = audit_insiders(problem, pattern, "pq", p=20, q=100)
+        for cell, safe in zip(report.cells.tolist(), report.safe.tolist(), strict=True):
+            expected = all(
+                insiders.demand(cell, True, attacker) == 0
+                or movement.find(
+                    cell, insiders.demand(cell, True, attacker), insiders.rooms(attacker, cell), up=True
+                )
+                for attacker in insiders.parts.places
+            )
+            assert safe == expected
+            verdicts.add(safe)
+    assert verdicts == {True, False}
+
+
+# -- insiders who know their own contributions ---------------------------------------------------------------
+
+
+def singleton_table() -> tuple[Problem, Pattern]:
+    """Two hidden cells in the row, one of them a single firm's: that firm knows the other by subtraction."""
+    cells = {(0, 0): [20], (0, 1): [30], (0, 2): [5, 4], (1, 0): [7, 7, 8], (1, 1): [9, 9, 9], (1, 2): [6, 6]}
+    interior = [[20, 30, 9], [22, 27, 12]]
+    problem = with_contributions(two_way(interior, {(0, 0): 3, (0, 1): 3}), cells)
+    hidden = problem.hidden_at_start.copy()
+    hidden[[problem.table.cell("r1", "c0"), problem.table.cell("r1", "c1")]] = True
+    return problem, Pattern.hiding(problem, hidden, "rectangle")
+
+
+def test_a_singleton_undoes_its_neighbour() -> None:
+    problem, pattern = singleton_table()
+    assert audit(problem, pattern).is_safe, "an outsider is kept off"
+    report = audit_insiders(problem, pattern)
+    assert not report.is_safe and len(report.unsafe_cells) == 2
+    assert all(name.startswith("firm") for name in report.attackers)
+
+
+def test_a_third_hidden_cell_keeps_singletons_off() -> None:
+    problem, pattern = singleton_table()
+    hidden = pattern.hidden.copy()
+    hidden[[problem.table.cell("r0", "c2"), problem.table.cell("r1", "c2")]] = True
+    assert audit_insiders(problem, Pattern.hiding(problem, hidden, "more")).is_safe
+
+
+def test_a_holding_with_cells_in_both_places() -> None:
+    """The same firm alone in two cells knows both: what is safe against two firms is not against one."""
+    cells = {(0, 0): [20], (0, 1): [30], (0, 2): [9], (1, 0): [7, 7, 8], (1, 1): [9, 9, 9], (1, 2): [6, 6]}
+    interior = [[20, 30, 9], [22, 27, 12]]
+    problem = with_contributions(two_way(interior, {(0, 0): 3}), cells)
+    everything = np.zeros(problem.table.num_cells, dtype=bool)
+    everything[[problem.table.cell(f"r{r}", f"c{c}") for r in range(2) for c in range(3)]] = True
+    pattern = Pattern.hiding(problem, everything, "all")
+    assert audit_insiders(problem, pattern).is_safe
+    units = problem.table.units
+    assert units is not None
+    who = units.who.copy()
+    who[who == who[problem.table.cell("r0", "c2"), 0]] = who[problem.table.cell("r0", "c1"), 0]
+    merged = Contributions(0, units.count, units.total, units.absolute, units.top, who, units.names)
+    joined = problem.replace(table=problem.table.replace(units=merged))
+    assert not audit_insiders(joined, pattern).is_safe
+
+
+def test_unlisted_contributors_are_met_by_a_stand_in() -> None:
+    problem = random_table((5, 5), contributors=9, zeros=0.0, contributions=True, depth=2, seed=4)
+    parts = OwnParts.of(problem)
+    assert (parts.unlisted > 0).any() and ANYBODY_ELSE in PriorPosterior(
+        problem, parts, 10, 100
+    )._insiders_of(0)
+
+
+def test_what_is_missing_is_named() -> None:
+    problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
+    pattern = Pattern.hiding(problem, problem.hidden_at_start, "x")
+    with pytest.raises(InputError, match="no contributions at unit level"):
+        audit_insiders(problem, pattern)
+    known, pattern = singleton_table()
+    with pytest.raises(InputError, match="needs p"):
+        audit_insiders(known, pattern, "pq")
+    with pytest.raises(InputError, match="0 < p"):
+        audit_insiders(known, pattern, "pq", p=50, q=20)
+
+
+def test_no_time_means_not_safe() -> None:
+    problem, pattern = singleton_table()
+    assert not audit_insiders(problem, pattern, time_limit=0).safe.any()
