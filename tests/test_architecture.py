@@ -24,7 +24,7 @@ ORDER = (
     "sensitivity",
     *("problem", "view", "primary"),
     "proof",  # before solvers and attack: whoever checks a proof shares nothing with those who found it
-    *("solvers", "attack", "auditing"),
+    *("solvers", "attack", "auditing", "published"),
     *("insider_audit", "exposure"),
     "suppression",
     *("publishing", "report"),
