@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
 
 import typer
 
@@ -21,6 +21,8 @@ from cellveil.errors import CellveilError, InfeasibleError, InputError
 from cellveil.progress import Progress
 
 if TYPE_CHECKING:
+    from cellveil.auditing import AuditReport
+    from cellveil.insider_audit import InsiderReport
     from cellveil.job import Job, JobResult
     from cellveil.problem import Problem
 
@@ -54,6 +56,15 @@ class Attacker(StrEnum):
     """Whose attack is audited."""
 
     outsider = "outsider"
+    insider = "insider"
+    pq = "pq"
+
+
+class Level(StrEnum):
+    """Who is an insider."""
+
+    unit = "unit"
+    holding = "holding"
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -198,7 +209,16 @@ def suppress(
 def audit(
     instance: Instance,
     pattern: PatternFile,
-    attacker: Annotated[Attacker, typer.Option(help="Whose attack to try.")] = Attacker.outsider,
+    attacker: Annotated[
+        Attacker,
+        typer.Option(
+            help="Whose attack to try: an outsider; contributors who know their own part (insider); or "
+            "contributors who also know the others' to within q % (pq)."
+        ),
+    ] = Attacker.outsider,
+    p: Annotated[float | None, typer.Option(help="Of the pq attacker, in per cent.")] = None,
+    q: Annotated[float, typer.Option(help="Of the pq attacker, in per cent.")] = 100.0,
+    level: Annotated[Level, typer.Option(help="Whether units or holdings attack.")] = Level.unit,
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -213,16 +233,27 @@ def audit(
     from cellveil.auditing import audit as judge
     from cellveil.formats.instance import read_instance
     from cellveil.formats.pattern import read_pattern
+    from cellveil.insider_audit import audit_insiders
     from cellveil.report.audit import audit_figures
+    from cellveil.report.insiders import insider_figures
 
     _check_targets(instance, report)
     if report is not None and report.resolve() == pattern.resolve():
         raise InputError("the report would overwrite the pattern", file=report, remedy="Name another file.")
     problem = read_instance(instance)
     given = read_pattern(pattern, problem)
+    options: dict[str, Any] = {"time_limit": time_limit}
+    verdict: AuditReport | InsiderReport
     with _progress(quiet or as_json) as progress:
-        verdict = judge(problem, given, time_limit=time_limit, progress=progress)
-    _write_json(report, as_json, audit_figures(problem, verdict))
+        if attacker is Attacker.outsider:
+            verdict = judge(problem, given, progress=progress, **options)
+            figures = audit_figures(problem, verdict)
+        else:
+            options |= {"p": p, "q": q, "level": level.value, "progress": progress}
+            kind: Literal["insider", "pq"] = "pq" if attacker is Attacker.pq else "insider"
+            verdict = audit_insiders(problem, given, kind, **options)
+            figures = insider_figures(problem, verdict)
+    _write_json(report, as_json, figures)
     unsafe = problem.table.cell_names(verdict.unsafe_cells)
     lines = [f"Attacker: {attacker.value}. Primary cells: {len(verdict.cells)}."]
     lines += [f"  not protected: {name}" for name in unsafe[:MAX_LISTED]]
