@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,12 +19,17 @@ from cellveil.attack import explain as module
 from cellveil.attack.explain import MAX_TERMS, Explainer, Explanation, chain, derive, explain
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.unpick import unpick
+from cellveil.auditing import audit
 from cellveil.errors import InputError
 from cellveil.problem import Problem
+from cellveil.publishing import public_page, release
+from cellveil.report import audit as judging
+from cellveil.report.audit import audit_figures
 from cellveil.tables.numbers import UNBOUNDED
 from cellveil.tables.relations import Relations
 from cellveil.view import Pattern, PublicView
 from small_problems import SHAPES, half_hidden_problem, small_problem
+from test_report import HIDDEN, forms_of, parse, planted, report_on
 from test_worked_examples import EXAMPLES, hiding, needs_examples, number, problem_of
 
 
@@ -374,3 +381,91 @@ def test_what_cannot_be_made_exact_is_not_shown(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(module._Dual, "solve", off)
     assert explainer.explain(number(problem, "0,0")) is None
+
+
+# -- the judge's side -------------------------------------------------------------------------------------
+
+HEADING = "How cells could be worked out"
+
+
+def explained(problem: Problem, pattern: Pattern, **options: float) -> dict[str, str | None]:
+    """The explanation of each cell that the audit did not show safe."""
+    figures = audit_figures(problem, audit(problem, pattern, **options), pattern)  # type: ignore[arg-type]
+    json.dumps(figures, allow_nan=False)
+    assert all(("explanation" in cell) != cell["safe"] for cell in figures["cells"])
+    return {cell["cell"]: cell["explanation"] for cell in figures["cells"] if not cell["safe"]}
+
+
+def primaries_only(problem: Problem) -> Pattern:
+    return Pattern.hiding(problem, problem.hidden_at_start, "primaries only")
+
+
+def test_figures_of_an_audit_explain_unsafe_cells_without_values() -> None:
+    problem, _ = planted()
+    told = explained(problem, primaries_only(problem))
+    assert told == {"(A, N)": "(A, N) = (Total, N) − (B, N) − (C, N)"}
+
+
+def test_figures_without_a_pattern_have_no_explanations() -> None:
+    problem, _ = planted()
+    figures = audit_figures(problem, audit(problem, primaries_only(problem)))
+    assert all("explanation" not in cell for cell in figures["cells"])
+
+
+@pytest.mark.parametrize(("up", "down", "signs"), [(0, 0, ""), (1, 0, "≤"), (0, 1, "≥"), (1, 1, "≤≥")])
+def test_only_the_bounds_that_are_too_tight_are_told(up: int, down: int, signs: str) -> None:
+    """In a square of hidden cells (A, N) rises until (B, N) is 0, and falls until (B, S) is."""
+    problem, pattern = planted()
+    at = np.arange(16) == problem.primaries[0]
+    upl, lpl = np.where(at, HIDDEN["B", "N"] + up, 0), np.where(at, HIDDEN["B", "S"] + down, 0)
+    told = explained(problem.replace(upl=upl, lpl=lpl), pattern).get("(A, N)") or ""
+    assert [sign for sign in told if sign in "=≤≥"] == list(signs)
+
+
+def test_an_interval_too_narrow_is_told_by_both_ends() -> None:
+    problem, pattern = planted()
+    cell = int(problem.primaries[0])
+    nothing = np.zeros(16, dtype=np.int64)
+    wide = np.where(np.arange(16) == cell, 10**9, 0)
+    told = explained(problem.replace(lpl=nothing, upl=nothing, spl=wide), pattern)["(A, N)"]
+    assert told is not None
+    assert told.startswith("(A, N) ≤ ") and "; and (A, N) ≥ " in told
+
+
+def test_a_published_primary_is_said_to_be_published() -> None:
+    problem, _ = planted()
+    told = explained(problem, Pattern(np.zeros(16, dtype=np.int8), "nothing"))
+    assert told == {"(A, N)": "(A, N) is published"}
+
+
+def test_nothing_is_claimed_of_cells_that_were_merely_not_shown_safe() -> None:
+    problem, pattern = planted()
+    assert explained(problem, pattern) == {}
+    assert explained(problem, pattern, time_limit=0.0) == {"(A, N)": None}
+
+
+def test_explanations_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(judging, "MAX_EXPLAINED", 2)
+    problem, _ = planted([("A", "N"), ("B", "S"), ("C", "W")])
+    told = explained(problem, primaries_only(problem))
+    assert [text is None for text in told.values()] == [False, False, True]
+
+
+def test_the_internal_page_explains_and_shows_no_hidden_value() -> None:
+    problem, pattern = planted()
+    assert HEADING not in report_on(problem, pattern).to_html()
+    page = report_on(problem, primaries_only(problem)).to_html()
+    assert HEADING in parse(page).texts
+    assert "(A, N) = (Total, N) − (B, N) − (C, N)" in parse(page).texts
+    assert not [form for form in forms_of(HIDDEN["A", "N"]) if form in page]
+
+
+def test_no_public_file_explains(tmp_path: Path) -> None:
+    problem, _ = planted()
+    pattern = primaries_only(problem)
+    verdict = audit(problem, pattern)
+    release(problem, pattern, verdict, tmp_path / "out", formats=["csv", "html"], override="a reason")
+    texts = [path.read_text("utf-8") for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert len(texts) > 1
+    for text in [*texts, public_page(problem, PublicView.of(problem, pattern))]:
+        assert "(A, N) =" not in text and HEADING not in text

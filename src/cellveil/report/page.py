@@ -10,6 +10,7 @@ from cellveil.problem import Status
 from cellveil.publishing.crosstab import CrossTable
 from cellveil.publishing.page import MAX_PLACES, environment, grid_of
 from cellveil.publishing.publication import Publication, grouped
+from cellveil.report.audit import MAX_EXPLAINED, explanations
 from cellveil.report.figures import reasons_of
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def render(report: Report) -> str:
             histogram=_histogram(report),
             primaries=list(_primaries(report)),
             num_primaries=len(problem.primaries),
+            unsafe=list(_unsafe(report)),
             audit=report.audit,
             parameters=list(_flat(report.parameters)),
             data=report.to_dict(),
@@ -174,6 +176,15 @@ def _primaries(report: Report) -> Iterator[dict[str, Any]]:
             "margin": _share(100 * margins.margin[place]),
             "safe": bool(margins.safe[place]),
         }
+
+
+def _unsafe(report: Report) -> Iterator[tuple[str, str | None]]:
+    """The first unsafe cells, and how each could be worked out where that was found."""
+    if report.audit is None or not len(report.audit.unsafe_cells):
+        return
+    told = explanations(report.problem, report.view, report.audit)
+    for cell in report.audit.unsafe_cells[:MAX_EXPLAINED].tolist():
+        yield report.problem.table.cell_name(cell), told.get(cell)
 
 
 def _span(down: float, up: float) -> str:
