@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cellveil.insider_audit import InsiderReport
     from cellveil.job import Job, JobResult
     from cellveil.problem import Problem
+    from cellveil.published import PublishedTable
 
 app = typer.Typer(
     name="cellveil",
@@ -40,6 +41,7 @@ app = typer.Typer(
 
 INTERRUPTED = 130
 INTERNAL_SHOWN = ("figures", "pattern", "certificate", "instance")
+PUBLISHED = "Without PATTERN.csv: a table that somebody published"
 MAX_LISTED = 20
 """So many unprotected cells are printed."""
 
@@ -80,6 +82,11 @@ PatternFile = Annotated[
 ReportFile = Annotated[
     Path | None, typer.Option("--report", metavar="REPORT.json", help="Write the figures to this file.")
 ]
+
+
+def _published(text: str, metavar: str | None = None) -> Any:
+    """An option of the audit of a table that somebody published."""
+    return typer.Option(help=text, metavar=metavar, rich_help_panel=PUBLISHED)
 
 
 def _tell_version(wanted: bool) -> None:
@@ -207,8 +214,18 @@ def suppress(
 
 @app.command()
 def audit(
-    instance: Instance,
-    pattern: PatternFile,
+    instance: Annotated[
+        Path,
+        typer.Argument(
+            metavar="INSTANCE",
+            help="A JJ file or a folder; without PATTERN.csv, a table that somebody published: a file, or a "
+            "folder whose cells.csv leaves hidden values empty.",
+        ),
+    ],
+    pattern: Annotated[
+        Path | None,
+        typer.Argument(metavar="PATTERN.csv", help="The status of each cell; u and m are hidden."),
+    ] = None,
     attacker: Annotated[
         Attacker,
         typer.Option(
@@ -225,11 +242,54 @@ def audit(
             min=0.0, metavar="SECONDS", help="Time for all attacks; what is not shown by then is not safe."
         ),
     ] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        _published("A dimension and its .hrc or parent,child file; COLUMN alone: flat.", "COLUMN=FILE"),
+    ] = None,
+    value: Annotated[str, _published("Column of the values.", "COLUMN")] = "value",
+    hidden: Annotated[list[str] | None, _published("A value that means hidden: empty, x, *, c, D…")] = None,
+    zero: Annotated[list[str] | None, _published("A value that means nothing there, 0.")] = None,
+    flag: Annotated[str | None, _published("Column of flags.", "COLUMN")] = None,
+    hidden_flag: Annotated[list[str] | None, _published("A flag that means hidden.")] = None,
+    zero_flag: Annotated[list[str] | None, _published("A flag that means 0.")] = None,
+    lower: Annotated[str | None, _published("Known least values of hidden cells.", "COLUMN")] = None,
+    upper: Annotated[str | None, _published("Known largest values of hidden cells.", "COLUMN")] = None,
+    rounding: Annotated[str, _published("Values are rounded to multiples of this.", "UNIT")] = "0",
+    total: Annotated[str, _published("Code of the total of flat dimensions and .hrc files.")] = "Total",
+    absent_hidden: Annotated[bool, _published("Cells without a row are hidden, not 0.")] = False,
+    signed: Annotated[bool, _published("Values may be negative.")] = False,
+    within: Annotated[
+        float, _published("A cell with an interval at most so wide is disclosed.", "PERCENT")
+    ] = 0.0,
     report: ReportFile = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Attack a pattern, and judge every primary cell of the instance."""
+    """Attack a pattern, and judge every primary cell of the instance.
+
+    Without a pattern: attack a table that somebody published, of which the true values are not known, and
+    count the hidden cells that can be worked out (exit code 1 if there is one).
+    """
+    if pattern is None:
+        from cellveil.formats.published import open_publication
+
+        if attacker is not Attacker.outsider:
+            raise InputError("an insider's attack needs a pattern", remedy="Name INSTANCE and PATTERN.csv.")
+        marks = {"hidden": hidden, "zero": zero, "hidden_flags": hidden_flag, "zero_flags": zero_flag}
+        options: dict[str, Any] = {key: texts for key, texts in marks.items() if texts is not None}
+        options |= {"rounding": rounding, "nonnegative": not signed}
+        options |= {"absent": "hidden" if absent_hidden else "zero"}
+        names = {"value": value, "flag": flag, "lower": lower, "upper": upper, "total_code": total}
+        _check_targets(instance, report)
+        if report is not None and str(report) in [given.partition("=")[2] for given in hierarchy or []]:
+            raise InputError(
+                "the report would overwrite a hierarchy", file=report, remedy="Name another file."
+            )
+        published = open_publication(instance, hierarchy or [], names, options)
+        _audit_publication(published, within, time_limit, report, quiet, as_json)
+        return
+    if hierarchy:
+        raise InputError("a pattern and hierarchies are given", remedy="Give one or the other.")
     from cellveil.auditing import audit as judge
     from cellveil.formats.instance import read_instance
     from cellveil.formats.pattern import read_pattern
@@ -242,7 +302,7 @@ def audit(
         raise InputError("the report would overwrite the pattern", file=report, remedy="Name another file.")
     problem = read_instance(instance)
     given = read_pattern(pattern, problem)
-    options: dict[str, Any] = {"time_limit": time_limit}
+    options = {"time_limit": time_limit}
     verdict: AuditReport | InsiderReport
     with _progress(quiet or as_json) as progress:
         if attacker is Attacker.outsider:
@@ -342,6 +402,26 @@ def _leave(code: int) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def _audit_publication(
+    published: PublishedTable,
+    within: float,
+    time_limit: float | None,
+    report: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    from cellveil.published import audit_published
+
+    with _progress(quiet or as_json) as progress:
+        verdict = audit_published(published, within=within, time_limit=time_limit, progress=progress)
+    _write_json(report, as_json, verdict.to_dict())
+    _say(quiet or as_json, verdict.summary())
+    disclosed = int(verdict.is_disclosed.sum())
+    ending = "No hidden cell is disclosed." if verdict.is_safe else f"NOT SAFE: {disclosed} cells disclosed."
+    _say(quiet or as_json, ending)
+    _exit(0 if verdict.is_safe else 1)
 
 
 def _weighted(problem: Problem, weights: Weights) -> Problem:

@@ -160,6 +160,44 @@ def read_publication_folder(
     return _assemble(rows, cells, "value", absent, incomplete, equations)
 
 
+def open_publication(
+    source: Path, hierarchies: Sequence[str], names: Mapping[str, Any], options: Mapping[str, Any]
+) -> PublishedTable:
+    """Read a folder, or a file whose dimensions are given as texts, as on a command line.
+
+    Parameters
+    ----------
+    hierarchies
+        ``COLUMN=FILE`` for each hierarchy, ``COLUMN`` for a flat dimension; several of one column overlap.
+    names
+        Columns of a file and the code of its totals, as in `read_publication`; a folder has its own.
+    options
+        Further arguments.
+    """
+    if source.is_dir():
+        if hierarchies or {"flag", "hidden_flags", "zero_flags"} & {
+            *options,
+            *(k for k in names if names[k]),
+        }:
+            raise InputError(
+                "a folder has its own hierarchies and no flags",
+                file=source,
+                remedy="Leave these options out, or name the file.",
+            )
+        return read_publication_folder(source, **options)
+    if not hierarchies:
+        raise InputError(
+            "neither a pattern nor a hierarchy is given",
+            file=source,
+            remedy="Name the pattern, or the dimensions of a published table with their hierarchies.",
+        )
+    trees: dict[str, Any] = {}
+    for given in hierarchies:
+        column, _, file = given.partition("=")
+        trees[column] = [*(trees.get(column) or []), Path(file)] if file else None
+    return read_publication(source, trees, **names, **options)
+
+
 # -- rows ----------------------------------------------------------------------------------------------------
 
 
@@ -379,7 +417,7 @@ def _assemble(
     relations = build_relations(dimensions, keys, len(keys[0]))
     table = Table(dimensions, tuple(keys), _padded(cells.values, added, 0), cells.decimals, relations, value)
     with rows.placing_errors():
-        table = table.replace(relations=_with_parts(table, incomplete))
+        table = table.replace(relations=_complete(table, incomplete))
     if equations is not None:
         table = table.replace(relations=_with_equations(table, equations))
     return PublishedTable.of(
@@ -398,15 +436,34 @@ def _padded(column: NDArray[Any], added: int, filler: Any) -> NDArray[Any]:
 
 
 def _with_absent(dimensions: Sequence[Dimension], keys: list[Codes], absent: Absent) -> list[Codes]:
-    """Add the cells without a row that are not known to be 0, until none is missing."""
+    """Add the cells without a row that are not known to be 0 and that a total of the file depends on."""
     sizes = [len(dimension) for dimension in dimensions]
+    num_rows = len(keys[0])
     while True:
         parts = [_missing_along(axis, dimensions, keys, absent) for axis in range(len(dimensions))]
         new = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
         if not len(new[0]):
-            return keys
+            break
         _, _, first = group(row_numbers(new, sizes, len(new[0])))
         keys = [np.concatenate([old, more[first]]) for old, more in zip(keys, new, strict=True)]
+    kept = _below(build_relations(dimensions, keys, len(keys[0])), num_rows)
+    return [column[kept] for column in keys]
+
+
+def _below(relations: Relations, num_rows: int) -> Mask:
+    """The first cells, and those of the others that are parts of their totals, or parts of such parts.
+
+    What only stands above is a sum that anybody can make and that tells nothing; but it would tie together
+    what is independent.
+    """
+    below = np.arange(relations.num_cells) < num_rows
+    total = relations.cells[relations.indptr[:-1]]
+    while True:
+        reached = below.copy()
+        reached[relations.cells[below[total][relations.row_of_entry]]] = True
+        if (reached == below).all():
+            return below
+        below = reached
 
 
 def _missing_along(
@@ -446,12 +503,12 @@ def _sides(relations: Relations) -> tuple[Mask, Mask]:
     )
 
 
-def _with_parts(table: Table, incomplete: Incomplete) -> Relations:
-    """The relations but those of totals of which no part is in the publication."""
+def _complete(table: Table, incomplete: Incomplete) -> Relations:
+    """The relations of which the publication has the total and a part."""
     relations = table.relations
     if not len(relations):
         return relations
-    _, has_parts = _sides(relations)
+    has_total, has_parts = _sides(relations)
     bare = np.flatnonzero(~has_parts)
     if len(bare) and incomplete == "error":
         raise InputError(
@@ -459,7 +516,7 @@ def _with_parts(table: Table, incomplete: Incomplete) -> Relations:
             cell=table.cell_name(int(relations.row(int(bare[0]))[0][0])),
             remedy="Add the parts, or allow incomplete tables if the detail is not published.",
         )
-    return relations.take_rows(np.flatnonzero(has_parts))
+    return relations.take_rows(np.flatnonzero(has_total & has_parts))
 
 
 def _with_equations(table: Table, equations: Columns) -> Relations:
