@@ -68,10 +68,18 @@ def problems(shape: str) -> list[Problem]:
     return [half_hidden_problem(shape, rng) for _ in range(5)]
 
 
+def enlarged(problem: Problem, times: int) -> Problem:
+    """The same with larger values, and bounds that are no multiples."""
+    larger = {name: getattr(problem, name) * times for name in ("lpl", "upl", "spl")}
+    table = problem.table.replace(values=problem.table.values * times)
+    return problem.replace(table=table, ub=problem.ub * times + times // 3, **larger)
+
+
+@pytest.mark.parametrize("times", [1, 10**6 + 3, 10**13 + 37])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_bound_is_explained_and_is_that_of_enumeration(shape: str) -> None:
+def test_every_bound_is_explained_and_is_that_of_enumeration(shape: str, times: int) -> None:
     several = 0
-    for problem in problems(shape):
+    for problem in (enlarged(problem, times) for problem in problems(shape)):
         view = view_of(problem)
         explainer = Explainer(view)
         pattern = Pattern.hiding(problem, problem.hidden_at_start, "given")

@@ -35,7 +35,9 @@ def audit_figures(problem: Problem, audit: AuditReport, pattern: Pattern | None 
         return float(f"{amount / factor:.12g}") if math.isfinite(amount) else None
 
     def explanation(i: int) -> dict[str, str | None]:
-        return {} if pattern is None or audit.safe[i] else {"explanation": explained.get(int(audit.cells[i]))}
+        if pattern is None or audit.safe[i]:
+            return {}
+        return {"explanation": "; and ".join(explained.get(int(audit.cells[i]), ())) or None}
 
     return {
         "safe": audit.is_safe,
@@ -61,11 +63,11 @@ def audit_figures(problem: Problem, audit: AuditReport, pattern: Pattern | None 
     }
 
 
-def explanations(problem: Problem, view: PublicView, audit: AuditReport) -> dict[int, str]:
+def explanations(problem: Problem, view: PublicView, audit: AuditReport) -> dict[int, list[str]]:
     """How the first `MAX_EXPLAINED` unsafe cells could be worked out, in words without values.
 
-    Each is a proof that the cell is not safe. There is none for a cell that merely was not shown safe, nor
-    for an audit of another view.
+    Those of a cell together prove that it is not safe. There are none for a cell that merely was not shown
+    safe, nor for an audit of another view.
     """
     if view.content_hash != audit.view_hash:
         return {}
@@ -74,9 +76,9 @@ def explanations(problem: Problem, view: PublicView, audit: AuditReport) -> dict
     told = {}
     for cell in audit.unsafe_cells[:MAX_EXPLAINED].tolist():
         if not view.hidden[cell]:
-            told[cell] = f"{names(cell)} is published"
+            told[cell] = [f"{names(cell)} is published"]
         elif proofs := _proofs(problem, explainer, cell):
-            told[cell] = "; and ".join(proof.text(names) for proof in proofs)
+            told[cell] = [proof.text(names) for proof in proofs]
     return told
 
 

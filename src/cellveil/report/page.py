@@ -178,13 +178,13 @@ def _primaries(report: Report) -> Iterator[dict[str, Any]]:
         }
 
 
-def _unsafe(report: Report) -> Iterator[tuple[str, str | None]]:
+def _unsafe(report: Report) -> Iterator[tuple[str, list[str]]]:
     """The first unsafe cells, and how each could be worked out where that was found."""
     if report.audit is None or not len(report.audit.unsafe_cells):
         return
     told = explanations(report.problem, report.view, report.audit)
     for cell in report.audit.unsafe_cells[:MAX_EXPLAINED].tolist():
-        yield report.problem.table.cell_name(cell), told.get(cell)
+        yield report.problem.table.cell_name(cell), told.get(cell, [])
 
 
 def _span(down: float, up: float) -> str:
