@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.components import Component
+from cellveil.attack.cubes import prove_by_cubes
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.lift import lift
 from cellveil.attack.witness import Ledger
@@ -119,6 +120,9 @@ def audit(
     progress = progress or Progress()
     view = PublicView.of(problem, pattern)
     judge = _Judge(problem, pattern, view, exact, time_limit)
+    if not exact:
+        progress.stage("cubes")
+        prove_by_cubes(problem.table, view.hidden, judge.ledger)
     order = problem.primaries[np.argsort(judge.attack.component_of[problem.primaries], kind="stable")]
     progress.stage("audit")
     for done, cell in enumerate(order.tolist()):

@@ -72,6 +72,41 @@ class Ledger:
             if stretched is not None and self._learns_from(stretched):
                 self.witnesses.append(stretched)
 
+    def add_block(self, cells: Int, movements: Int) -> None:
+        """Take in many whole deviations at once: row by row the cells, in any order, and their movements.
+
+        They must be deviations within the capacities; rows that meet no open demand are passed over.
+        """
+        level_up, level_down = self.problem.upl[cells], self.problem.lpl[cells]
+        meets = (self._is_open_up[cells] & (movements >= level_up)) | (
+            self._is_open_down[cells] & (-movements >= level_down)
+        )
+        if self._sliding:
+            meets |= self.problem.spl[cells] > 0
+        rows = np.flatnonzero(meets.any(axis=1))
+        np.maximum.at(self.rise, cells[rows], movements[rows])
+        np.maximum.at(self.fall, cells[rows], -movements[rows])
+        self._is_open_up &= self.rise < self.problem.upl
+        self._is_open_down &= self.fall < self.problem.lpl
+        order = np.argsort(cells[rows], axis=1)
+        cells, movements = (np.take_along_axis(part[rows], order, axis=1) for part in (cells, movements))
+        for own, moved in zip(cells, movements, strict=True):
+            witness = Witness(own, moved, 1)
+            if self._sliding:
+                self._learns_width_from(witness)
+            self.witnesses.append(witness)
+
+    @property
+    def num_open(self) -> int:
+        """How many levels were not shown met yet (sliding ones not counted)."""
+        return int(self._is_open_up.sum() + self._is_open_down.sum())
+
+    def open_amounts(self, *, up: bool) -> Int:
+        """How far each cell must still be shown to move in a direction; 0 where nothing is open."""
+        if up:
+            return np.where(self._is_open_up, self.problem.upl, 0)
+        return np.where(self._is_open_down, self.problem.lpl, 0)
+
     def shows(self, cell: int, *, up: bool) -> bool:
         """Whether the cell was shown to move as far as its level asks."""
         level, shown = (self.problem.upl, self.rise) if up else (self.problem.lpl, self.fall)
