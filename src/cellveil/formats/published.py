@@ -290,7 +290,7 @@ def _meanings(rows: Rows, value: str, marks: Marks) -> tuple[Amounts, Mask, Mask
         row = min(unclear)
         raise rows.columns.fault(
             row,
-            f"the {value} {_named_text(texts[row])} is neither a number nor a mark whose meaning was given",
+            f"the {value} {_named_text(str(texts[row]))} is neither a number nor a mark whose meaning was given",
             "Say whether this mark means hidden or zero, or correct the value.",
             rows.cell_name(row),
         )
