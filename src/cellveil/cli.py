@@ -307,7 +307,7 @@ def audit(
     with _progress(quiet or as_json) as progress:
         if attacker is Attacker.outsider:
             verdict = judge(problem, given, progress=progress, **options)
-            figures = audit_figures(problem, verdict)
+            figures = audit_figures(problem, verdict, given)
         else:
             options |= {"p": p, "q": q, "level": level.value, "progress": progress}
             kind: Literal["insider", "pq"] = "pq" if attacker is Attacker.pq else "insider"
