@@ -193,7 +193,11 @@ def test_marks_mean_what_is_said():
         frame, {"row": None}, hidden=["(c)"], zero=["-"], flag="note", hidden_flags=["N"]
     )
     assert published.table.cell_names(np.flatnonzero(published.suppressed)) == ["(A)", "(D)"]
-    assert published.marks == {"note 'N'": 1, "value '(c)'": 1}
+    assert published.marks == {
+        "note 'N': hidden": 1,
+        "value '(c)': hidden": 1,
+        "value '-': zero": 1,
+    }
     assert interval(audit_published(published), "A") == (0, 6)
     with pytest.raises(InputError, match="'-' is neither a number nor a mark"):
         read_publication(frame, {"row": None}, hidden=["(c)"])
@@ -243,6 +247,7 @@ def test_totals_left_out_still_tie_their_parts_to_the_grand_total():
     verdict = audit_published(read_square(cells))
     assert not verdict.published.set_aside
     assert verdict.published.view.hidden.sum() == 2 + 4 and verdict.counts()["hidden"] == 2
+    assert verdict.counts()["cells"] == len(cells)
     low, high = interval(verdict, "A", "p")
     assert (low, high) == (0, 201)
 

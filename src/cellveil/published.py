@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from cellveil.attack.components import split
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.unpick import Unpicked, largest_of, room_for, unpick
-from cellveil.errors import InputError
+from cellveil.errors import InputError, name_some
 from cellveil.progress import Progress
 from cellveil.solvers.tolerances import ROUNDING
 from cellveil.tables.keys import Int
@@ -39,6 +39,9 @@ Mask = NDArray[np.bool_]
 
 BANDS = (5, 10, 25, 50)
 """Relative widths, in percent, up to which the summary counts cells."""
+
+MAX_MARKS = 12
+"""So many marks the summary names."""
 
 
 class Found(IntEnum):
@@ -64,20 +67,22 @@ class PublishedTable:
         Its cells and relations; the values are 0 where not published.
     suppressed
         Which cells are marked as hidden.
+    unknown
+        Which cells are not in the publication at all, such as totals that were left out.
     view
-        What an attacker knows. Besides the suppressed cells it hides totals that are not in the publication,
-        and, where values are rounded, all others too: these are known up to their rounding.
+        What an attacker knows. Besides suppressed and unknown cells it hides, where values are rounded, all
+        others too: these are known up to their rounding.
     rounding
         Values are rounded to multiples of this, in units of the last digit; 0 where they are exact.
     set_aside
         Relations that what is published contradicts, in words; they are not used.
     marks
-        How often each mark of hidden cells, and each flag, was found.
-
+        How often each mark and flag was found, and what it was taken for.
     """
 
     table: Table
     suppressed: Mask
+    unknown: Mask
     view: PublicView
     rounding: int = 0
     set_aside: tuple[str, ...] = ()
@@ -104,7 +109,8 @@ class PublishedTable:
         unknown
             Further cells that are not published, such as totals that were left out.
         """
-        hidden = suppressed | (unknown if unknown is not None else False) | (rounding > 0)
+        unknown = np.zeros(table.num_cells, dtype=bool) if unknown is None else unknown
+        hidden = suppressed | unknown | (rounding > 0)
         values = np.where(hidden, 0, table.values)
         view = PublicView(table.relations, hidden, values, lb, ub)
         impossible = _impossible(view)
@@ -112,15 +118,21 @@ class PublishedTable:
         return cls(
             table.replace(relations=kept),
             suppressed,
+            unknown,
             replace(view, relations=kept),
             rounding,
             tuple(table.relation_name(int(row)) for row in np.flatnonzero(impossible)),
             marks,
         )
 
+    @property
+    def num_cells(self) -> int:
+        """How many cells the publication has, hidden ones included."""
+        return int((~self.unknown).sum())
+
     def __repr__(self) -> str:
         return (
-            f"PublishedTable({self.table.variable!r}, {self.table.num_cells} cells, "
+            f"PublishedTable({self.table.variable!r}, {self.num_cells} cells, "
             f"{int(self.suppressed.sum())} hidden, {len(self.set_aside)} relations set aside)"
         )
 
@@ -193,7 +205,7 @@ class PublishedAudit:
         """How many cells are hidden, disclosed, and how; no cell is named."""
         exact = self.is_exact
         return {
-            "cells": self.published.table.num_cells,
+            "cells": self.published.num_cells,
             "hidden": len(self.cells),
             "exact": int(exact.sum()),
             "exact_by_unpicking": int((exact & (self.found == Found.UNPICKED)).sum()),
@@ -218,6 +230,9 @@ class PublishedAudit:
             + ", ".join(f"{band} % wide: {counts[f'within_{band}_percent']}" for band in BANDS)
             + f"; without bound: {counts['unbounded']}.",
         ]
+        if self.published.marks:
+            marks = [f"{mark} ({count})" for mark, count in self.published.marks.items()]
+            lines.insert(1, f"Marks: {name_some(marks, MAX_MARKS)}.")
         if counts["relations_set_aside"]:
             lines.append(
                 f"Relations that the published values contradict, not used: {counts['relations_set_aside']}."

@@ -268,16 +268,22 @@ def _meanings(rows: Rows, value: str, marks: Marks) -> tuple[Amounts, Mask, Mask
     column = rows.columns.column(value)
     hidden, zero = (np.zeros(len(column), dtype=bool) for _ in range(2))
     found: Counter[str] = Counter()
+
+    def note(name: str, texts: NDArray[np.str_], of: Mask, meaning: str) -> None:
+        found.update(f"{name} {text!r}: {meaning}" for text in texts[of].tolist())
+
     if marks.flag is not None:
         flags = _texts(rows.columns.column(marks.flag))
         hidden, zero = np.isin(flags, list(marks.hidden_flags)), np.isin(flags, list(marks.zero_flags))
-        found.update(f"{marks.flag} {text!r}" for text in flags.tolist() if text)
+        note(marks.flag, flags, hidden, "hidden")
+        note(marks.flag, flags, zero, "zero")
+        note(marks.flag, flags, ~hidden & ~zero & (flags != ""), "published")
     texts = _texts(column)
     unflagged = ~hidden & ~zero
-    by_mark = unflagged & np.isin(texts, list(marks.hidden))
-    found.update(f"{value} {text!r}" for text in texts[by_mark].tolist())
-    zero |= unflagged & np.isin(texts, list(marks.zero))
-    hidden |= by_mark
+    hides, nothing = (unflagged & np.isin(texts, list(given)) for given in (marks.hidden, marks.zero))
+    note(value, texts, hides, "hidden")
+    note(value, texts, nothing, "zero")
+    hidden, zero = hidden | hides, zero | nothing
     taken = pa.array(hidden | zero)
     amounts = amounts_of(
         pc.if_else(taken, pa.scalar(None, column.type), column), decimal=rows.columns.decimal
@@ -290,7 +296,7 @@ def _meanings(rows: Rows, value: str, marks: Marks) -> tuple[Amounts, Mask, Mask
         row = min(unclear)
         raise rows.columns.fault(
             row,
-            f"the {value} {_named_text(str(texts[row]))} is neither a number nor a mark whose meaning was given",
+            f"the {value} {_named_text(str(texts[row]))} is neither a number nor a mark that was explained",
             "Say whether this mark means hidden or zero, or correct the value.",
             rows.cell_name(row),
         )
