@@ -6,8 +6,8 @@ Unpicking comes first, which is exact and settles most of what is disclosed; LPs
 values and required levels only exact and nearly exact disclosure can be judged: a wide interval may still be
 too narrow for the rule of the office that hid the cell.
 
-Fails closed: a cell whose interval was not settled in time counts with the part of it that was shown, and
-cells whose published surroundings contradict each other have no interval; neither audit is a pass.
+Fails closed: where the interval of a cell was not settled in time, or what is published around it contradicts
+itself, nothing is claimed of the cell, and the audit does not pass.
 """
 
 from __future__ import annotations
@@ -183,12 +183,12 @@ class PublishedAudit:
     @property
     def is_disclosed(self) -> Mask:
         """Which cells are known exactly, or to within the width asked for."""
-        return np.asarray(self.is_exact | (100 * self.relative_width <= self.within))
+        return self._up_to(self.within)
 
     @property
     def is_complete(self) -> bool:
         """Whether every interval was settled."""
-        return not (self.found >= Found.OPEN).any()
+        return bool(self._is_settled.all())
 
     @property
     def is_safe(self) -> bool:
@@ -210,7 +210,7 @@ class PublishedAudit:
             "exact": int(exact.sum()),
             "exact_by_unpicking": int((exact & (self.found == Found.UNPICKED)).sum()),
             "exact_by_linear_programming": int((exact & (self.found == Found.SOLVED)).sum()),
-            **{f"within_{band}_percent": self._up_to(band) for band in BANDS},
+            **{f"within_{band}_percent": int(self._up_to(band).sum()) for band in BANDS},
             "unbounded": int(np.isinf(self.relative_width).sum()),
             "not_settled": int((self.found == Found.OPEN).sum()),
             "contradicted": int((self.found == Found.CONTRADICTED).sum()),
@@ -269,8 +269,13 @@ class PublishedAudit:
             "view": self.published.view.content_hash,
         }
 
-    def _up_to(self, percent: float) -> int:
-        return int((self.is_exact | (100 * self.relative_width <= percent)).sum())
+    @property
+    def _is_settled(self) -> Mask:
+        return np.asarray(self.found < Found.OPEN)
+
+    def _up_to(self, percent: float) -> Mask:
+        """Cells known exactly, or whose settled interval is at most so wide."""
+        return np.asarray(self.is_exact | (self._is_settled & (100 * self.relative_width <= percent)))
 
 
 def audit_published(
@@ -326,7 +331,7 @@ def audit_published(
         cells,
         lower / unit,
         upper / unit,
-        _exact(lower, upper, published.rounding),
+        _exact(lower, upper, published.rounding) & (found[cells] < Found.OPEN),
         found[cells],
         float(within),
         attack.num_lps,
