@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from cellveil.attack.insiders import ANYBODY_ELSE, OwnParts, PriorPosterior
+from cellveil.attack.insiders import OwnParts, PriorPosterior
 from cellveil.attack.movement import Movement
 from cellveil.auditing import audit
-from cellveil.datasets import random_table, two_way
+from cellveil.datasets import two_way
 from cellveil.errors import InputError
 from cellveil.insider_audit import audit_insiders
 from cellveil.primary import make_problem
@@ -274,12 +274,54 @@ def test_a_holding_with_cells_in_both_places() -> None:
     assert not audit_insiders(joined, pattern).is_safe
 
 
-def test_unlisted_contributors_are_met_by_a_stand_in() -> None:
-    problem = random_table((5, 5), contributors=9, zeros=0.0, contributions=True, depth=2, seed=4)
-    parts = OwnParts.of(problem)
-    assert (parts.unlisted > 0).any() and ANYBODY_ELSE in PriorPosterior(
-        problem, parts, 10, 100
-    )._insiders_of(0)
+def test_a_firm_that_is_listed_in_some_of_its_cells_only() -> None:
+    """The firm alone in one cell is the third of another: a list of two must not hide that from the audit."""
+    cells = {
+        (0, 0): [50],
+        (0, 1): [10, 10, 9],
+        (0, 2): [30],
+        (1, 0): [40, 40],
+        (1, 1): [40, 40],
+        (1, 2): [40, 40],
+    }
+    problem = with_contributions(two_way([[50, 29, 30], [80, 80, 80]], {(0, 2): (24, 24)}), cells)
+    units = problem.table.units
+    assert units is not None
+    who = units.who.copy()
+    who[who == who[problem.table.cell("r0", "c1"), 2]] = who[problem.table.cell("r0", "c0"), 0]
+    interior = np.array(
+        [all(code != "Total" for code in problem.table.key(c)) for c in range(problem.table.num_cells)]
+    )
+    pattern = Pattern.hiding(problem, interior, "interior")
+    for depth in (2, 3):
+        known = Contributions(
+            0, units.count, units.total, units.absolute, units.top[:, :depth], who[:, :depth], units.names
+        )
+        listed = problem.replace(table=problem.table.replace(units=known))
+        assert not audit_insiders(listed, pattern).is_safe
+
+
+def test_what_an_insider_knows_anyway_is_not_asked_for() -> None:
+    """The larger of two firms knows its cell to be at least its own part, whatever is hidden."""
+    cells = {
+        (0, 0): [90, 3],
+        (0, 1): [30, 30, 30],
+        (0, 2): [30, 30, 30],
+        (1, 0): [30] * 4,
+        (1, 1): [30] * 4,
+        (1, 2): [30] * 4,
+    }
+    problem = with_contributions(two_way([[93, 90, 90], [120, 120, 120]], {(0, 0): (9, 9)}), cells)
+    interior = np.array(
+        [all(code != "Total" for code in problem.table.key(c)) for c in range(problem.table.num_cells)]
+    )
+    assert audit_insiders(problem, Pattern.hiding(problem, interior, "interior")).is_safe
+
+
+def test_sliding_levels_alone() -> None:
+    problem, pattern = singleton_table()
+    sliding = problem.replace(upl=problem.upl * 0, lpl=problem.lpl, spl=problem.lpl)
+    assert not audit_insiders(sliding, pattern).is_safe
 
 
 def test_what_is_missing_is_named() -> None:

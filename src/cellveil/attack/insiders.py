@@ -13,8 +13,8 @@ sum of the absolute contributions. The largest contribution x₁ of a primary ce
 p %: the cell must move by p/100 · x₁ − q/100 · (X − x₁ − own), where x₁ is not the attacker's. That this is
 the paper's criterion on all aggregations is linear-programming duality: see docs/guarantees.md.
 
-Contributions are known for the largest of each cell only. Whoever is not among them is met by a stand-in that
-knows as much as the smallest one listed, in every cell at once: more than any real contributor can know.
+Contributions are known for the largest of each cell only. In a cell that has more contributors than are
+listed, everybody who is not listed is taken to know as much as the smallest one that is: more than they can.
 """
 
 from __future__ import annotations
@@ -39,14 +39,11 @@ from cellveil.tables.numbers import UNBOUNDED
 
 Rooms = tuple[Int, Int]
 
-ANYBODY_ELSE = -2
-"""The stand-in for contributors who are not among the largest of a cell."""
-
 EVERYBODY = -1
 """All insiders at once: nobody knows more than this about any cell."""
 
-NOBODY = -3
-"""Somebody without a part of their own."""
+NOBODY = -2
+"""Somebody who is listed nowhere."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -117,21 +114,18 @@ class OwnParts:
         depth = self.amount.shape[1]
         return np.where(self.count > depth, self.amount[:, -1], 0)
 
-    def of_attacker(self, attacker: int) -> tuple[Int, Int]:
-        """Cells of which the attacker knows a part, and the part."""
+    def known_to(self, attacker: int) -> Int:
+        """The most that the attacker can have contributed to each cell."""
         if attacker == EVERYBODY:
-            return np.arange(len(self.count)), self.amount[:, 0]
-        if attacker == NOBODY:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        if attacker == ANYBODY_ELSE:
-            cells = np.flatnonzero(self.unlisted)
-            return cells, self.unlisted[cells]
-        return self.places[attacker]
+            return self.amount[:, 0].copy()
+        own = self.unlisted.copy()
+        if attacker != NOBODY:
+            cells, listed = self.places[attacker]
+            own[cells] = listed
+        return own
 
     def name(self, attacker: int) -> str:
         """The attacker in words."""
-        if attacker == ANYBODY_ELSE:
-            return "a smaller contributor"
         return self.names[attacker] if attacker < len(self.names) else "a contributor without an id"
 
 
@@ -173,15 +167,13 @@ class Insiders(ABC):
         """Whether the attacker of `target` cannot rule out that the cell moves by `step`."""
 
     def _insiders_of(self, cell: int) -> list[int]:
-        listed = [int(who) for who in self.parts.who[cell] if who >= 0]
-        return [*listed, ANYBODY_ELSE] if self.parts.unlisted[cell] else listed
+        return [int(who) for who in self.parts.who[cell] if who >= 0]
 
     def _own(self, attacker: int, cell: int) -> int:
         if attacker == EVERYBODY:
             return int(self.parts.amount[cell, 0])
-        if attacker == ANYBODY_ELSE:
-            return int(self.parts.unlisted[cell])
-        return int(self.parts.amount[cell][self.parts.who[cell] == attacker].sum())
+        listed = self.parts.who[cell] == attacker
+        return int(self.parts.amount[cell][listed].sum() if listed.any() else self.parts.unlisted[cell])
 
 
 class SelfKnowing(Insiders):
@@ -190,28 +182,35 @@ class SelfKnowing(Insiders):
     def rooms(self, attacker: int, target: int) -> Rooms:
         """A cell is at least the attacker's part, and known if the attacker alone makes it up."""
         problem, values = self.problem, self.problem.table.values
-        down = np.where(problem.lb == -UNBOUNDED, UNBOUNDED, values - problem.lb)
+        free = problem.lb == -UNBOUNDED
+        least = np.maximum(problem.lb, self.parts.known_to(attacker))
+        down = np.where(free, UNBOUNDED, np.maximum(values - least, 0))
         up = np.where(problem.ub == UNBOUNDED, UNBOUNDED, problem.ub - values)
-        cells, own = self.parts.of_attacker(attacker)
-        down[cells] = np.minimum(down[cells], np.maximum(values[cells] - own, 0))
-        down[problem.lb == -UNBOUNDED] = UNBOUNDED
-        if attacker != ANYBODY_ELSE:
-            alone = cells[(self.parts.count[cells] == 1) & (cells != target)]
+        if attacker != NOBODY:
+            alone = self.parts.count == 1
+            if attacker != EVERYBODY:
+                alone &= self.parts.who[:, 0] == attacker
+            alone[target] = False
             down[alone] = up[alone] = 0
         return down, up
 
     def demands(self, cell: int) -> Iterator[tuple[bool, int]]:
-        """The levels of the cell."""
-        problem = self.problem
-        if problem.upl[cell] or problem.spl[cell]:
-            yield True, int(max(problem.upl[cell], problem.spl[cell] - problem.lpl[cell]))
-        if problem.lpl[cell]:
-            yield False, int(problem.lpl[cell])
+        """The levels of the cell, cut at what everybody knows."""
+        for up in (True, False):
+            amount = self.demand(cell, up, NOBODY)
+            if amount > 0:
+                yield up, amount
 
     def demand(self, cell: int, up: bool, attacker: int) -> int:
-        """The level; none for the cell that the attacker alone makes up."""
-        alone = self.parts.count[cell] == 1 and attacker in self._insiders_of(cell)
-        return 0 if alone else dict(self.demands(cell)).get(up, 0)
+        """The level, cut where the attacker knows better; none for the cell it alone makes up."""
+        problem = self.problem
+        if self.parts.count[cell] == 1 and attacker in self._insiders_of(cell):
+            return 0
+        if up:
+            return int(max(problem.upl[cell], problem.spl[cell] - problem.lpl[cell]))
+        least = max(int(problem.lb[cell]), self._own(attacker, cell))
+        room = int(problem.table.values[cell]) - least
+        return int(problem.lpl[cell]) if problem.lb[cell] == -UNBOUNDED else min(int(problem.lpl[cell]), room)
 
     def _allows(self, attacker: int, cell: int, step: Fraction, target: int) -> bool:
         if self.parts.count[cell] == 1:
@@ -234,9 +233,7 @@ class PriorPosterior(Insiders):
 
     def rooms(self, attacker: int, target: int) -> Rooms:
         """± q/100 of what others contribute; the target itself is free."""
-        unknown = self.parts.total.copy()
-        cells, own = self.parts.of_attacker(attacker)
-        unknown[cells] -= own
+        unknown = self.parts.total - self.parts.known_to(attacker)
         room = unknown * int(self.q * self.scale)
         room[target] = UNBOUNDED
         return room, room.copy()
