@@ -25,6 +25,7 @@ _MODULE_OF = {
     "Dimension": "tables.hierarchy",
     "Dominance": "sensitivity",
     "Exempt": "sensitivity",
+    "Explanation": "attack.explain",
     "Exposure": "exposure",
     "FirstOf": "sensitivity",
     "Hierarchy": "tables.hierarchy",
@@ -42,6 +43,8 @@ _MODULE_OF = {
     "Problem": "problem",
     "Progress": "progress",
     "PublicView": "view",
+    "PublishedAudit": "published",
+    "PublishedTable": "published",
     "Release": "publishing",
     "Report": "report",
     "Request": "sensitivity",
@@ -53,9 +56,11 @@ _MODULE_OF = {
     "ZeroRule": "sensitivity",
     "audit": "auditing",
     "audit_insiders": "insider_audit",
+    "audit_published": "published",
     "build_report": "report",
     "business": "datasets",
     "candidates": "exposure",
+    "explain": "attack.explain",
     "find_primaries": "primary",
     "link": "tables.link",
     "make_problem": "primary",
@@ -65,6 +70,8 @@ _MODULE_OF = {
     "read_job": "job",
     "read_pattern": "formats.pattern",
     "read_problem": "formats.frames",
+    "read_publication": "formats.published",
+    "read_publication_folder": "formats.published",
     "read_table": "formats.frames",
     "release": "publishing",
     "run_job": "job",
@@ -100,6 +107,8 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from cellveil.attack.explain import Explanation as Explanation
+    from cellveil.attack.explain import explain as explain
     from cellveil.attack.unpick import unpick as unpick
     from cellveil.auditing import AuditReport as AuditReport
     from cellveil.auditing import audit as audit
@@ -118,6 +127,8 @@ if TYPE_CHECKING:
     from cellveil.formats.instance import write_instance as write_instance
     from cellveil.formats.pattern import read_pattern as read_pattern
     from cellveil.formats.pattern import write_pattern as write_pattern
+    from cellveil.formats.published import read_publication as read_publication
+    from cellveil.formats.published import read_publication_folder as read_publication_folder
     from cellveil.insider_audit import InsiderReport as InsiderReport
     from cellveil.insider_audit import audit_insiders as audit_insiders
     from cellveil.job import Job as Job
@@ -134,6 +145,9 @@ if TYPE_CHECKING:
     from cellveil.proof import read_certificate as read_certificate
     from cellveil.proof import verify as verify
     from cellveil.proof import write_certificate as write_certificate
+    from cellveil.published import PublishedAudit as PublishedAudit
+    from cellveil.published import PublishedTable as PublishedTable
+    from cellveil.published import audit_published as audit_published
     from cellveil.publishing import Release as Release
     from cellveil.publishing import release as release
     from cellveil.report import Report as Report
