@@ -133,3 +133,5 @@ def test_the_audit_gives_the_same_verdicts_with_cubes(monkeypatch: pytest.Monkey
     slow = audit(problem, pattern, exact=False)
     assert (fast.safe == slow.safe).all() and 0 < fast.safe.sum() < len(fast.safe)
     assert fast.num_lps <= slow.num_lps
+    shown = (fast.lower <= fast.required_lower) & (fast.upper >= fast.required_upper)
+    assert (shown == fast.safe).all(), "what was shown by cubes stands in the intervals"

@@ -22,6 +22,7 @@ from cellveil.attack.witness import Ledger
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.proof.certificate import Certificate, pattern_hash
+from cellveil.proof.verify import check_witnesses
 from cellveil.solvers import tolerances
 from cellveil.tables.keys import Int
 from cellveil.view import Pattern, PublicView
@@ -119,7 +120,7 @@ def audit(
     started = time.perf_counter()
     progress = progress or Progress()
     view = PublicView.of(problem, pattern)
-    judge = _Judge(problem, pattern, view, exact, time_limit)
+    judge = _Judge(problem, view, exact, time_limit)
     if not exact:
         progress.stage("cubes")
         prove_by_cubes(problem.table, view.hidden, judge.ledger)
@@ -134,11 +135,9 @@ def audit(
 class _Judge:
     """Knows the truth; asks the attacker; keeps what was shown."""
 
-    def __init__(
-        self, problem: Problem, pattern: Pattern, view: PublicView, exact: bool, time_limit: float | None
-    ) -> None:
+    def __init__(self, problem: Problem, view: PublicView, exact: bool, time_limit: float | None) -> None:
         values = problem.table.values
-        self.problem, self.pattern, self.exact = problem, pattern, exact
+        self.problem, self.exact = problem, exact
         self.need_low, self.need_high = values - problem.lpl, values + problem.upl
         self.ledger = Ledger(problem, view.hidden)
         self.unclear: set[int] = set()
@@ -178,17 +177,20 @@ class _Judge:
 
     def report(self, seconds: float) -> AuditReport:
         """The verdict."""
-        cells = self.problem.primaries
+        cells, values = self.problem.primaries, self.problem.table.values
+        hidden = self.attack.view.hidden
+        witnesses = ((w.cells, w.numerators, w.denominator) for w in self.ledger.witnesses)
+        certificate = Certificate.of(self.problem.content_hash, pattern_hash(hidden), witnesses)
         safe = np.array([self._is_safe(cell) for cell in cells.tolist()], dtype=bool)
+        safe &= check_witnesses(self.problem, hidden, certificate).protected & hidden[cells]
         # An unclear answer matters only where it left a cell unshown.
         cut_short = bool(self.unclear & set(cells[~safe].tolist()))
-        witnesses = ((w.cells, w.numerators, w.denominator) for w in self.ledger.witnesses)
         return AuditReport(
             view_hash=self.attack.view.content_hash,
             attacker="outsider",
             cells=cells,
-            lower=self.attack.lowest[cells],
-            upper=self.attack.highest[cells],
+            lower=np.minimum(self.attack.lowest, values - self.ledger.fall)[cells],
+            upper=np.maximum(self.attack.highest, values + self.ledger.rise)[cells],
             required_lower=self.need_low[cells],
             required_upper=self.need_high[cells],
             required_width=self.problem.spl[cells],
@@ -198,7 +200,5 @@ class _Judge:
             num_lps=self.attack.num_lps,
             seconds=seconds,
             tolerance=tolerances.describe(),
-            certificate=Certificate.of(
-                self.problem.content_hash, pattern_hash(self.pattern.hidden), witnesses
-            ),
+            certificate=certificate,
         )

@@ -16,6 +16,7 @@ values: the cell is protected. That is the whole argument; it does not matter wh
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -65,14 +66,18 @@ class Verification:
 
 def verify(problem: Problem, pattern: Pattern, certificate: Certificate) -> Verification:
     """Check a certificate against instance and pattern; see the head of the module."""
+    faults = _wrong_certificate(problem, pattern, certificate) or _wrong_pattern(problem, pattern)
+    return check_witnesses(problem, pattern.hidden, certificate, faults)
+
+
+def check_witnesses(
+    problem: Problem, hidden: NDArray[np.bool_], certificate: Certificate, faults: Sequence[str] = ()
+) -> Verification:
+    """Check what the witnesses show, points 3 to 5; `faults` found before settle the matter at once."""
     cells = problem.primaries
     asked = [problem.upl[cells] > 0, problem.lpl[cells] > 0, problem.spl[cells] > 0]
     demands = sum(int(need.sum()) for need in asked)
-    faults = (
-        _wrong_certificate(problem, pattern, certificate)
-        or _wrong_pattern(problem, pattern)
-        or _wrong_witnesses(problem, pattern.hidden, certificate)
-    )
+    faults = faults or _wrong_witnesses(problem, hidden, certificate)
     if faults:
         return Verification(tuple(faults), cells, np.zeros(len(cells), dtype=bool), demands, 0)
     rise, fall, width = _movements(problem, certificate)
