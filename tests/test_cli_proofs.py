@@ -105,3 +105,16 @@ def test_attackers_that_cannot_be_tried(folder: Path, command: Command) -> None:
     (folder / "contributions.csv").unlink()
     done = command("audit", folder, pattern, "--attacker", "insider")
     assert done.code == 2 and "contributions" in done.err
+
+
+def test_prior_knowledge_and_coalitions(folder: Path, command: Command) -> None:
+    pattern = pattern_file(folder, *RECTANGLE)
+    assert command("audit", folder, pattern, "--prior", "80").code == 0
+    assert command("audit", folder, pattern, "--prior", "10").code == 1, "cells of 20 can move by 2, not 3"
+    assert command("audit", folder, pattern, "--prior", "0").code == 2
+    done = command("audit", folder, pattern, "--attacker", "insider", "--prior", "10")
+    assert done.code == 2 and "for the outsider" in done.err
+    every = [(f"r{r}", f"c{c}") for r in range(2) for c in range(3)]
+    pattern = pattern_file(folder, *(cell for cell in every if cell not in (("r0", "c0"), ("r0", "c1"))))
+    assert command("audit", folder, pattern, "--attacker", "insider").code == 0
+    assert command("audit", folder, pattern, "--attacker", "insider", "--coalition", "3").code == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from cellveil.primary import make_problem
 from cellveil.problem import Problem
 from cellveil.sensitivity import PriorPosterior as PriorPosteriorRule
 from cellveil.tables.contributions import Contributions
+from cellveil.tables.numbers import UNBOUNDED
 from cellveil.view import Pattern
 from test_worked_examples import EXAMPLES, hiding, needs_examples
 
@@ -56,6 +58,12 @@ def with_contributions(problem: Problem, cells: dict[tuple[int, int], list[int]]
     names = tuple(f"firm {i}" for i in range(len(ids)))
     units = Contributions(0, known.count, known.total, known.absolute, known.top, who, names)
     return problem.replace(table=table.replace(units=units))
+
+
+def interior_of(problem: Problem) -> np.ndarray:
+    """The cells that are no totals."""
+    table = problem.table
+    return np.array(["Total" not in table.key(cell) for cell in range(table.num_cells)])
 
 
 def paper_example(name: str) -> Problem:
@@ -289,9 +297,7 @@ def test_a_firm_that_is_listed_in_some_of_its_cells_only() -> None:
     assert units is not None
     who = units.who.copy()
     who[who == who[problem.table.cell("r0", "c1"), 2]] = who[problem.table.cell("r0", "c0"), 0]
-    interior = np.array(
-        [all(code != "Total" for code in problem.table.key(c)) for c in range(problem.table.num_cells)]
-    )
+    interior = interior_of(problem)
     pattern = Pattern.hiding(problem, interior, "interior")
     for depth in (2, 3):
         known = Contributions(
@@ -312,9 +318,7 @@ def test_what_an_insider_knows_anyway_is_not_asked_for() -> None:
         (1, 2): [30] * 4,
     }
     problem = with_contributions(two_way([[93, 90, 90], [120, 120, 120]], {(0, 0): (9, 9)}), cells)
-    interior = np.array(
-        [all(code != "Total" for code in problem.table.key(c)) for c in range(problem.table.num_cells)]
-    )
+    interior = interior_of(problem)
     assert audit_insiders(problem, Pattern.hiding(problem, interior, "interior")).is_safe
 
 
@@ -339,3 +343,70 @@ def test_what_is_missing_is_named() -> None:
 def test_no_time_means_not_safe() -> None:
     problem, pattern = singleton_table()
     assert not audit_insiders(problem, pattern, time_limit=0).safe.any()
+
+
+# -- coalitions and prior knowledge --------------------------------------------------------------------------
+
+
+def test_two_singletons_together_undo_a_third() -> None:
+    """Three hidden cells in the row, two of them a single firm's: no firm alone knows the third, both do."""
+    cells = {
+        (0, 0): [20],
+        (0, 1): [30],
+        (0, 2): [25],
+        (1, 0): [7, 7, 8],
+        (1, 1): [9, 9, 9],
+        (1, 2): [6, 6, 6],
+    }
+    problem = with_contributions(two_way([[20, 30, 25], [22, 27, 18]], {(0, 0): 3}), cells)
+    interior = interior_of(problem)
+    pattern = Pattern.hiding(problem, interior, "interior")
+    assert audit_insiders(problem, pattern).is_safe
+    report = audit_insiders(problem, pattern, coalition=2)
+    assert not report.is_safe and "coalition of 2" in report.attackers[0]
+
+
+def test_a_coalition_is_at_least_as_strong_as_its_members() -> None:
+    rng = np.random.default_rng(7)
+    weaker = 0
+    for _ in range(20):
+        problem, pattern = random_case(rng)
+        verdicts = [audit_insiders(problem, pattern, "pq", p=10, q=100, coalition=k).safe for k in (1, 2, 3)]
+        assert (verdicts[0] >= verdicts[1]).all() and (verdicts[1] >= verdicts[2]).all()
+        weaker += int((verdicts[0] & ~verdicts[1]).sum())
+    assert weaker > 0
+
+
+def test_a_coalition_against_all_pairs_by_enumeration() -> None:
+    """What is shown safe against coalitions of two is safe against every pair of firms, one by one."""
+    rng = np.random.default_rng(9)
+    judged = 0
+    for _ in range(12):
+        problem, pattern = random_case(rng)
+        report = audit_insiders(problem, pattern, "pq", p=10, q=100, coalition=2)
+        single = PriorPosterior(problem, OwnParts.of(problem), 10, 100)
+        movement = Movement(problem.table.relations, pattern.hidden)
+        parts = single.parts
+        for cell in report.cells[report.safe].tolist():
+            target = int(parts.who[cell, 0])
+            firms = [firm for firm in parts.places if firm != target]
+            for a, b in combinations(firms, 2):
+                known = parts.known_to(a) + parts.known_to(b)
+                room = (parts.total - known) * int(single.q * single.scale)
+                room[cell] = UNBOUNDED
+                own = int(known[cell])
+                others = int(parts.total[cell]) - int(parts.amount[cell, 0]) - own
+                needed = int((single.p * int(parts.amount[cell, 0]) - single.q * others) * single.scale)
+                assert needed <= 0 or movement.find(cell, needed, (room, room), up=True)
+                judged += 1
+    assert judged > 100
+
+
+def test_prior_knowledge_narrows_what_is_left() -> None:
+    problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
+    rectangle = [problem.table.cell(r, c) for r in ("r0", "r1") for c in ("c0", "c1")]
+    hidden = np.isin(np.arange(problem.table.num_cells), rectangle)
+    pattern = Pattern.hiding(problem, hidden, "rectangle")
+    assert audit(problem, pattern).is_safe
+    assert audit(problem.known_within(50), pattern).is_safe, "the cell of 8 can still move by 4"
+    assert not audit(problem.known_within(30), pattern).is_safe, "it can move by 2 only"

@@ -236,6 +236,12 @@ def audit(
     p: Annotated[float | None, typer.Option(help="Of the pq attacker, in per cent.")] = None,
     q: Annotated[float, typer.Option(help="Of the pq attacker, in per cent.")] = 100.0,
     level: Annotated[Level, typer.Option(help="Whether units or holdings attack.")] = Level.unit,
+    coalition: Annotated[
+        int, typer.Option(min=1, help="How many insiders put their knowledge together.")
+    ] = 1,
+    prior: Annotated[
+        float | None, typer.Option(metavar="PERCENT", help="The outsider knows every value to within this.")
+    ] = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -300,16 +306,20 @@ def audit(
     _check_targets(instance, report)
     if report is not None and report.resolve() == pattern.resolve():
         raise InputError("the report would overwrite the pattern", file=report, remedy="Name another file.")
+    if prior is not None and attacker is not Attacker.outsider:
+        raise InputError("--prior is for the outsider", remedy="Leave it out; insiders have --p and --q.")
     problem = read_instance(instance)
     given = read_pattern(pattern, problem)
     options = {"time_limit": time_limit}
     verdict: AuditReport | InsiderReport
     with _progress(quiet or as_json) as progress:
         if attacker is Attacker.outsider:
-            verdict = judge(problem, given, progress=progress, **options)
-            figures = audit_figures(problem, verdict, given)
+            known = problem if prior is None else problem.known_within(prior)
+            verdict = judge(known, given, progress=progress, **options)
+            figures = audit_figures(known, verdict, given) | {"prior_percent": prior}
         else:
-            options |= {"p": p, "q": q, "level": level.value, "progress": progress}
+            options |= {"p": p, "q": q, "level": level.value, "coalition": coalition}
+            options |= {"progress": progress}
             kind: Literal["insider", "pq"] = "pq" if attacker is Attacker.pq else "insider"
             verdict = audit_insiders(problem, given, kind, **options)
             figures = insider_figures(problem, verdict)

@@ -78,6 +78,7 @@ def audit_insiders(
     p: float | None = None,
     q: float = 100.0,
     level: str = "unit",
+    coalition: int = 1,
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> InsiderReport:
@@ -90,9 +91,11 @@ def audit_insiders(
         learn the largest contribution of a primary cell to within p %.
     level
         ``unit`` or ``holding``: who attacks.
+    coalition
+        How many contributors put their knowledge together.
     """
     started = time.perf_counter()
-    insiders = _insiders(problem, kind, p, q, level)
+    insiders = _insiders(problem, kind, p, q, level, coalition)
     view = PublicView.of(problem, pattern)
     movement = Movement(problem.table.relations, view.hidden, time_limit)
     progress = progress or Progress()
@@ -107,7 +110,7 @@ def audit_insiders(
     cut_short = movement.unclear > 0 and not safe.all()
     return InsiderReport(
         view.content_hash,
-        "insider" if kind == "insider" else f"pq (p = {p:g}, q = {q:g})",
+        _described(kind, p, q, coalition),
         problem.primaries,
         safe,
         tuple(who or "" for who in through),
@@ -117,19 +120,30 @@ def audit_insiders(
     )
 
 
-def _insiders(problem: Problem, kind: Kind, p: float | None, q: float, level: str) -> Insiders:
+def _described(kind: Kind, p: float | None, q: float, coalition: int) -> str:
+    name = "insider" if kind == "insider" else f"pq (p = {p:g}, q = {q:g})"
+    return name if coalition == 1 else f"{name}, coalitions of {coalition}"
+
+
+def _insiders(
+    problem: Problem, kind: Kind, p: float | None, q: float, level: str, coalition: int
+) -> Insiders:
     parts = OwnParts.of(problem, level)
     if kind == "insider":
-        return SelfKnowing(problem, parts)
+        return SelfKnowing(problem, parts, coalition)
     if p is None:
         raise InputError("the (p, q) insider needs p", remedy="Give the p of the rule, for example 15.")
-    return PriorPosterior(problem, parts, p, q)
+    return PriorPosterior(problem, parts, p, q, coalition)
 
 
 def _who_gets_through(insiders: Insiders, movement: Movement, cell: int) -> str | None:
     """The name of an insider against whom the cell was not shown protected; None if there is none."""
     for up, amount in insiders.demands(cell):
         everybody = movement.find(cell, amount, insiders.rooms(EVERYBODY, cell), up=up)
+        if insiders.coalition > 1:
+            if everybody is None:
+                return f"a coalition of {insiders.coalition}"
+            continue
         if everybody is not None and not insiders.stopped_by(everybody, cell, up):
             continue
         outsider = movement.find(cell, amount, insiders.rooms(NOBODY, cell), up=up)

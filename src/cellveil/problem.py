@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -142,6 +143,22 @@ class Problem:
             )),
             str(self.table.decimals).encode(),
         )  # fmt: skip
+
+    def known_within(self, percent: float) -> Problem:
+        """The problem for an attacker who knows every value to within so many per cent beforehand.
+
+        Examples
+        --------
+        >>> from cellveil.datasets import two_way
+        >>> problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3}).known_within(50)
+        >>> int(problem.lb[4]), int(problem.ub[4])
+        (10, 30)
+        """
+        if not percent > 0:
+            raise InputError("the prior knowledge is not above 0 %", remedy="Give per cent, for example 50.")
+        values, share = self.table.values, Fraction(str(percent)) / 100
+        spread = np.array([int(share * abs(value)) for value in values.tolist()], dtype=np.int64)
+        return self.replace(lb=np.maximum(self.lb, values - spread), ub=np.minimum(self.ub, values + spread))
 
     def replace(self, **changes: Any) -> Problem:
         """Return a copy with other fields."""

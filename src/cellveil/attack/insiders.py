@@ -13,6 +13,10 @@ sum of the absolute contributions. The largest contribution x₁ of a primary ce
 p %: the cell must move by p/100 · x₁ − q/100 · (X − x₁ − own), where x₁ is not the attacker's. That this is
 the paper's criterion on all aggregations is linear-programming duality: see docs/guarantees.md.
 
+A *coalition* of several contributors puts its parts together. It is met by one attacker that knows, in every
+cell at once, the largest parts that so many contributors can have: more than any one coalition can know, so
+that what is shown safe is safe, and what is not may be.
+
 Contributions are known for the largest of each cell only. In a cell that has more contributors than are
 listed, everybody who is not listed is taken to know as much as the smallest one that is: more than they can.
 """
@@ -114,10 +118,16 @@ class OwnParts:
         depth = self.amount.shape[1]
         return np.where(self.count > depth, self.amount[:, -1], 0)
 
-    def known_to(self, attacker: int) -> Int:
+    def largest(self, members: int, *, beside_first: bool = False) -> Int:
+        """The most that so many contributors can have made of each cell, with or without the largest one."""
+        first = 1 if beside_first else 0
+        listed = self.amount[:, first : first + members]
+        return np.asarray(listed.sum(axis=1) + (members - listed.shape[1]) * self.unlisted)
+
+    def known_to(self, attacker: int, members: int = 1) -> Int:
         """The most that the attacker can have contributed to each cell."""
         if attacker == EVERYBODY:
-            return self.amount[:, 0].copy()
+            return self.largest(members)
         own = self.unlisted.copy()
         if attacker != NOBODY:
             cells, listed = self.places[attacker]
@@ -134,8 +144,10 @@ class Insiders(ABC):
 
     scale: int = 1
 
-    def __init__(self, problem: Problem, parts: OwnParts) -> None:
-        self.problem, self.parts = problem, parts
+    def __init__(self, problem: Problem, parts: OwnParts, coalition: int = 1) -> None:
+        if coalition < 1:
+            raise InputError("a coalition has at least one member", remedy="Give 1 or more.")
+        self.problem, self.parts, self.coalition = problem, parts, coalition
 
     @abstractmethod
     def rooms(self, attacker: int, target: int) -> Rooms:
@@ -170,8 +182,10 @@ class Insiders(ABC):
         return [int(who) for who in self.parts.who[cell] if who >= 0]
 
     def _own(self, attacker: int, cell: int) -> int:
+        """The most that the attacker of a cell can have contributed to it: all but one contributor's part."""
         if attacker == EVERYBODY:
-            return int(self.parts.amount[cell, 0])
+            members = min(self.coalition, max(int(self.parts.count[cell]) - 1, 0))
+            return int(self.parts.largest(members)[cell]) if members else 0
         listed = self.parts.who[cell] == attacker
         return int(self.parts.amount[cell][listed].sum() if listed.any() else self.parts.unlisted[cell])
 
@@ -183,11 +197,14 @@ class SelfKnowing(Insiders):
         """A cell is at least the attacker's part, and known if the attacker alone makes it up."""
         problem, values = self.problem, self.problem.table.values
         free = problem.lb == -UNBOUNDED
-        least = np.maximum(problem.lb, self.parts.known_to(attacker))
+        known = self.parts.known_to(attacker, self.coalition)
+        if attacker == EVERYBODY:
+            known[target] = self._own(EVERYBODY, target)
+        least = np.maximum(problem.lb, known)
         down = np.where(free, UNBOUNDED, np.maximum(values - least, 0))
         up = np.where(problem.ub == UNBOUNDED, UNBOUNDED, problem.ub - values)
         if attacker != NOBODY:
-            alone = self.parts.count == 1
+            alone = self.parts.count <= self.coalition
             if attacker != EVERYBODY:
                 alone &= self.parts.who[:, 0] == attacker
             alone[target] = False
@@ -197,7 +214,7 @@ class SelfKnowing(Insiders):
     def demands(self, cell: int) -> Iterator[tuple[bool, int]]:
         """The levels of the cell, cut at what everybody knows."""
         for up in (True, False):
-            amount = self.demand(cell, up, NOBODY)
+            amount = self.demand(cell, up, NOBODY if self.coalition == 1 else EVERYBODY)
             if amount > 0:
                 yield up, amount
 
@@ -205,7 +222,9 @@ class SelfKnowing(Insiders):
         """The level, cut where the attacker knows better; none for the cell it alone makes up."""
         problem = self.problem
         if self.parts.count[cell] == 1 and attacker in self._insiders_of(cell):
-            return 0
+            return (
+                0  # not asked of its own cell; never reached by a coalition, which lacks one member at least
+            )
         if up:
             return int(max(problem.upl[cell], problem.spl[cell] - problem.lpl[cell]))
         least = max(int(problem.lb[cell]), self._own(attacker, cell))
@@ -224,8 +243,8 @@ class SelfKnowing(Insiders):
 class PriorPosterior(Insiders):
     """Contributors who know all others' parts to within q %, and must not learn the largest to within p %."""
 
-    def __init__(self, problem: Problem, parts: OwnParts, p: float, q: float) -> None:
-        super().__init__(problem, parts)
+    def __init__(self, problem: Problem, parts: OwnParts, p: float, q: float, coalition: int = 1) -> None:
+        super().__init__(problem, parts, coalition)
         self.p, self.q = Fraction(str(p)) / 100, Fraction(str(q)) / 100
         if not 0 < self.p <= self.q <= 1:
             raise InputError("p and q are not 0 < p ≤ q ≤ 100", remedy="For the p% rule use q = 100.")
@@ -233,7 +252,7 @@ class PriorPosterior(Insiders):
 
     def rooms(self, attacker: int, target: int) -> Rooms:
         """± q/100 of what others contribute; the target itself is free."""
-        unknown = self.parts.total - self.parts.known_to(attacker)
+        unknown = np.maximum(self.parts.total - self.parts.known_to(attacker, self.coalition), 0)
         room = unknown * int(self.q * self.scale)
         room[target] = UNBOUNDED
         return room, room.copy()
@@ -249,9 +268,11 @@ class PriorPosterior(Insiders):
         if not up or attacker == self.parts.who[cell, 0]:
             return 0
         largest = int(self.parts.amount[cell, 0])
-        second = int(self.parts.amount[cell, 1]) if self.parts.amount.shape[1] > 1 else largest
-        own = second if attacker == EVERYBODY else self._own(attacker, cell)
-        others = int(self.parts.total[cell]) - largest - own
+        if attacker == EVERYBODY:
+            own = int(self.parts.largest(self.coalition, beside_first=True)[cell])
+        else:
+            own = self._own(attacker, cell)
+        others = max(int(self.parts.total[cell]) - largest - own, 0)
         return max(0, int((self.p * largest - self.q * others) * self.scale))
 
     def _allows(self, attacker: int, cell: int, step: Fraction, target: int) -> bool:
