@@ -99,6 +99,7 @@ def audit(
     pattern: Pattern,
     *,
     exact: bool = True,
+    whole: bool = False,
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> AuditReport:
@@ -106,6 +107,9 @@ def audit(
 
     Parameters
     ----------
+    whole
+        The attacker knows that all values are whole numbers of the last digit, as counts are: only tables of
+        whole numbers keep it off. Where linear programs give none, integer programs are solved.
     exact
         Compute every interval to its ends. Otherwise stop at each cell as soon as enough is shown, which
         needs far fewer LPs and gives the same verdict.
@@ -120,7 +124,7 @@ def audit(
     started = time.perf_counter()
     progress = progress or Progress()
     view = PublicView.of(problem, pattern)
-    judge = _Judge(problem, view, exact, time_limit)
+    judge = _Judge(problem, view, exact, whole, time_limit)
     if not exact:
         progress.stage("cubes")
         prove_by_cubes(problem.table, view.hidden, judge.ledger)
@@ -135,11 +139,13 @@ def audit(
 class _Judge:
     """Knows the truth; asks the attacker; keeps what was shown."""
 
-    def __init__(self, problem: Problem, view: PublicView, exact: bool, time_limit: float | None) -> None:
+    def __init__(
+        self, problem: Problem, view: PublicView, exact: bool, whole: bool, time_limit: float | None
+    ) -> None:
         values = problem.table.values
-        self.problem, self.exact = problem, exact
+        self.problem, self.exact, self.whole = problem, exact, whole
         self.need_low, self.need_high = values - problem.lpl, values + problem.upl
-        self.ledger = Ledger(problem, view.hidden)
+        self.ledger = Ledger(problem, view.hidden, whole=whole)
         self.unclear: set[int] = set()
         # The truth agrees with the view: a feasible start for the attack, which changes no answer.
         self.attack = OutsiderAttack(view, values, time_limit, observe=self._lift)
@@ -161,8 +167,15 @@ class _Judge:
 
     def _push(self, cell: int, up: bool, enough: float | None) -> None:
         reached = self.attack.push(cell, up=up, enough=enough)
+        if self.whole and enough is not None and not self._is_settled(cell, up, enough):
+            reached = self.attack.push_whole(cell, up=up, enough=enough)
         if reached is None or (reached == enough and not self.ledger.shows(cell, up=up)):
             self.unclear.add(cell)
+
+    def _is_settled(self, cell: int, up: bool, enough: float) -> bool:
+        """Whether the cell was shown to get to `enough`."""
+        shown = (self.ledger.rise if up else self.ledger.fall)[cell]
+        return bool(shown >= abs(enough - self.problem.table.values[cell]))
 
     def _lift(self, component: Component, moved: Float) -> None:
         """Make a deviation exact and note what it shows; one that stays inexact shows nothing."""
@@ -180,14 +193,15 @@ class _Judge:
         cells, values = self.problem.primaries, self.problem.table.values
         hidden = self.attack.view.hidden
         witnesses = ((w.cells, w.numerators, w.denominator) for w in self.ledger.witnesses)
-        certificate = Certificate.of(self.problem.content_hash, pattern_hash(hidden), witnesses)
+        attacker = "integer" if self.whole else "outsider"
+        certificate = Certificate.of(self.problem.content_hash, pattern_hash(hidden), witnesses, attacker)
         safe = np.array([self._is_safe(cell) for cell in cells.tolist()], dtype=bool)
         safe &= check_witnesses(self.problem, hidden, certificate).protected & hidden[cells]
         # An unclear answer matters only where it left a cell unshown.
         cut_short = bool(self.unclear & set(cells[~safe].tolist()))
         return AuditReport(
             view_hash=self.attack.view.content_hash,
-            attacker="outsider",
+            attacker=attacker,
             cells=cells,
             lower=np.minimum(self.attack.lowest, values - self.ledger.fall)[cells],
             upper=np.maximum(self.attack.highest, values + self.ledger.rise)[cells],

@@ -58,8 +58,12 @@ class Attacker(StrEnum):
     """Whose attack is audited."""
 
     outsider = "outsider"
+    integer = "integer"
     insider = "insider"
     pq = "pq"
+
+
+OUTSIDERS = (Attacker.outsider, Attacker.integer)
 
 
 class Level(StrEnum):
@@ -229,7 +233,8 @@ def audit(
     attacker: Annotated[
         Attacker,
         typer.Option(
-            help="Whose attack to try: an outsider; contributors who know their own part (insider); or "
+            help="Whose attack to try: an outsider; one who knows that values are whole (integer); "
+            "contributors who know their own part (insider); or "
             "contributors who also know the others' to within q % (pq)."
         ),
     ] = Attacker.outsider,
@@ -306,14 +311,15 @@ def audit(
     _check_targets(instance, report)
     if report is not None and report.resolve() == pattern.resolve():
         raise InputError("the report would overwrite the pattern", file=report, remedy="Name another file.")
-    if prior is not None and attacker is not Attacker.outsider:
+    if prior is not None and attacker not in OUTSIDERS:
         raise InputError("--prior is for the outsider", remedy="Leave it out; insiders have --p and --q.")
     problem = read_instance(instance)
     given = read_pattern(pattern, problem)
     options = {"time_limit": time_limit}
     verdict: AuditReport | InsiderReport
     with _progress(quiet or as_json) as progress:
-        if attacker is Attacker.outsider:
+        if attacker in OUTSIDERS:
+            options |= {"whole": attacker is Attacker.integer}
             known = problem if prior is None else problem.known_within(prior)
             verdict = judge(known, given, progress=progress, **options)
             figures = audit_figures(known, verdict, given) | {"prior_percent": prior}

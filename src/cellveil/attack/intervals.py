@@ -106,6 +106,32 @@ class OutsiderAttack:
                 break
         return None if found is None else float(self._origin[cell] + (found if up else -found))
 
+    def push_whole(self, cell: int, *, up: bool, enough: float) -> float | None:
+        """Like `push` towards `enough` and beyond, but all cells move by whole units: an integer program."""
+        left = None if self._deadline is None else self._deadline - time.monotonic()
+        if not self.view.hidden[cell] or (left is not None and left <= 0):
+            return None
+        front = self._open(int(self.component_of[cell]))
+        n = len(front.component.cells)
+        column = int(np.searchsorted(front.component.cells, cell)) + (0 if up else n)
+        wanted = abs(enough - self._origin[cell])
+        upper = np.minimum(front.capacity, REACH * max(wanted, 1.0))
+        upper[(column + n) % (2 * n)] = 0.0
+        costs = np.zeros(2 * n)
+        costs[column] = -1.0
+        front.is_whole, front.costed = False, np.arange(2)
+        front.lp.set_bounds(np.zeros(2 * n), upper)
+        front.lp.set_costs(costs)
+        answer = front.lp.solve_whole(left)
+        front.lp.set_costs(np.zeros(2 * n))
+        self.num_lps += 1
+        if answer.point is None:
+            return None
+        moved = np.rint(answer.point[:n] - answer.point[n:])
+        if self._observe is not None:
+            self._observe(front.component, moved)
+        return float(self._origin[cell] + (moved[column] if up else moved[column - n]))
+
     def _solve(self, cell: int, up: bool, wanted: float | None, reach: float) -> float | None:
         """How far the cell moves, at most `wanted`, with capacities cut at `reach` times that."""
         left = None if self._deadline is None else self._deadline - time.monotonic()

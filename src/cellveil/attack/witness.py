@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,8 @@ class Ledger:
         Values, bounds and levels.
     hidden
         Which cells are not published.
+    whole
+        Whether only movements by whole units count, as for an attacker who knows that the cells are counts.
 
     Attributes
     ----------
@@ -52,9 +55,9 @@ class Ledger:
         For each cell the whole part of the largest movement shown, upwards and downwards.
     """
 
-    def __init__(self, problem: Problem, hidden: NDArray[np.bool_]) -> None:
+    def __init__(self, problem: Problem, hidden: NDArray[np.bool_], *, whole: bool = False) -> None:
         values = problem.table.values
-        self.problem = problem
+        self.problem, self.whole = problem, whole
         self.room_up = np.where(problem.ub == UNBOUNDED, UNBOUNDED, problem.ub - values)
         self.room_down = np.where(problem.lb == -UNBOUNDED, UNBOUNDED, values - problem.lb)
         self.rise, self.fall = np.zeros_like(values), np.zeros_like(values)
@@ -120,13 +123,18 @@ class Ledger:
         return rise + fall >= int(self.problem.spl[cell])
 
     def _stretched(self, witness: Witness) -> Witness | None:
-        """The largest whole multiple within the capacities; None where even the deviation itself is not."""
+        """The largest multiple within the capacities that may count; None where there is none."""
         steps = movable_multiple(witness, self.room_down[witness.cells], self.room_up[witness.cells])
+        steps = min(steps, LARGEST_NUMERATOR // int(np.abs(witness.numerators).max()))
+        if self.whole:
+            common = gcd(witness.denominator, *(int(moved) for moved in witness.numerators))
+            steps -= steps % (witness.denominator // common)
         if steps < 1:
             return None
-        largest = int(np.abs(witness.numerators).max())
-        steps = min(steps, LARGEST_NUMERATOR // largest)
-        return Witness(witness.cells, witness.numerators * steps, witness.denominator)
+        moved = witness.numerators * steps
+        if self.whole:
+            return Witness(witness.cells, moved // witness.denominator, 1)
+        return Witness(witness.cells, moved, witness.denominator)
 
     def _learns_from(self, witness: Witness) -> bool:
         """Note what the deviation shows; tells whether a demand was met that was open before."""

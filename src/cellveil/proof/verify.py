@@ -10,6 +10,8 @@ of hidden cells, and for each witness y (whole numerators over one denominator):
 5. for each primary cell p, over the tables found: some has a_p + upl_p or more, some has a_p − lpl_p or less,
    and the largest and the smallest differ by spl_p or more.
 
+Against the attacker ``integer``, who knows that all values are whole numbers, denominators must be 1.
+
 If all of this holds, nobody who knows the published cells, the relations and the bounds can rule out those
 values: the cell is protected. That is the whole argument; it does not matter where the witnesses came from.
 """
@@ -28,6 +30,9 @@ from cellveil.proof.certificate import Certificate, pattern_hash
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import LARGEST, UNBOUNDED
 from cellveil.view import Pattern
+
+ATTACKERS = ("outsider", "integer")
+"""Whom a certificate may be about: anybody who knows the bounds, or who also knows the values to be whole."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -97,7 +102,7 @@ def _wrong_certificate(problem: Problem, pattern: Pattern, certificate: Certific
         faults.append("the certificate is for another instance")
     if certificate.pattern != pattern_hash(pattern.hidden):
         faults.append("the certificate is for another pattern")
-    if certificate.attacker != "outsider":
+    if certificate.attacker not in ATTACKERS:
         faults.append(f"unknown attacker {certificate.attacker!r}")
     return faults
 
@@ -120,6 +125,8 @@ def _wrong_witnesses(problem: Problem, hidden: NDArray[np.bool_], certificate: C
     owner = np.repeat(np.arange(len(certificate)), np.diff(certificate.starts))
     if (certificate.denominators < 1).any() or (certificate.denominators > LARGEST).any():
         return ["a denominator is out of range"]
+    if certificate.attacker == "integer" and (certificate.denominators != 1).any():
+        return ["a witness against the integer-aware attacker is not whole"]
     if (numerators > LARGEST).any() or (numerators < -LARGEST).any():
         return ["a numerator is out of range"]
     if len(cells) and (cells.min() < 0 or cells.max() >= problem.table.num_cells):

@@ -106,6 +106,20 @@ class LiveLP:
             self._set("presolve", "off")
         return answer
 
+    def solve_whole(self, time_limit: float | None = None) -> LPAnswer:
+        """Solve with every variable a whole number; only a proven optimum counts."""
+        kinds = self._api.HighsVarType
+        count = len(self._columns)
+        for kind in (kinds.kInteger, kinds.kContinuous):
+            self._must(
+                self._solver.changeColsIntegrality(count, self._columns, np.full(count, int(kind), np.uint8))
+            )
+            if kind == kinds.kInteger:
+                self._solver.clearSolver()
+                answer = self._solve_once(time_limit)
+        self._solver.clearSolver()
+        return answer
+
     def _solve_once(self, time_limit: float | None) -> LPAnswer:
         self.num_solves += 1
         if time_limit is not None:
