@@ -25,7 +25,7 @@ ORDER = (
     *("problem", "view", "primary"),
     "proof",  # before solvers and attack: whoever checks a proof shares nothing with those who found it
     *("solvers", "attack", "auditing", "published"),
-    *("insider_audit", "exposure"),
+    *("insider_audit", "joint_audit", "exposure"),
     "suppression",
     *("publishing", "report"),
     *("formats", "datasets"),

@@ -114,6 +114,13 @@ def test_prior_knowledge_and_coalitions(folder: Path, command: Command) -> None:
     assert command("audit", folder, pattern, "--prior", "0").code == 2
     done = command("audit", folder, pattern, "--attacker", "insider", "--prior", "10")
     assert done.code == 2 and "for the outsider" in done.err
+    report = folder.parent / "r.json"
+    both = ["--attacker", "outsider", "--attacker", "insider"]
+    assert command("audit", folder, pattern, *both, "--report", report).code == 1
+    figures = json.loads(report.read_text())
+    assert figures["attacker"] == "outsider, insider" and not figures["safe"]
+    assert [one["safe"] for one in figures["attackers"]] == [True, False]
+    assert figures["cells"][0]["not_kept_off"] and figures["cells"][0]["upper"] is not None
     every = [(f"r{r}", f"c{c}") for r in range(2) for c in range(3)]
     pattern = pattern_file(folder, *(cell for cell in every if cell not in (("r0", "c0"), ("r0", "c1"))))
     assert command("audit", folder, pattern, "--attacker", "insider").code == 0

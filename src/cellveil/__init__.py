@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 _MODULE_OF = {
     "AllOf": "sensitivity",
     "AnyOf": "sensitivity",
+    "Attacker": "joint_audit",
     "AuditReport": "auditing",
     "CellveilError": "errors",
     "Certificate": "proof",
@@ -34,6 +35,7 @@ _MODULE_OF = {
     "InsiderReport": "insider_audit",
     "Job": "job",
     "JobResult": "job",
+    "JointAudit": "joint_audit",
     "METHODS": "suppression",
     "Manual": "sensitivity",
     "NotSafeError": "errors",
@@ -55,6 +57,7 @@ _MODULE_OF = {
     "Verification": "proof",
     "ZeroRule": "sensitivity",
     "audit": "auditing",
+    "audit_against": "joint_audit",
     "audit_insiders": "insider_audit",
     "audit_published": "published",
     "build_report": "report",
@@ -135,6 +138,9 @@ if TYPE_CHECKING:
     from cellveil.job import JobResult as JobResult
     from cellveil.job import read_job as read_job
     from cellveil.job import run_job as run_job
+    from cellveil.joint_audit import Attacker as Attacker
+    from cellveil.joint_audit import JointAudit as JointAudit
+    from cellveil.joint_audit import audit_against as audit_against
     from cellveil.primary import find_primaries as find_primaries
     from cellveil.primary import make_problem as make_problem
     from cellveil.problem import Problem as Problem

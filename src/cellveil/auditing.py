@@ -9,13 +9,14 @@ are the certificate, which `cellveil.proof` checks without any of this code.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.components import Component
 from cellveil.attack.cubes import prove_by_cubes
+from cellveil.attack.flows import NetworkFlows
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.lift import lift
 from cellveil.attack.witness import Ledger
@@ -86,6 +87,10 @@ class AuditReport:
         """Numbers of the cells not shown safe."""
         return self.cells[~self.safe]
 
+    def named(self, attacker: str) -> AuditReport:
+        """Return the report under another name of the attacker."""
+        return replace(self, attacker=attacker)
+
     def __repr__(self) -> str:
         verdict = "safe" if self.is_safe else f"NOT SAFE: {len(self.unsafe_cells)} not shown protected"
         return f"AuditReport({verdict}, {len(self.cells)} primary cells, attacker {self.attacker!r})"
@@ -146,6 +151,8 @@ class _Judge:
         self.problem, self.exact, self.whole = problem, exact, whole
         self.need_low, self.need_high = values - problem.lpl, values + problem.upl
         self.ledger = Ledger(problem, view.hidden, whole=whole)
+        rooms = self.ledger.room_down, self.ledger.room_up
+        self.flows = NetworkFlows(view.relations, view.hidden, rooms, time_limit)
         self.unclear: set[int] = set()
         # The truth agrees with the view: a feasible start for the attack, which changes no answer.
         self.attack = OutsiderAttack(view, values, time_limit, observe=self._lift)
@@ -166,6 +173,13 @@ class _Judge:
                 self._push(cell, up, float(value + width if up else value - width))
 
     def _push(self, cell: int, up: bool, enough: float | None) -> None:
+        if enough is not None and not self.exact:
+            amount = abs(int(enough) - int(self.problem.table.values[cell]))
+            witness = self.flows.find(cell, amount, up=up)
+            if witness is not None:
+                self.ledger.add(witness)
+                if self.ledger.shows(cell, up=up):
+                    return
         reached = self.attack.push(cell, up=up, enough=enough)
         if self.whole and enough is not None and not self._is_settled(cell, up, enough):
             reached = self.attack.push_whole(cell, up=up, enough=enough)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -21,8 +21,6 @@ from cellveil.errors import CellveilError, InfeasibleError, InputError
 from cellveil.progress import Progress
 
 if TYPE_CHECKING:
-    from cellveil.auditing import AuditReport
-    from cellveil.insider_audit import InsiderReport
     from cellveil.job import Job, JobResult
     from cellveil.problem import Problem
     from cellveil.published import PublishedTable
@@ -54,16 +52,13 @@ class Weights(StrEnum):
     one = "one"
 
 
-class Attacker(StrEnum):
+class AttackerName(StrEnum):
     """Whose attack is audited."""
 
     outsider = "outsider"
     integer = "integer"
     insider = "insider"
     pq = "pq"
-
-
-OUTSIDERS = (Attacker.outsider, Attacker.integer)
 
 
 class Level(StrEnum):
@@ -231,13 +226,13 @@ def audit(
         typer.Argument(metavar="PATTERN.csv", help="The status of each cell; u and m are hidden."),
     ] = None,
     attacker: Annotated[
-        Attacker,
+        list[AttackerName] | None,
         typer.Option(
-            help="Whose attack to try: an outsider; one who knows that values are whole (integer); "
-            "contributors who know their own part (insider); or "
+            help="Whose attack to try, also several: an outsider (default); one who knows that values are "
+            "whole (integer); contributors who know their own part (insider); or "
             "contributors who also know the others' to within q % (pq)."
         ),
-    ] = Attacker.outsider,
+    ] = None,
     p: Annotated[float | None, typer.Option(help="Of the pq attacker, in per cent.")] = None,
     q: Annotated[float, typer.Option(help="Of the pq attacker, in per cent.")] = 100.0,
     level: Annotated[Level, typer.Option(help="Whether units or holdings attack.")] = Level.unit,
@@ -284,7 +279,7 @@ def audit(
     if pattern is None:
         from cellveil.formats.published import open_publication
 
-        if attacker is not Attacker.outsider:
+        if attacker:
             raise InputError("an insider's attack needs a pattern", remedy="Name INSTANCE and PATTERN.csv.")
         marks = {"hidden": hidden, "zero": zero, "hidden_flags": hidden_flag, "zero_flags": zero_flag}
         options: dict[str, Any] = {key: texts for key, texts in marks.items() if texts is not None}
@@ -301,41 +296,28 @@ def audit(
         return
     if hierarchy:
         raise InputError("a pattern and hierarchies are given", remedy="Give one or the other.")
-    from cellveil.auditing import audit as judge
     from cellveil.formats.instance import read_instance
     from cellveil.formats.pattern import read_pattern
-    from cellveil.insider_audit import audit_insiders
-    from cellveil.report.audit import audit_figures
-    from cellveil.report.insiders import insider_figures
+    from cellveil.joint_audit import Attacker, audit_against
+    from cellveil.report.joint import joint_figures
 
     _check_targets(instance, report)
     if report is not None and report.resolve() == pattern.resolve():
         raise InputError("the report would overwrite the pattern", file=report, remedy="Name another file.")
-    if prior is not None and attacker not in OUTSIDERS:
-        raise InputError("--prior is for the outsider", remedy="Leave it out; insiders have --p and --q.")
+    knowledge: dict[str, Any] = {"p": p, "q": q, "level": level.value, "coalition": coalition, "prior": prior}
+    attackers = [Attacker(name.value, **knowledge) for name in attacker or [AttackerName.outsider]]
     problem = read_instance(instance)
     given = read_pattern(pattern, problem)
-    options = {"time_limit": time_limit}
-    verdict: AuditReport | InsiderReport
     with _progress(quiet or as_json) as progress:
-        if attacker in OUTSIDERS:
-            options |= {"whole": attacker is Attacker.integer}
-            known = problem if prior is None else problem.known_within(prior)
-            verdict = judge(known, given, progress=progress, **options)
-            figures = audit_figures(known, verdict, given) | {"prior_percent": prior}
-        else:
-            options |= {"p": p, "q": q, "level": level.value, "coalition": coalition}
-            options |= {"progress": progress}
-            kind: Literal["insider", "pq"] = "pq" if attacker is Attacker.pq else "insider"
-            verdict = audit_insiders(problem, given, kind, **options)
-            figures = insider_figures(problem, verdict)
+        verdict = audit_against(problem, given, attackers, time_limit=time_limit, progress=progress)
+    figures = joint_figures(verdict, given)
     _write_json(report, as_json, figures)
     unsafe = problem.table.cell_names(verdict.unsafe_cells)
-    lines = [f"Attacker: {attacker.value}. Primary cells: {len(verdict.cells)}."]
+    lines = [f"Attacker: {figures['attacker']}. Primary cells: {len(verdict.cells)}."]
     lines += [f"  not protected: {name}" for name in unsafe[:MAX_LISTED]]
     if len(unsafe) > MAX_LISTED:
         lines.append(f"  … and {len(unsafe) - MAX_LISTED} more; see --report")
-    lines.append("Safe." if verdict.is_safe else f"NOT SAFE: {len(unsafe)} cells ({verdict.reason}).")
+    lines.append("Safe." if verdict.is_safe else f"NOT SAFE: {len(unsafe)} cells ({figures['reason']}).")
     _say(quiet or as_json, "\n".join(lines))
     _exit(0 if verdict.is_safe else 1)
 

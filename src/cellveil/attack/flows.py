@@ -19,12 +19,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.attack.components import split
+from cellveil.attack.components import Component, split
 from cellveil.attack.network import Network, recognise
 from cellveil.attack.witness import Witness
 from cellveil.tables.keys import Int
@@ -44,8 +45,8 @@ class NetworkFlows:
     ----------
     relations, hidden
         What adds up, and which cells are not published.
-    room_down, room_up
-        How far each cell may fall and rise, in whole units.
+    rooms
+        How far each cell may fall, and how far it may rise, in whole units.
     """
 
     def __init__(
@@ -57,27 +58,34 @@ class NetworkFlows:
     ) -> None:
         self._room_down, self._room_up = rooms
         self._deadline = None if time_limit is None else time.monotonic() + time_limit
-        self._component_of, self._components = split(relations, hidden)
+        self._relations, self._hidden = relations, hidden
         self._engines: dict[int, _Engine | None] = {}
         self.num_flows = 0
 
     def find(self, cell: int, amount: int, *, up: bool) -> Witness | None:
         """An exact deviation that moves the cell by `amount` at least; None where none was found."""
         room = self._room_up if up else self._room_down
-        if self._component_of[cell] < 0 or not 0 < amount <= room[cell]:
+        if not self._hidden[cell] or not 0 < amount <= room[cell]:
             return None
-        engine = self._engine(int(self._component_of[cell]))
-        if engine is None or (self._deadline is not None and time.monotonic() >= self._deadline):
+        if self._deadline is not None and time.monotonic() >= self._deadline:
+            return None
+        engine = self._engine(int(self._split[0][cell]))
+        if engine is None:
             return None
         self.num_flows += 1
         return engine.find(cell, amount, up)
 
+    @cached_property
+    def _split(self) -> tuple[Int, list[Component]]:
+        return split(self._relations, self._hidden)
+
     def _engine(self, number: int) -> _Engine | None:
         if number not in self._engines:
-            network = recognise(self._components[number])
-            cells = self._components[number].cells
-            rooms = self._room_down[cells], self._room_up[cells]
-            self._engines[number] = None if network is None else _Engine(network, *rooms)
+            network = recognise(self._split[1][number])
+            self._engines[number] = None
+            if network is not None:
+                cells = network.component.cells
+                self._engines[number] = _Engine(network, self._room_down[cells], self._room_up[cells])
         return self._engines[number]
 
 
@@ -132,7 +140,10 @@ class _Engine:
 
     def find(self, cell: int, amount: int, up: bool) -> Witness | None:
         """An exact deviation that moves the cell by the amount at least."""
-        own = int(np.searchsorted(self.network.component.cells, cell))
+        cells = self.network.component.cells
+        own = int(np.searchsorted(cells, cell))
+        if own == len(cells) or cells[own] != cell:
+            return None  # it is fixed
         unit = -(-amount // LARGEST_FLOW)
         units = -(-amount // unit)
         if units * unit > (self.room_up if up else self.room_down)[own]:

@@ -9,7 +9,8 @@ In a two-way table every cell stands in two relations, its row's and its column'
 dimension the cells of inner codes stand in three; but the relation across an inner code follows from those
 across its leaves and those of the tree, so it can be dropped. Such relations are found from below:
 
-1. kept are at first the relations that hold a cell of at most two relations (or one cell only);
+0. cells that cannot move are left out: a relation with one cell fixes it, and so on;
+1. kept are at first the relations that hold a cell of at most two relations;
 2. a relation that the kept ones imply is dropped;
 3. a relation that shares a cell with a dropped one is kept; on with 2 until all are decided.
 
@@ -48,6 +49,8 @@ class Network:
 
     Parameters
     ----------
+    component
+        Without the cells that were seen to be fixed, and the relations that hold no others.
     tail, head
         Nodes of each cell, in the order of the component; the same where no relation holds the cell.
     num_nodes
@@ -64,7 +67,7 @@ def recognise(component: Component) -> Network | None:
     """The component as a network; None where it is not seen to be one."""
     if not (np.abs(component.matrix.data) == 1).all():
         return None
-    entries = _Entries(component)
+    entries = _Entries(_without_fixed(component))
     kept, dropped = entries.rows_to_keep(), np.zeros(entries.num_rows, dtype=bool)
     while True:
         network = entries.network(kept)
@@ -81,6 +84,22 @@ def recognise(component: Component) -> Network | None:
         kept |= forced if implied.any() or forced.any() else undecided
 
 
+def _without_fixed(component: Component) -> Component:
+    """The component without the cells that stand alone in a relation, once those before are left out."""
+    entries = component.matrix.tocoo()
+    rows, cells = entries.row, entries.col
+    is_free = np.ones(len(component.cells), dtype=bool)
+    while True:
+        alone = np.bincount(rows, minlength=len(component.rows))[rows] == 1
+        if not alone.any():
+            break
+        is_free[cells[alone]] = False
+        left = is_free[cells]
+        rows, cells = rows[left], cells[left]
+    free, used = np.flatnonzero(is_free), np.unique(rows)
+    return Component(component.cells[free], component.rows[used], component.matrix[:, free][used])
+
+
 class _Entries:
     """The entries of a component's matrix, one by one."""
 
@@ -93,11 +112,11 @@ class _Entries:
         self.matrix: csr_matrix = component.matrix.tocsr().astype(np.int64)
 
     def rows_to_keep(self) -> Bool:
-        """Rows that hold a cell of at most two rows, or one cell only."""
-        kept = np.bincount(self.rows, minlength=self.num_rows) == 1
+        """Rows that hold a cell of at most two rows."""
+        kept = np.zeros(self.num_rows, dtype=bool)
         few = np.bincount(self.cells, minlength=self.num_cells) <= 2
         kept[self.rows[few[self.cells]]] = True
-        return np.asarray(kept)
+        return kept
 
     def rows_meeting(self, chosen: Bool) -> Bool:
         """Rows that share a cell with a chosen row."""

@@ -1,0 +1,35 @@
+"""The figures of an audit against one or several attackers, as ``cellveil audit --report`` writes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cellveil.auditing import AuditReport
+from cellveil.joint_audit import JointAudit
+from cellveil.report.audit import audit_figures
+from cellveil.report.insiders import insider_figures
+from cellveil.view import Pattern
+
+
+def joint_figures(audit: JointAudit, pattern: Pattern) -> dict[str, Any]:
+    """Figures of the first attack; with several, each cell is safe only if it is against all of them."""
+    parts = [
+        audit_figures(problem, report, pattern)
+        if isinstance(report, AuditReport)
+        else insider_figures(problem, report)
+        for problem, report in zip(audit.problems, audit.reports, strict=True)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    cells = []
+    for rows in zip(*(part["cells"] for part in parts), strict=True):
+        through = [part["attacker"] for part, row in zip(parts, rows, strict=True) if not row["safe"]]
+        cells.append(rows[0] | {"safe": not through, "not_kept_off": ", ".join(through)})
+    summary = ("attacker", "safe", "reason", "linear_programs", "seconds")
+    return parts[0] | {
+        "safe": audit.is_safe,
+        "attacker": ", ".join(part["attacker"] for part in parts),
+        "reason": "; ".join(dict.fromkeys(part["reason"] for part in parts)),
+        "attackers": [{name: part[name] for name in summary} for part in parts],
+        "cells": cells,
+    }
