@@ -10,7 +10,7 @@ import pytest
 from brute_force import intervals, is_protected
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.auditing import audit
-from cellveil.datasets import two_way
+from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
 from cellveil.problem import Problem
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
@@ -123,6 +123,22 @@ def test_an_unclear_solver_means_not_safe(status: LPStatus, monkeypatch: pytest.
     monkeypatch.setattr(LiveLP, "solve", lambda self, *args, **options: LPAnswer(status))
     report = audit(problem, everything)
     assert not report.is_safe and not report.safe.any()
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_workers_do_not_change_the_verdict(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cellveil.auditing.MIN_PARALLEL", 2)
+    problem = random_table((6, 6, 5), contributors=3, zeros=0.2, seed=9)
+    rng = np.random.default_rng(1)
+    hidden = problem.hidden_at_start | (
+        (rng.random(problem.table.num_cells) < 0.2) & (problem.table.values > 0)
+    )
+    pattern = Pattern.hiding(problem, hidden, "random")
+    alone, shared = (audit(problem, pattern, exact=exact, workers=workers) for workers in (1, 2))
+    assert (alone.safe == shared.safe).all() and 0 < alone.safe.sum() < len(alone.safe)
+    assert shared.num_lps > 0
+    if exact:
+        assert alone.lower == pytest.approx(shared.lower) and alone.upper == pytest.approx(shared.upper)
 
 
 # -- planted faults: an auditor that is wrong must be caught -------------------------------------------------

@@ -19,7 +19,7 @@ from cellveil.attack.cubes import prove_by_cubes
 from cellveil.attack.flows import NetworkFlows
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.lift import lift
-from cellveil.attack.witness import Ledger
+from cellveil.attack.witness import Ledger, Witness
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.proof.certificate import Certificate, pattern_hash
@@ -29,6 +29,9 @@ from cellveil.tables.keys import Int
 from cellveil.view import Pattern, PublicView
 
 Float = NDArray[np.float64]
+
+MIN_PARALLEL = 16
+"""Fewer cells than this are not worth the start of further processes."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -105,6 +108,7 @@ def audit(
     *,
     exact: bool = True,
     whole: bool = False,
+    workers: int = 1,
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> AuditReport:
@@ -118,6 +122,8 @@ def audit(
     exact
         Compute every interval to its ends. Otherwise stop at each cell as soon as enough is shown, which
         needs far fewer LPs and gives the same verdict.
+    workers
+        Processes to use. The verdict and exact intervals do not depend on it.
 
     Examples
     --------
@@ -134,11 +140,57 @@ def audit(
         progress.stage("cubes")
         prove_by_cubes(problem.table, view.hidden, judge.ledger)
     order = problem.primaries[np.argsort(judge.attack.component_of[problem.primaries], kind="stable")]
+    left = [cell for cell in order.tolist() if exact or not judge.is_safe(cell)]
     progress.stage("audit")
-    for done, cell in enumerate(order.tolist()):
-        judge.examine(cell)
-        progress.advance(done + 1, len(order), lps=judge.attack.num_lps)
+    if workers > 1 and len(left) >= MIN_PARALLEL:
+        for findings in _in_parallel(judge, left, workers, time_limit):
+            judge.take(findings)
+    else:
+        for done, cell in enumerate(left):
+            judge.examine(cell)
+            progress.advance(done + 1, len(left), lps=judge.attack.num_lps)
     return judge.report(time.perf_counter() - started)
+
+
+@dataclass(frozen=True)
+class _Findings:
+    """What one process found out about some cells."""
+
+    cells: list[int]
+    lowest: Float
+    highest: Float
+    witnesses: list[Witness]
+    num_lps: int
+    unclear: set[int]
+
+
+def _in_parallel(judge: _Judge, cells: list[int], workers: int, time_limit: float | None) -> list[_Findings]:
+    """Examine batches of cells, neighbours together, in processes of their own."""
+    from joblib import Parallel, delayed
+
+    batches = np.array_split(np.array(cells), min(4 * workers, len(cells)))
+    view, settings = judge.attack.view, (judge.exact, judge.whole, time_limit)
+    found = Parallel(n_jobs=workers)(
+        delayed(_examine)(judge.problem, view, settings, batch.tolist()) for batch in batches
+    )
+    return list(found)
+
+
+def _examine(
+    problem: Problem, view: PublicView, settings: tuple[bool, bool, float | None], cells: list[int]
+) -> _Findings:
+    judge = _Judge(problem, view, *settings)
+    for cell in cells:
+        judge.examine(cell)
+    attack = judge.attack
+    return _Findings(
+        cells,
+        attack.lowest[cells],
+        attack.highest[cells],
+        judge.ledger.witnesses,
+        attack.num_lps,
+        judge.unclear,
+    )
 
 
 class _Judge:
@@ -156,6 +208,16 @@ class _Judge:
         self.unclear: set[int] = set()
         # The truth agrees with the view: a feasible start for the attack, which changes no answer.
         self.attack = OutsiderAttack(view, values, time_limit, observe=self._lift)
+
+    def take(self, findings: _Findings) -> None:
+        """Add what another process found."""
+        for witness in findings.witnesses:
+            self.ledger.add(witness)
+        cells, attack = findings.cells, self.attack
+        attack.lowest[cells] = np.minimum(attack.lowest[cells], findings.lowest)
+        attack.highest[cells] = np.maximum(attack.highest[cells], findings.highest)
+        attack.num_lps += findings.num_lps
+        self.unclear |= findings.unclear
 
     def examine(self, cell: int) -> None:
         """Attack one cell in both directions."""
@@ -175,8 +237,7 @@ class _Judge:
     def _push(self, cell: int, up: bool, enough: float | None) -> None:
         if enough is not None and not self.exact:
             amount = abs(int(enough) - int(self.problem.table.values[cell]))
-            witness = self.flows.find(cell, amount, up=up)
-            if witness is not None:
+            if (witness := self.flows.find(cell, amount, up=up)) is not None:
                 self.ledger.add(witness)
                 if self.ledger.shows(cell, up=up):
                     return
@@ -198,7 +259,8 @@ class _Judge:
         if witness is not None:
             self.ledger.add(witness)
 
-    def _is_safe(self, cell: int) -> bool:
+    def is_safe(self, cell: int) -> bool:
+        """Whether the cell was shown protected."""
         shown = self.ledger.shows(cell, up=True) and self.ledger.shows(cell, up=False)
         return bool(self.attack.view.hidden[cell]) and shown and self.ledger.shows_width(cell)
 
@@ -209,7 +271,7 @@ class _Judge:
         witnesses = ((w.cells, w.numerators, w.denominator) for w in self.ledger.witnesses)
         attacker = "integer" if self.whole else "outsider"
         certificate = Certificate.of(self.problem.content_hash, pattern_hash(hidden), witnesses, attacker)
-        safe = np.array([self._is_safe(cell) for cell in cells.tolist()], dtype=bool)
+        safe = np.array([self.is_safe(cell) for cell in cells.tolist()], dtype=bool)
         safe &= check_witnesses(self.problem, hidden, certificate).protected & hidden[cells]
         # An unclear answer matters only where it left a cell unshown.
         cut_short = bool(self.unclear & set(cells[~safe].tolist()))

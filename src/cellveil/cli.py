@@ -192,7 +192,8 @@ def suppress(
     problem = _weighted(read_instance(instance), weights)
     try:
         with _progress(quiet or as_json) as progress:
-            found = find_pattern(problem, method, time_limit=time_limit, seed=seed, progress=progress)
+            limits = {"seed": seed, "workers": workers}
+            found = find_pattern(problem, method, time_limit=time_limit, progress=progress, **limits)
     except InfeasibleError as error:
         _remove(out, certificate)
         _write_json(report, as_json, infeasible_figures(problem, method, seed, error))

@@ -51,6 +51,7 @@ def suppress(
     *,
     time_limit: float | None = None,
     seed: int = 0,
+    workers: int = 1,
     progress: Progress | None = None,
 ) -> Suppression:
     """Find a pattern that protects every primary cell, and have it judged.
@@ -63,6 +64,8 @@ def suppress(
         Seconds for the search; when they are over, the best that is safe is returned, and the reason says so.
     seed
         For methods that draw random numbers.
+    workers
+        Processes for the audit; the result does not depend on it.
 
     Raises
     ------
@@ -89,14 +92,14 @@ def suppress(
     name = getattr(run, "__name__", method)
     pattern = Pattern.hiding(problem, draft.hidden, name)
     with watch.time("audit"):
-        report = audit(problem, pattern, exact=False, progress=progress)
+        report = audit(problem, pattern, exact=False, workers=workers, progress=progress)
     for _ in range(MENDING_ROUNDS):
         if report.is_safe or not len(report.unsafe_cells):
             break
         with watch.time("suppress"):
             pattern = _mend(problem, pattern, report, seed, progress)
         with watch.time("audit"):
-            report = audit(problem, pattern, exact=False, progress=progress)
+            report = audit(problem, pattern, exact=False, workers=workers, progress=progress)
     return _conclude(problem, pattern, report, draft, watch, seed)
 
 
