@@ -178,6 +178,8 @@ def _forest(num_nodes: int, tail: Int, head: Int) -> _Forest:
 
 def _signs(num_rows: int, ends: Int, coefs: Int) -> Int:
     """Signs by which the two coefficients of each pair become opposite, as far as a forest tells."""
+    if not len(ends):
+        return np.ones(num_rows, dtype=np.int64)
     forest = _forest(num_rows, ends[:, 0], ends[:, 1])
     factor = (-coefs[:, 0] * coefs[:, 1]).tolist()
     signs = [1] * num_rows
@@ -207,6 +209,8 @@ def _random_circulation(network: Network) -> Int:
 
 def _implies(network: Network, rows: csr_matrix) -> bool:
     """Whether each row is a whole combination of the network's relations: a difference of potentials."""
+    if not rows.shape[0]:
+        return True
     forest = _forest(network.num_nodes, network.tail, network.head)
     tail = network.tail.tolist()
     step = max(1, BATCH // max(len(tail), network.num_nodes))
