@@ -233,6 +233,9 @@ class _Judge:
             if not self.ledger.shows_width(cell):
                 width, value = int(self.problem.spl[cell]), int(self.problem.table.values[cell])
                 self._push(cell, up, float(value + width if up else value - width))
+        for up in (True, False):
+            if not self.exact and not self.ledger.shows_width(cell):
+                self._push(cell, up, None)
 
     def _push(self, cell: int, up: bool, enough: float | None) -> None:
         if enough is not None and not self.exact:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from cellveil.attack.components import Component, split
 from cellveil.errors import InputError, SolverError
-from cellveil.solvers.lp import LiveLP, LPStatus, power_of_two_scale
+from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus, power_of_two_scale
 from cellveil.solvers.tolerances import REACH
 from cellveil.tables.numbers import unscale
 from cellveil.view import PublicView
@@ -35,14 +35,14 @@ Float = NDArray[np.float64]
 class _Front:
     """The live LP of one component, over how far each cell rises (first half) and falls (second half).
 
-    Its amounts are multiples of `unit`; `is_whole` tells that its capacities are those of the view, not cut.
+    `is_whole` tells that its capacities are those of the view, not cut; `costed` are then the columns with a
+    cost.
     """
 
     component: Component
     lp: LiveLP
     capacity: Float
     costed: NDArray[np.int64]
-    unit: float = 1.0
     is_whole: bool = False
 
 
@@ -89,21 +89,22 @@ class OutsiderAttack:
         Parameters
         ----------
         enough
-            Stop at this value: then the answer only tells whether the cell gets so far.
+            Ask only whether the cell can get so far, which is easier to answer.
 
         Returns
         -------
-        The extreme, or None where the solver gave no clear answer in time.
+        The extreme; with `enough`, that value or the one at the origin; None where the solver gave no clear
+        answer in time.
         """
         if not self.view.hidden[cell]:
             return float(self.view.published[cell])
         wanted = None if enough is None else abs(enough - self._origin[cell])
         if wanted == 0:
             return float(self._origin[cell])
-        for reach in (np.inf,) if wanted is None else (REACH, np.inf):
-            found = self._solve(cell, up, wanted, reach)
-            if found is None or wanted is None or found >= wanted * (1 - 1e-12):
-                break
+        if wanted is None:
+            found = self._farthest(cell, up)
+        else:
+            found = self._move(cell, up, wanted, REACH) or self._move(cell, up, wanted, np.inf)
         return None if found is None else float(self._origin[cell] + (found if up else -found))
 
     def push_whole(self, cell: int, *, up: bool, enough: float) -> float | None:
@@ -132,42 +133,69 @@ class OutsiderAttack:
             self._observe(front.component, moved)
         return float(self._origin[cell] + (moved[column] if up else moved[column - n]))
 
-    def _solve(self, cell: int, up: bool, wanted: float | None, reach: float) -> float | None:
-        """How far the cell moves, at most `wanted`, with capacities cut at `reach` times that."""
+    def _move(self, cell: int, up: bool, wanted: float, reach: float) -> float | None:
+        """Move the cell by `wanted`, the others as little as needed; 0 where that is impossible.
+
+        In units of `wanted`, with capacities cut at `reach`. All costs are positive, so that the slack basis
+        is optimal but for the cell that must move: much easier than to look for the farthest movement.
+        """
+        front, column = self._front_of(cell, up)
+        n = len(front.component.cells)
+        lower, upper = np.zeros(2 * n), np.minimum(front.capacity / wanted, reach)
+        if upper[column] < 1.0:
+            return 0.0
+        lower[column] = upper[column] = 1.0
+        upper[(column + n) % (2 * n)] = 0.0
+        front.lp.set_costs(np.ones(2 * n))
+        front.lp.set_bounds(lower, upper)
+        front.is_whole = False
+        answer = self._ask(front, fresh=True)
+        if answer is None or answer.status is LPStatus.INFEASIBLE:
+            return None if answer is None else 0.0
+        return self._harvest(front, column, up, answer, wanted)
+
+    def _farthest(self, cell: int, up: bool) -> float | None:
+        """How far the cell moves at most; infinite where nothing stops it."""
+        front, column = self._front_of(cell, up)
+        n = len(front.component.cells)
+        unit = power_of_two_scale(front.capacity)
+        if not front.is_whole:
+            front.lp.set_costs(np.zeros(2 * n))
+            front.lp.set_bounds(np.zeros(2 * n), front.capacity / unit)
+            front.is_whole, front.costed = True, np.arange(2)
+        front.lp.set_costs(np.zeros(2), front.costed)
+        front.costed = np.array([column, (column + n) % (2 * n)])
+        front.lp.set_costs(np.array([-1.0, 1.0]), front.costed)
+        answer = self._ask(front, fresh=False)
+        if answer is not None and answer.status is LPStatus.UNBOUNDED:
+            (self.highest if up else self.lowest)[cell] = np.inf if up else -np.inf
+            return np.inf
+        return None if answer is None else self._harvest(front, column, up, answer, unit)
+
+    def _front_of(self, cell: int, up: bool) -> tuple[_Front, int]:
+        """The cell's component, and the column of its movement in a direction."""
+        front = self._open(int(self.component_of[cell]))
+        column = int(np.searchsorted(front.component.cells, cell))
+        return front, column if up else column + len(front.component.cells)
+
+    def _ask(self, front: _Front, *, fresh: bool) -> LPAnswer | None:
+        """Solve; None where there is no time left."""
         left = None if self._deadline is None else self._deadline - time.monotonic()
         if left is not None and left <= 0:
             return None
-        front = self._open(int(self.component_of[cell]))
-        n = len(front.component.cells)
-        column = int(np.searchsorted(front.component.cells, cell)) + (0 if up else n)
-        self._set_unit(front, wanted, reach, column)
-        opposite = (column + n) % (2 * n)
-        front.lp.set_costs(np.zeros(2), front.costed)
-        front.costed = np.array([column, opposite])
-        front.lp.set_costs(np.array([-1.0, 1.0]), front.costed)
-        answer = front.lp.solve(left, fresh=wanted is not None)
         self.num_lps += 1
-        if answer.status is LPStatus.UNBOUNDED:
-            (self.highest if up else self.lowest)[cell] = np.inf if up else -np.inf
-            return np.inf
-        if answer.status is not LPStatus.OPTIMAL or answer.point is None:
+        return front.lp.solve(left, fresh=fresh)
+
+    def _harvest(self, front: _Front, column: int, up: bool, answer: LPAnswer, unit: float) -> float | None:
+        """Record what a solution shows of all cells; how far it moves the one that was asked for."""
+        if answer.point is None:
             return None
-        moved = (answer.point[:n] - answer.point[n:]) * front.unit
+        n = len(front.component.cells)
+        moved = (answer.point[:n] - answer.point[n:]) * unit
         self._record(front.component.cells, moved)
         if self._observe is not None:
             self._observe(front.component, moved)
         return float(moved[column] if up else -moved[column - n])
-
-    def _set_unit(self, front: _Front, wanted: float | None, reach: float, column: int) -> None:
-        """Scale the LP's capacities: to the amount wanted, or to the largest finite one."""
-        if wanted is None and front.is_whole:
-            return
-        front.unit = wanted if wanted is not None else power_of_two_scale(front.capacity)
-        front.is_whole = wanted is None
-        upper = np.minimum(front.capacity / front.unit, reach)
-        if wanted is not None:
-            upper[column] = min(upper[column], 1.0)
-        front.lp.set_bounds(np.zeros(len(upper)), upper)
 
     def _record(self, cells: NDArray[np.int64], moved: Float) -> None:
         point = self._origin[cells] + moved
