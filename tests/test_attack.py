@@ -136,8 +136,8 @@ def test_workers_do_not_change_the_verdict(exact: bool, monkeypatch: pytest.Monk
     pattern = Pattern.hiding(problem, hidden, "random")
     alone, shared = (audit(problem, pattern, exact=exact, workers=workers) for workers in (1, 2))
     assert (alone.safe == shared.safe).all() and 0 < alone.safe.sum() < len(alone.safe)
-    assert shared.num_lps > 0
     if exact:
+        assert shared.num_lps > 0
         assert alone.lower == pytest.approx(shared.lower) and alone.upper == pytest.approx(shared.upper)
 
 

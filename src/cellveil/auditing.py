@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from cellveil.attack.cubes import prove_by_cubes
 from cellveil.attack.flows import NetworkFlows
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.lift import lift
+from cellveil.attack.unpick import Unpicked, unpick
 from cellveil.attack.witness import Ledger, Witness
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -227,7 +229,7 @@ class _Judge:
             for up in (True, False):
                 self._push(cell, up, None)
         for up in (True, False):
-            if not self.ledger.shows(cell, up=up):
+            if not self.ledger.shows(cell, up=up) and not self._is_hopeless(cell, up):
                 self._push(cell, up, float((self.need_high if up else self.need_low)[cell]))
         for up in (True, False):
             if not self.ledger.shows_width(cell):
@@ -236,6 +238,16 @@ class _Judge:
         for up in (True, False):
             if not self.exact and not self.ledger.shows_width(cell):
                 self._push(cell, up, None)
+
+    @cached_property
+    def _unpicked(self) -> Unpicked:
+        return unpick(self.attack.view)
+
+    def _is_hopeless(self, cell: int, up: bool) -> bool:
+        """Whether single relations already keep the cell from getting as far as it must: no LP is needed."""
+        if up:
+            return bool(self._unpicked.upper[cell] < self.need_high[cell])
+        return bool(self._unpicked.lower[cell] > self.need_low[cell])
 
     def _push(self, cell: int, up: bool, enough: float | None) -> None:
         if enough is not None and not self.exact:
