@@ -410,3 +410,16 @@ def test_prior_knowledge_narrows_what_is_left() -> None:
     assert audit(problem, pattern).is_safe
     assert audit(problem.known_within(50), pattern).is_safe, "the cell of 8 can still move by 4"
     assert not audit(problem.known_within(30), pattern).is_safe, "it can move by 2 only"
+
+
+def test_a_sliding_level_counts_what_is_left_of_the_lower_one() -> None:
+    """The lower level is cut at what the largest firm knows; the width must then come from above."""
+    below = {(1, c): [30] * 4 for c in range(3)}
+    cells = {(0, 0): [90, 3], (0, 1): [4, 3, 3], (0, 2): [30, 30, 30], **below}
+    problem = with_contributions(two_way([[93, 10, 90], [120] * 3], {(0, 0): (9, 1)}), cells)
+    rectangle = [problem.table.cell(r, c) for r in ("r0", "r1") for c in ("c0", "c1")]
+    pattern = Pattern.hiding(problem, np.isin(np.arange(problem.table.num_cells), rectangle), "rectangle")
+    asked = {spl: problem.replace(spl=np.where(problem.upl > 0, spl, 0)) for spl in (13, 14)}
+    # the firm of 90 is left with 3 below the value, and with the 10 of the cell beside it above
+    assert audit_insiders(asked[13], pattern).is_safe
+    assert not audit_insiders(asked[14], pattern).is_safe

@@ -280,8 +280,8 @@ def audit(
     if pattern is None:
         from cellveil.formats.published import open_publication
 
-        if attacker:
-            raise InputError("an insider's attack needs a pattern", remedy="Name INSTANCE and PATTERN.csv.")
+        if any(name is not AttackerName.outsider for name in attacker or []):
+            raise InputError("such an attack needs a pattern", remedy="Name INSTANCE and PATTERN.csv.")
         marks = {"hidden": hidden, "zero": zero, "hidden_flags": hidden_flag, "zero_flags": zero_flag}
         options: dict[str, Any] = {key: texts for key, texts in marks.items() if texts is not None}
         options |= {"rounding": rounding, "nonnegative": not signed}

@@ -225,8 +225,8 @@ class SelfKnowing(Insiders):
             return (
                 0  # not asked of its own cell; never reached by a coalition, which lacks one member at least
             )
-        if up:
-            return int(max(problem.upl[cell], problem.spl[cell] - problem.lpl[cell]))
+        if up:  # what a sliding level asks beyond the movement downwards
+            return int(max(problem.upl[cell], problem.spl[cell] - self.demand(cell, False, attacker)))
         least = max(int(problem.lb[cell]), self._own(attacker, cell))
         room = int(problem.table.values[cell]) - least
         return int(problem.lpl[cell]) if problem.lb[cell] == -UNBOUNDED else min(int(problem.lpl[cell]), room)
