@@ -20,6 +20,7 @@ PACKAGE = ROOT / "src" / "cellveil"
 
 ORDER = (
     *("errors", "files", "progress"),
+    "kernels",
     "tables",
     "sensitivity",
     *("problem", "view", "primary"),
@@ -34,7 +35,7 @@ ORDER = (
 )
 """The parts of the package; each imports only from itself and from parts named before it."""
 
-HEAVY = ("duckdb", "highspy", "jinja2", "openpyxl", "pandas", "polars", "pyarrow", "rich", "scipy")
+HEAVY = ("duckdb", "highspy", "jinja2", "numba", "openpyxl", "pandas", "polars", "pyarrow", "rich", "scipy")
 """Loaded where they are used, never when a module is imported."""
 
 SLOW = (*HEAVY, "pydantic", "typer", "narwhals", "numpy")
@@ -70,6 +71,10 @@ def imports_in(node: ast.AST, *, in_functions: bool) -> Iterator[str]:
     elif in_functions or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         for child in node.orelse if is_type_checking(node) else ast.iter_child_nodes(node):
             yield from imports_in(child, in_functions=in_functions)
+
+
+def is_kernel(module: str | None) -> bool:
+    return module is not None and module.startswith("cellveil.kernels.")
 
 
 def imported(module: str, *, in_functions: bool = True) -> set[str]:
@@ -124,7 +129,14 @@ def test_no_module_needs_itself_to_be_imported():
 @EVERY_MODULE
 def test_no_heavy_package_at_the_top(module):
     top = {name.partition(".")[0] for name in imported(module, in_functions=False)}
-    assert not top & set(HEAVY)
+    allowed = {"numba"} if is_kernel(module) else set()
+    assert not top & set(HEAVY) - allowed
+
+
+@EVERY_MODULE
+def test_kernels_are_loaded_inside_functions(module):
+    if not is_kernel(module):
+        assert not any(is_kernel(name) for name in map(own_module, imported(module, in_functions=False)))
 
 
 def test_the_checks_of_imports_can_fail():
@@ -153,7 +165,7 @@ def test_importing_the_package_loads_nothing_heavy_and_says_nothing():
 
 
 def test_importing_every_module_says_nothing_and_loads_no_solver():
-    names = [module for module in MODULES if module != "cellveil"]
+    names = [module for module in MODULES if module != "cellveil" and not is_kernel(module)]
     code = f"import sys, importlib\nfor name in {names!r}: importlib.import_module(name)\n"
     done = run_python(
         f"{code}assert not set(sys.modules) & set({HEAVY!r}), set(sys.modules) & set({HEAVY!r})"

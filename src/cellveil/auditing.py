@@ -21,7 +21,7 @@ from cellveil.attack.flows import NetworkFlows
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.lift import lift
 from cellveil.attack.unpick import Unpicked, unpick
-from cellveil.attack.witness import Ledger, Witness
+from cellveil.attack.witness import Ledger, Witness, Witnesses
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.proof.certificate import Certificate, pattern_hash
@@ -112,6 +112,7 @@ def audit(
     whole: bool = False,
     workers: int = 1,
     time_limit: float | None = None,
+    claims: Witnesses | None = None,
     progress: Progress | None = None,
 ) -> AuditReport:
     """Attack the pattern's public view as an outsider and judge every primary cell.
@@ -126,6 +127,9 @@ def audit(
         needs far fewer LPs and gives the same verdict.
     workers
         Processes to use. The verdict and exact intervals do not depend on it.
+    claims
+        Deviations somebody says there are, such as the method that made the pattern. Each is checked exactly
+        before it counts, so they save work and cannot mislead.
 
     Examples
     --------
@@ -138,6 +142,8 @@ def audit(
     progress = progress or Progress()
     view = PublicView.of(problem, pattern)
     judge = _Judge(problem, view, exact, whole, time_limit)
+    if claims is not None and not whole:
+        judge.ledger.add_all(claims, view.hidden)
     if not exact:
         progress.stage("cubes")
         prove_by_cubes(problem.table, view.hidden, judge.ledger)

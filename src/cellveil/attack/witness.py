@@ -10,6 +10,7 @@ capacity. A *witness* is a deviation that is kept because it shows that some cel
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd
@@ -23,6 +24,9 @@ from cellveil.tables.numbers import UNBOUNDED
 
 LARGEST_NUMERATOR = 2**62
 
+CHUNK = 100_000
+"""So many claimed witnesses are checked at a time."""
+
 
 @dataclass(frozen=True, eq=False)
 class Witness:
@@ -35,6 +39,58 @@ class Witness:
     def reversed(self) -> Witness:
         """The deviation −y; whether it is one depends on the capacities."""
         return Witness(self.cells, -self.numerators, self.denominator)
+
+
+@dataclass(frozen=True, eq=False)
+class Witnesses:
+    """Many deviations in compressed rows: number w has the entries ``starts[w]:starts[w + 1]``.
+
+    Cells ascend within each; nobody has checked anything yet.
+    """
+
+    starts: Int
+    cells: Int
+    numerators: Int
+    denominators: Int
+
+    def __len__(self) -> int:
+        return len(self.denominators)
+
+    def __getitem__(self, number: int) -> Witness:
+        part = slice(self.starts[number], self.starts[number + 1])
+        return Witness(self.cells[part], self.numerators[part], int(self.denominators[number]))
+
+    @classmethod
+    def of(cls, witnesses: Sequence[Witness]) -> Witnesses:
+        """Collect single ones."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(
+            np.concatenate([[0], np.cumsum([len(w.cells) for w in witnesses])]).astype(np.int64),
+            np.concatenate([nothing, *(w.cells for w in witnesses)]),
+            np.concatenate([nothing, *(w.numerators for w in witnesses)]),
+            np.array([w.denominator for w in witnesses], dtype=np.int64),
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[Witnesses]) -> Witnesses:
+        """Several collections, one after the other."""
+        if not parts:
+            return cls.of([])
+        offsets = np.cumsum([0, *(len(part.cells) for part in parts)])
+        starts = [part.starts[1:] + offset for part, offset in zip(parts, offsets, strict=False)]
+        return cls(
+            np.concatenate([[0], *starts]).astype(np.int64),
+            np.concatenate([part.cells for part in parts]),
+            np.concatenate([part.numerators for part in parts]),
+            np.concatenate([part.denominators for part in parts]),
+        )
+
+    def take(self, numbers: Int) -> Witnesses:
+        """Return those with these numbers."""
+        lengths = np.diff(self.starts)[numbers]
+        starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        entries = np.repeat(self.starts[:-1][numbers] - starts[:-1], lengths) + np.arange(starts[-1])
+        return Witnesses(starts, self.cells[entries], self.numerators[entries], self.denominators[numbers])
 
 
 class Ledger:
@@ -99,6 +155,40 @@ class Ledger:
                 self._learns_width_from(witness)
             self.witnesses.append(witness)
 
+    def add_all(self, witnesses: Witnesses, hidden: NDArray[np.bool_]) -> None:
+        """Take in what somebody claims to be deviations: those that are, and only what meets a demand.
+
+        Each counts as it stands and reversed, where the capacities allow that; nothing is stretched.
+        """
+        for start in range(0, len(witnesses), CHUNK):
+            part = witnesses.take(np.arange(start, min(start + CHUNK, len(witnesses))))
+            part = part.take(np.flatnonzero(are_deviations(self.problem, hidden, part)))
+            if self._sliding:  # what a sliding level learns is exact and rare: one by one
+                for number in range(len(part)):
+                    self.add(part[number])
+                continue
+            self._add_first_to_meet(part)
+
+    def _add_first_to_meet(self, part: Witnesses) -> None:
+        owner = np.repeat(np.arange(len(part)), np.diff(part.starts))
+        denominator = part.denominators[owner]
+        kept = []
+        for sign in (1, -1):
+            numerators = sign * part.numerators
+            fits = _within_rooms(part, numerators, self.room_down, self.room_up)[owner]
+            up, down = numerators // denominator, -numerators // denominator
+            for is_open, moved, level, shown in (
+                (self._is_open_up, up, self.problem.upl, self.rise),
+                (self._is_open_down, down, self.problem.lpl, self.fall),
+            ):
+                cells = part.cells
+                meets = np.flatnonzero(fits & is_open[cells] & (moved >= level[cells]))
+                met, first = np.unique(cells[meets], return_index=True)
+                is_open[met] = False
+                shown[met] = np.maximum(shown[met], moved[meets[first]])
+                kept.append(owner[meets[first]])
+        self.witnesses.extend(part[number] for number in np.unique(np.concatenate(kept)).tolist())
+
     @property
     def num_open(self) -> int:
         """How many levels were not shown met yet (sliding ones not counted)."""
@@ -157,6 +247,46 @@ class Ledger:
             self._sliding[cell] = max(rise, moved), max(fall, -moved)
             learnt |= self._sliding[cell] != (rise, fall)
         return learnt
+
+
+def are_deviations(problem: Problem, hidden: NDArray[np.bool_], witnesses: Witnesses) -> NDArray[np.bool_]:
+    """For each witness whether it moves hidden cells only and keeps every relation, exactly.
+
+    Capacities are another matter: a witness may fit as it stands, reversed, scaled down, or not at all.
+    """
+    cells = witnesses.cells
+    owner = np.repeat(np.arange(len(witnesses)), np.diff(witnesses.starts))
+    fine = (np.diff(witnesses.starts) > 0) & (witnesses.denominators > 0)
+    fine[owner[~hidden[cells]]] = False
+    columns = problem.table.relations.columns
+    lengths = columns.indptr[cells + 1] - columns.indptr[cells]
+    starts = np.cumsum(lengths) - lengths
+    places = np.repeat(columns.indptr[cells] - starts, lengths) + np.arange(int(lengths.sum()))
+    rows, coefs = columns.rows[places], columns.coefs[places]
+    moved, group = np.repeat(witnesses.numerators, lengths), np.repeat(owner, lengths)
+    order = np.argsort(group * np.int64(max(len(problem.table.relations), 1)) + rows, kind="stable")
+    group, rows, moved, coefs = group[order], rows[order], moved[order], coefs[order]
+    if not len(order):
+        return fine
+    borders = np.flatnonzero(np.r_[True, (np.diff(group) != 0) | (np.diff(rows) != 0)])
+    # Two halves, so that sums of products stay within 64 bits.
+    low = np.add.reduceat(coefs * (moved & 0x7FFFFFFF), borders)
+    high = np.add.reduceat(coefs * (moved >> 31), borders)
+    broken = (high + (low >> 31) != 0) | (low & 0x7FFFFFFF != 0)
+    fine[group[borders[broken]]] = False
+    too_long = int(np.abs(coefs).max()) * int(np.diff(np.r_[borders, len(order)]).max()) >= 2**31
+    return fine & (not too_long)
+
+
+def _within_rooms(witnesses: Witnesses, numerators: Int, room_down: Int, room_up: Int) -> NDArray[np.bool_]:
+    """For each witness whether the movements, rounded away from 0, stay within the rooms."""
+    owner = np.repeat(np.arange(len(witnesses)), np.diff(witnesses.starts))
+    denominator = witnesses.denominators[owner]
+    up, down = -(-numerators // denominator), -(numerators // denominator)
+    outside = (up > room_up[witnesses.cells]) | (down > room_down[witnesses.cells])
+    fits = np.ones(len(witnesses), dtype=bool)
+    fits[owner[outside]] = False
+    return fits
 
 
 def whole_part(witness: Witness) -> Int:

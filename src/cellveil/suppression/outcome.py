@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.attack.witness import Witnesses
 from cellveil.auditing import AuditReport
 from cellveil.proof import Certificate, Verification
 from cellveil.suppression.demands import Demand
@@ -31,6 +32,8 @@ class Draft:
         Demands that no pattern can meet.
     lower_bound
         Proven least cost, where the method has one.
+    witnesses
+        Deviations the method found: claims, which the audit checks before it believes them.
     """
 
     hidden: NDArray[np.bool_]
@@ -38,6 +41,7 @@ class Draft:
     infeasible: list[Demand] = field(default_factory=list)
     lower_bound: float | None = None
     num_lps: int = 0
+    witnesses: Witnesses = field(default_factory=lambda: Witnesses.of([]))
 
 
 @dataclass(frozen=True, repr=False, eq=False)

@@ -92,7 +92,9 @@ def suppress(
     name = getattr(run, "__name__", method)
     pattern = Pattern.hiding(problem, draft.hidden, name)
     with watch.time("audit"):
-        report = audit(problem, pattern, exact=False, workers=workers, progress=progress)
+        report = audit(
+            problem, pattern, exact=False, workers=workers, claims=draft.witnesses, progress=progress
+        )
     for _ in range(MENDING_ROUNDS):
         if report.is_safe or not len(report.unsafe_cells):
             break

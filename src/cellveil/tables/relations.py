@@ -19,6 +19,15 @@ if TYPE_CHECKING:
 Int = NDArray[np.int64]
 
 
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The relations of each cell: cell i stands in ``rows[indptr[i]:indptr[i + 1]]``, with these coefs."""
+
+    indptr: Int
+    rows: Int
+    coefs: Int
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Relations:
     """Relations in compressed rows.
@@ -90,6 +99,14 @@ class Relations:
         return csr_matrix(
             (self.coefs.astype(np.float64), self.cells, self.indptr), shape=(len(self), self.num_cells)
         )
+
+    @cached_property
+    def columns(self) -> Columns:
+        """The same entries, cell by cell."""
+        order = np.argsort(self.cells, kind="stable")
+        counts = np.bincount(self.cells, minlength=self.num_cells)
+        indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        return Columns(indptr, self.row_of_entry[order], self.coefs[order])
 
     def row(self, number: int) -> tuple[NDArray[np.int32], Int]:
         """Cells and coefficients of one relation."""
