@@ -1,0 +1,260 @@
+"""Loops of the book of witnesses: take in, find the users of a cell, publish, roll back.
+
+Numbers of witnesses grow as they are stored. The entries that move a cell are chained: ``head[cell]`` is the
+latest, ``following[entry]`` the one before it. Every change of a cell is noted in the trail as (kind, cell,
+what was there before), so that undoing the trail backwards and cutting off the latest witnesses brings back
+an earlier state.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Bool = NDArray[np.bool_]
+Int = NDArray[np.int64]
+Int32 = NDArray[np.int32]
+Float = NDArray[np.float64]
+
+WITNESSES, ENTRIES, TRAIL, OPEN = 0, 1, 2, 3
+"""Places in `BookArrays.counts`."""
+
+HIDDEN, PUBLISHED, UP, DOWN = 0, 1, 2, 3
+"""Kinds of changes in the trail: a cell was hidden, published; its witness in a direction was changed."""
+
+
+class BookArrays(NamedTuple):
+    """All arrays of a book; those over witnesses, entries and the trail have room at their end."""
+
+    hidden: Bool
+    movable: Bool
+    is_free: Bool
+    weight: Float
+    need_up: Int
+    need_down: Int
+    room_up: Int
+    room_down: Int
+    witness_up: Int32
+    witness_down: Int32
+    head: Int32
+    starts: Int
+    denominators: Int
+    meets: Int32
+    cells: Int32
+    numerators: Int
+    following: Int32
+    owner: Int32
+    trail: Int
+    counts: Int
+    cost: Float
+
+
+@njit(cache=True)
+def note(book: BookArrays, kind: int, cell: int, before: int) -> None:
+    """Write one change into the trail."""
+    place = book.counts[TRAIL]
+    book.trail[place, 0] = kind
+    book.trail[place, 1] = cell
+    book.trail[place, 2] = before
+    book.counts[TRAIL] = place + 1
+
+
+@njit(cache=True)
+def hide(book: BookArrays, cell: int) -> None:
+    """Hide a cell, if it is not hidden yet."""
+    if not book.hidden[cell]:
+        book.hidden[cell] = True
+        if not book.is_free[cell]:
+            book.cost[0] += book.weight[cell]
+        note(book, HIDDEN, cell, 0)
+
+
+@njit(cache=True)
+def fits(book: BookArrays, cells: Int32, numerators: Int, denominator: int, sign: int) -> bool:
+    """Whether the deviation, or its reversal (sign −1), stays within the capacities."""
+    for i in range(len(cells)):
+        moved = sign * numerators[i]
+        if -(-moved // denominator) > book.room_up[cells[i]]:
+            return False
+        if -(moved // denominator) > book.room_down[cells[i]]:
+            return False
+    return True
+
+
+@njit(cache=True)
+def settle(book: BookArrays, cells: Int32, numerators: Int, denominator: int, sign: int, number: int) -> int:
+    """Give the open demands that the deviation meets to a witness; with number −1 only count them."""
+    met = 0
+    for i in range(len(cells)):
+        cell, moved = cells[i], sign * numerators[i]
+        if moved > 0:
+            need, witness, kind = book.need_up[cell], book.witness_up, UP
+        else:
+            need, witness, kind = book.need_down[cell], book.witness_down, DOWN
+        if need > 0 and witness[cell] < 0 and abs(moved) // denominator >= need:
+            met += 1
+            if number >= 0:
+                note(book, kind, cell, -1)
+                witness[cell] = number
+                book.meets[number] += 1
+                book.counts[OPEN] -= 1
+    return met
+
+
+@njit(cache=True)
+def add(book: BookArrays, cells: Int32, numerators: Int, denominator: int, hiding: bool) -> int:
+    """Take in a deviation if it meets an open demand, as it stands or reversed; return how many it meets.
+
+    The arrays must have room: one witness, the entries, and three changes per entry.
+    """
+    for i in range(len(cells)):
+        if not book.movable[cells[i]] or not (hiding or book.hidden[cells[i]]):
+            return 0
+    forward = fits(book, cells, numerators, denominator, 1)
+    backward = fits(book, cells, numerators, denominator, -1)
+    met = 0
+    if forward:
+        met += settle(book, cells, numerators, denominator, 1, -1)
+    if backward:
+        met += settle(book, cells, numerators, denominator, -1, -1)
+    if met == 0:
+        return 0
+    number, entry = book.counts[WITNESSES], book.counts[ENTRIES]
+    for i in range(len(cells)):
+        cell = cells[i]
+        hide(book, cell)
+        book.cells[entry] = cell
+        book.numerators[entry] = numerators[i]
+        book.owner[entry] = number
+        book.following[entry] = book.head[cell]
+        book.head[cell] = entry
+        entry += 1
+    book.denominators[number] = denominator
+    book.meets[number] = 0
+    book.starts[number + 1] = entry
+    book.counts[WITNESSES], book.counts[ENTRIES] = number + 1, entry
+    if forward:
+        settle(book, cells, numerators, denominator, 1, number)
+    if backward:
+        settle(book, cells, numerators, denominator, -1, number)
+    return met
+
+
+@njit(cache=True)
+def add_all(
+    book: BookArrays, starts: Int, cells: Int32, numerators: Int, denominators: Int, hiding: bool
+) -> int:
+    """Take in many, one after the other; return how many demands they meet."""
+    met = 0
+    for w in range(len(denominators)):
+        begin, end = starts[w], starts[w + 1]
+        met += add(book, cells[begin:end], numerators[begin:end], denominators[w], hiding)
+    return met
+
+
+@njit(cache=True)
+def users(book: BookArrays, cell: int) -> Int:
+    """Witnesses that move the cell and meet a demand, the latest first."""
+    found = 0
+    entry = book.head[cell]
+    while entry >= 0:
+        found += book.meets[book.owner[entry]] > 0
+        entry = book.following[entry]
+    numbers = np.empty(found, dtype=np.int64)
+    found, entry = 0, book.head[cell]
+    while entry >= 0:
+        if book.meets[book.owner[entry]] > 0:
+            numbers[found] = book.owner[entry]
+            found += 1
+        entry = book.following[entry]
+    return numbers
+
+
+@njit(cache=True)
+def publish(book: BookArrays, cell: int, using: Int) -> tuple[Int, Bool]:
+    """Publish a cell and reopen the demands that the witnesses `using` it meet; return these demands.
+
+    The trail must have room for one change and for the demands.
+    """
+    opened = 0
+    for number in using:
+        opened += book.meets[number]
+    cells, up = np.empty(opened, dtype=np.int64), np.empty(opened, dtype=np.bool_)
+    book.hidden[cell] = False
+    book.cost[0] -= book.weight[cell]
+    note(book, PUBLISHED, cell, 0)
+    opened = 0
+    for number in using:
+        for entry in range(book.starts[number], book.starts[number + 1]):
+            moved = book.cells[entry]
+            if book.need_up[moved] > 0 and book.witness_up[moved] == number:
+                note(book, UP, moved, number)
+                book.witness_up[moved] = -1
+                cells[opened], up[opened] = moved, True
+                opened += 1
+            if book.need_down[moved] > 0 and book.witness_down[moved] == number:
+                note(book, DOWN, moved, number)
+                book.witness_down[moved] = -1
+                cells[opened], up[opened] = moved, False
+                opened += 1
+        book.meets[number] = 0
+    book.counts[OPEN] += opened
+    return cells, up
+
+
+@njit(cache=True)
+def roll_back(book: BookArrays, trail: int, witnesses: int) -> None:
+    """Undo the changes after a place of the trail, and cut off all witnesses from a number on."""
+    for place in range(book.counts[TRAIL] - 1, trail - 1, -1):
+        kind, cell, before = book.trail[place, 0], book.trail[place, 1], book.trail[place, 2]
+        if kind == HIDDEN:
+            book.hidden[cell] = False
+        elif kind == PUBLISHED:
+            book.hidden[cell] = True
+        else:
+            witness = book.witness_up if kind == UP else book.witness_down
+            if witness[cell] >= 0:
+                book.meets[witness[cell]] -= 1
+                book.counts[OPEN] += 1
+            if before >= 0:
+                book.meets[before] += 1
+                book.counts[OPEN] -= 1
+            witness[cell] = before
+    for entry in range(book.counts[ENTRIES] - 1, book.starts[witnesses] - 1, -1):
+        book.head[book.cells[entry]] = book.following[entry]
+    book.counts[TRAIL], book.counts[WITNESSES] = trail, witnesses
+    book.counts[ENTRIES] = book.starts[witnesses]
+
+
+@njit(cache=True)
+def compact(book: BookArrays) -> None:
+    """Drop witnesses that meet nothing, in place, and forget the trail."""
+    book.head[:] = -1
+    new_number = np.full(book.counts[WITNESSES], -1, dtype=np.int32)
+    kept, entry = 0, 0
+    for number in range(book.counts[WITNESSES]):
+        if book.meets[number] == 0:
+            continue
+        begin, end = book.starts[number], book.starts[number + 1]
+        for old in range(begin, end):
+            cell = book.cells[old]
+            book.cells[entry] = cell
+            book.numerators[entry] = book.numerators[old]
+            book.owner[entry] = kept
+            book.following[entry] = book.head[cell]
+            book.head[cell] = entry
+            entry += 1
+        book.denominators[kept] = book.denominators[number]
+        book.meets[kept] = book.meets[number]
+        new_number[number] = kept
+        kept += 1
+        book.starts[kept] = entry
+    for cell in range(len(book.hidden)):
+        if book.witness_up[cell] >= 0:
+            book.witness_up[cell] = new_number[book.witness_up[cell]]
+        if book.witness_down[cell] >= 0:
+            book.witness_down[cell] = new_number[book.witness_down[cell]]
+    book.counts[WITNESSES], book.counts[ENTRIES], book.counts[TRAIL] = kept, entry, 0
