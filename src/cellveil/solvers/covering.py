@@ -1,0 +1,143 @@
+"""Covering programs: what must be bought, at least, so that every need is met.
+
+Solves  min cost·x  subject to  A x ≥ b,  0 ≤ x ≤ 1  with HiGHS, relaxed or with x whole.
+
+The solver's floating-point optimum is not a bound yet. Any multipliers λ ≥ 0 prove one (weak duality),
+
+    cost·x  ≥  λ·b + Σ_j min(0, cost_j − (Aᵀλ)_j)      for every x within 0 and 1 with A x ≥ b,
+
+and `proven_bound` evaluates the right side with all rounding errors taken off, so a bad answer of the solver
+costs quality, never truth. The bound of the whole program rests on the solver's branch and bound, less its
+tolerance.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.errors import SolverError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+Float = NDArray[np.float64]
+
+WHOLE = 1e-6
+"""How far from a whole number a variable may be and still count as one; also taken off proven bounds of the
+whole program, as a share."""
+
+GAP = 1e-5
+"""A whole program counts as solved when point and bound are this close, as a share."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Covering:
+    """The program: cost per column, rows A x ≥ b."""
+
+    cost: Float
+    matrix: csr_matrix
+    rhs: Float
+
+    def __repr__(self) -> str:
+        return f"Covering({self.matrix.shape[0]} needs, {self.matrix.shape[1]} columns)"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Covered:
+    """An answer: the point (NaN where the solver has none), multipliers or zeros, and a proven bound."""
+
+    point: Float
+    multipliers: Float
+    bound: float
+
+
+def solve_relaxed(program: Covering, time_limit: float | None = None) -> Covered:
+    """Solve with fractions allowed."""
+    solver, _ = _load(program, time_limit)
+    solver.run()
+    solution = solver.getSolution()
+    rows, columns = program.matrix.shape
+    point = (
+        np.clip(np.array(solution.col_value), 0.0, 1.0) if solution.value_valid else np.full(columns, np.nan)
+    )
+    multipliers = np.zeros(rows)
+    if solution.dual_valid:
+        unit = _unit(program.cost)
+        multipliers = np.maximum(np.nan_to_num(np.array(solution.row_dual)) * unit, 0.0)
+    return Covered(point, multipliers, proven_bound(program, multipliers))
+
+
+def solve_whole(program: Covering, time_limit: float | None = None) -> Covered:
+    """Solve with x whole; without a point where the limit came first."""
+    solver, api = _load(program, time_limit)
+    rows, columns = program.matrix.shape
+    numbers = np.arange(columns, dtype=np.int32)
+    kind = np.full(columns, int(api.HighsVarType.kInteger), np.uint8)
+    _must(api, solver.changeColsIntegrality(columns, numbers, kind))
+    solver.run()
+    info, solution = solver.getInfo(), solver.getSolution()
+    point = np.round(np.array(solution.col_value)) if solution.value_valid else np.full(columns, np.nan)
+    bound = float(info.mip_dual_bound) * _unit(program.cost)
+    bound = bound * (1.0 - WHOLE) if math.isfinite(bound) and bound > 0 else 0.0
+    return Covered(point, np.zeros(rows), bound)
+
+
+def proven_bound(program: Covering, multipliers: Float) -> float:
+    """The bound that nonnegative multipliers prove, with what rounding may have added taken off.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_matrix
+    >>> program = Covering(np.array([3.0, 2.0]), csr_matrix([[1.0, 1.0]]), np.array([1.0]))
+    >>> round(proven_bound(program, np.array([2.0])), 9), round(proven_bound(program, np.array([5.0])), 9)
+    (2.0, 0.0)
+    """
+    transposed = program.matrix.T.tocsr()
+    reduced = program.cost - transposed @ multipliers
+    most = int(np.diff(transposed.indptr).max(initial=0)) + 3
+    doubt = most * 2.0**-52 * (program.cost + abs(transposed) @ multipliers)
+    gains = multipliers * program.rhs
+    total = math.fsum(gains) + math.fsum(np.minimum(reduced - doubt, 0.0))
+    total -= 2.0**-50 * math.fsum(np.abs(gains)) + 2.0**-50 * abs(total)
+    return max(total, 0.0)
+
+
+def _unit(cost: Float) -> float:
+    """A power of two near the median cost, for the sake of numerics."""
+    positive = cost[cost > 0]
+    return float(2.0 ** np.round(np.log2(np.median(positive)))) if len(positive) else 1.0
+
+
+def _load(program: Covering, time_limit: float | None) -> tuple[Any, Any]:
+    import highspy
+
+    api: Any = highspy
+    model = api.HighsLp()
+    matrix = program.matrix
+    model.num_row_, model.num_col_ = matrix.shape
+    model.col_cost_ = program.cost / _unit(program.cost)
+    model.col_lower_, model.col_upper_ = np.zeros(matrix.shape[1]), np.ones(matrix.shape[1])
+    model.row_lower_, model.row_upper_ = program.rhs, np.full(matrix.shape[0], np.inf)
+    model.a_matrix_.format_ = api.MatrixFormat.kRowwise
+    model.a_matrix_.start_, model.a_matrix_.index_ = matrix.indptr, matrix.indices
+    model.a_matrix_.value_ = matrix.data
+    solver = api.Highs()
+    options: dict[str, object] = {"output_flag": False, "threads": 1, "mip_rel_gap": GAP}
+    if time_limit is not None:
+        options["time_limit"] = max(time_limit, 0.0)
+    for name, value in options.items():
+        _must(api, solver.setOptionValue(name, value))
+    _must(api, solver.passModel(model))
+    return solver, api
+
+
+def _must(api: Any, status: Any) -> None:
+    if status == api.HighsStatus.kError:
+        raise SolverError(
+            "the solver rejected a covering program. Please report this with the table's shape."
+        )
