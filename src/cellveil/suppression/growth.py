@@ -27,7 +27,6 @@ from cellveil.solvers.projection import Projection, projection_of
 from cellveil.solvers.splitting import Goals, Splitting, State
 from cellveil.suppression.book import Book
 from cellveil.tables.keys import Int
-from cellveil.tables.numbers import UNBOUNDED
 
 Float = NDArray[np.float64]
 Bool = NDArray[np.bool_]
