@@ -160,7 +160,10 @@ def _units(n: int, i: int, sign: int) -> list[Any]:
 
 
 def random_case(rng: np.random.Generator) -> tuple[Problem, Pattern]:
-    """A small two-way table with contributions, some negative, of which interior cells are hidden."""
+    """A small two-way table with contributions, some negative, of which interior cells are hidden.
+
+    Where contributions may be negative nobody knows a bound, as in the paper.
+    """
     shape = (3, int(rng.integers(3, 5)))
     negative = rng.random() < 0.3
     cells = {}
@@ -175,6 +178,8 @@ def random_case(rng: np.random.Generator) -> tuple[Problem, Pattern]:
     keys = list(cells)
     chosen = [keys[i] for i in rng.permutation(len(keys))[: int(rng.integers(4, 8))]]
     problem = with_contributions(two_way(interior, dict.fromkeys(chosen, (0, 1))), cells)
+    if negative:
+        problem = problem.replace(lb=np.full(problem.table.num_cells, -UNBOUNDED))
     return problem, Pattern.hiding(problem, problem.hidden_at_start, "random")
 
 

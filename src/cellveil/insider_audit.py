@@ -3,20 +3,32 @@
 One deviation settles a cell against everybody whose own part it leaves untouched, so very few linear programs
 are needed: first one against all insiders at once; where that fails, one against nobody in particular, then
 one for each insider in whose way it stands, until nobody is left, or one is found against whom no deviation
-exists. Every deviation is exact. What is not shown counts as not safe.
+exists. Under the (p, q) rule, what a contributor has in several hidden cells together is a target as well
+(`cellveil.attack.totals`). Every deviation is exact. What is not shown counts as not safe.
 """
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.attack.insiders import EVERYBODY, NOBODY, Insiders, OwnParts, PriorPosterior, SelfKnowing
+from cellveil.attack.insiders import (
+    ENOUGH,
+    EVERYBODY,
+    NOBODY,
+    Insiders,
+    OwnParts,
+    PriorPosterior,
+    Rooms,
+    SelfKnowing,
+)
 from cellveil.attack.movement import Movement
+from cellveil.attack.totals import Totals, TotalVerdict
 from cellveil.errors import InputError
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -24,6 +36,9 @@ from cellveil.tables.keys import Int
 from cellveil.view import Pattern, PublicView
 
 Kind = Literal["insider", "pq"]
+Shares = dict[int, Fraction]
+
+KNOWS_AS_MUCH = "everybody who knows as much as the second largest contributor of the cell"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -42,6 +57,15 @@ class InsiderReport:
         Per cell: whether it was shown protected against every insider.
     attackers
         Per cell: who is not kept off, or "" where everybody is; internal, like all ids.
+    closest
+        Per cell: who comes closest, whether kept off or not: against whom the least movement was shown, in
+        shares of what is needed. "" where nothing is needed, or a whole coalition is kept off.
+    reach
+        Per cell: that share. From 1 on it is what was shown, 10 standing for 10 or more; below 1 the most
+        that is possible, by a floating-point solver.
+    totals
+        Of the (p, q) insider: the contributors that are listed in several hidden cells, at least one of which
+        is not safe by itself, and whether all sums of their parts were shown protected.
     reason
         "complete", or what cut the audit short.
     """
@@ -51,14 +75,17 @@ class InsiderReport:
     cells: Int
     safe: NDArray[np.bool_]
     attackers: tuple[str, ...]
+    closest: tuple[str, ...]
+    reach: NDArray[np.float64]
+    totals: tuple[TotalVerdict, ...]
     reason: str
     num_lps: int
     seconds: float
 
     @property
     def is_safe(self) -> bool:
-        """Whether every primary cell was shown protected against every insider."""
-        return bool(self.safe.all())
+        """Whether every primary cell and every total was shown protected against every insider."""
+        return bool(self.safe.all()) and all(total.safe for total in self.totals)
 
     @property
     def unsafe_cells(self) -> Int:
@@ -67,6 +94,8 @@ class InsiderReport:
 
     def __repr__(self) -> str:
         verdict = "safe" if self.is_safe else f"NOT SAFE: {len(self.unsafe_cells)} not shown protected"
+        open_totals = sum(not total.safe for total in self.totals)
+        verdict += f", nor the totals of {open_totals} contributors" if open_totals else ""
         return f"InsiderReport({verdict}, {len(self.cells)} primary cells, attacker {self.attacker!r})"
 
 
@@ -97,27 +126,76 @@ def audit_insiders(
     started = time.perf_counter()
     insiders = _insiders(problem, kind, p, q, level, coalition)
     view = PublicView.of(problem, pattern)
-    movement = Movement(problem.table.relations, view.hidden, time_limit)
+    movement = _Farthest(problem.table.relations, view.hidden, time_limit)
     progress = progress or Progress()
     progress.stage("audit against insiders")
     order = problem.primaries[np.argsort(movement.component_of[problem.primaries], kind="stable")]
-    found: dict[int, str | None] = {}
+    found: dict[int, _Verdict] = {}
     for done, cell in enumerate(order.tolist()):
-        found[cell] = _who_gets_through(insiders, movement, cell) if view.hidden[cell] else "everybody"
+        is_hidden = view.hidden[cell]
+        found[cell] = _judged(insiders, movement, cell) if is_hidden else _Verdict(False, "everybody", 0.0)
         progress.advance(done + 1, len(order), lps=movement.num_lps)
-    through = [found[cell] for cell in problem.primaries.tolist()]
-    safe = np.array([who is None for who in through], dtype=bool)
-    cut_short = movement.unclear > 0 and not safe.all()
+    left = None if time_limit is None else time_limit - (time.perf_counter() - started)
+    totals, asked = _totals(insiders, view, left, progress)
+    verdicts = [found[cell] for cell in problem.primaries.tolist()]
+    safe = np.array([verdict.safe for verdict in verdicts], dtype=bool)
+    unclear = movement.unclear + (asked.unclear if asked else 0)
     return InsiderReport(
         view.content_hash,
         _described(kind, p, q, coalition),
         problem.primaries,
         safe,
-        tuple(who or "" for who in through),
-        "some solves gave no clear answer or time ran out" if cut_short else "complete",
-        movement.num_lps,
+        tuple("" if verdict.safe else verdict.closest for verdict in verdicts),
+        tuple(verdict.closest for verdict in verdicts),
+        np.array([verdict.reach for verdict in verdicts], dtype=np.float64),
+        totals,
+        _reason(unclear > 0 and not safe.all(), totals),
+        movement.num_lps + (asked.num_lps if asked else 0),
         time.perf_counter() - started,
     )
+
+
+def _reason(cut_short: bool, totals: tuple[TotalVerdict, ...]) -> str:
+    open_totals = sum(not total.safe for total in totals)
+    parts = ["some solves gave no clear answer or time ran out" if cut_short else "complete"]
+    if open_totals:
+        parts.append(f"totals of {open_totals} contributors over several cells not shown protected")
+    return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """On one cell: whether it was shown protected, and who comes closest, how close."""
+
+    safe: bool
+    closest: str
+    reach: float
+
+
+class _Farthest(Movement):
+    """Movements, and how far a cell gets that does not get far enough."""
+
+    def share(self, cell: int, amount: int, rooms: Rooms, up: bool) -> float:
+        """The largest possible movement as a share of `amount`, 1 at most; 0 where the solver is unclear."""
+        number = int(self.component_of[cell])
+        if number < 0:
+            return 0.0
+        component = self._components[number]
+        column = int(np.searchsorted(component.cells, cell))
+        down_room, up_room = (room[component.cells] for room in rooms)
+        moved = self._solve(number, component, column, amount, (down_room, up_room), np.inf, up)
+        return 0.0 if moved is None else min(abs(float(moved[column])) / amount, 1.0)
+
+
+def _totals(
+    insiders: Insiders, view: PublicView, time_limit: float | None, progress: Progress
+) -> tuple[tuple[TotalVerdict, ...], Totals | None]:
+    """The verdicts on contributors that stand in several hidden cells, under the (p, q) rule."""
+    if not isinstance(insiders, PriorPosterior):
+        return (), None
+    totals = Totals(insiders, view.hidden, time_limit)
+    progress.stage("totals of contributors over several cells")
+    return tuple(totals.judge(*target) for target in totals.targets()), totals
 
 
 def _described(kind: Kind, p: float | None, q: float, coalition: int) -> str:
@@ -136,28 +214,57 @@ def _insiders(
     return PriorPosterior(problem, parts, p, q, coalition)
 
 
-def _who_gets_through(insiders: Insiders, movement: Movement, cell: int) -> str | None:
-    """The name of an insider against whom the cell was not shown protected; None if there is none."""
+def _judged(insiders: Insiders, movement: _Farthest, cell: int) -> _Verdict:
+    """Whether the cell was shown protected against every insider, and who comes closest."""
+    closest = _Verdict(True, "", float(ENOUGH))
     for up, amount in insiders.demands(cell):
-        everybody = movement.find(cell, amount, insiders.rooms(EVERYBODY, cell), up=up)
-        if insiders.coalition > 1:
-            if everybody is None:
-                return f"a coalition of {insiders.coalition}"
-            continue
-        if everybody is not None and not insiders.stopped_by(everybody, cell, up):
-            continue
-        outsider = movement.find(cell, amount, insiders.rooms(NOBODY, cell), up=up)
-        if outsider is None:
-            return "everybody who knows as much as the second largest contributor of the cell"
-        left = insiders.stopped_by(outsider, cell, up)
-        while left:
-            attacker = min(left)
-            needed = insiders.demand(cell, up, attacker)
-            witness = movement.find(cell, needed, insiders.rooms(attacker, cell), up=up)
-            if witness is None:
-                return insiders.parts.name(attacker)
-            still = insiders.stopped_by(witness, cell, up)
-            if attacker in still:
-                return insiders.parts.name(attacker)
-            left &= still
-    return None
+        verdict = _judged_one_way(insiders, movement, cell, up, amount)
+        closest = min(closest, verdict, key=lambda v: (v.safe, v.reach))
+        if not verdict.safe:
+            break
+    return closest
+
+
+def _judged_one_way(insiders: Insiders, movement: _Farthest, cell: int, up: bool, amount: int) -> _Verdict:
+    """The same for one direction; `amount` is enough against everybody."""
+    rooms = insiders.rooms(EVERYBODY, cell)
+    witness = movement.find(cell, amount, rooms, up=up)
+    if insiders.coalition > 1:
+        reach = 1.0 if witness else movement.share(cell, amount, rooms, up)
+        return _Verdict(witness is not None, "" if witness else f"a coalition of {insiders.coalition}", reach)
+    if witness is None:
+        rooms = insiders.rooms(NOBODY, cell)
+        witness = movement.find(cell, amount, rooms, up=up)
+    if witness is None:
+        return _open_to_all(insiders, movement, cell, up, amount)
+    shown = insiders.shown(witness, cell, up)
+    while left := [attacker for attacker, share in shown.items() if share < 1]:
+        attacker = min(left, key=lambda a: (shown[a], a))
+        needed, rooms = insiders.demand(cell, up, attacker), insiders.rooms(attacker, cell)
+        witness = movement.find(cell, needed, rooms, up=up)
+        if witness is not None:
+            shown = _better(shown, insiders.shown(witness, cell, up))
+        if shown[attacker] < 1:
+            return _Verdict(False, _name(insiders, attacker), movement.share(cell, needed, rooms, up))
+    closest = min(shown, key=lambda a: (shown[a], a < 0, a), default=NOBODY)
+    return _Verdict(True, _name(insiders, closest), float(shown.get(closest, ENOUGH)))
+
+
+def _better(shown: Shares, further: Shares) -> Shares:
+    """The larger share of each attacker; whoever is listed in no cell of a witness has that of NOBODY."""
+    base, more = shown.get(NOBODY, Fraction(ENOUGH)), further.get(NOBODY, Fraction(ENOUGH))
+    return {a: max(shown.get(a, base), further.get(a, more)) for a in shown.keys() | further.keys()}
+
+
+def _open_to_all(insiders: Insiders, movement: _Farthest, cell: int, up: bool, amount: int) -> _Verdict:
+    """Where even somebody without a part elsewhere gets through: the second largest contributor does."""
+    listed = insiders.parts.who[cell]
+    second = int(listed[1]) if len(listed) > 1 else -1
+    is_known = second >= 0 and insiders.demand(cell, up, second) == amount
+    rooms = insiders.rooms(second if is_known else NOBODY, cell)
+    name = insiders.parts.name(second) if is_known else KNOWS_AS_MUCH
+    return _Verdict(False, name, movement.share(cell, amount, rooms, up))
+
+
+def _name(insiders: Insiders, attacker: int) -> str:
+    return "anybody" if attacker < 0 else insiders.parts.name(attacker)

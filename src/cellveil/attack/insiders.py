@@ -9,9 +9,11 @@ knows that the value is at least its own part. The cells must move as far as the
 
 `PriorPosterior` (the aggregation criterion of de Waal & Coutinho, 2020) also knows every other contribution
 to within q %, so that a cell can move by q % of what others contribute: ± q/100 · (X_k − own_k), with X_k the
-sum of the absolute contributions. The largest contribution x₁ of a primary cell must stay unknown to within
-p %: the cell must move by p/100 · x₁ − q/100 · (X − x₁ − own), where x₁ is not the attacker's. That this is
-the paper's criterion on all aggregations is linear-programming duality: see docs/guarantees.md.
+sum of the absolute contributions, and never beyond the known bounds. A contribution x to a primary cell must
+stay unknown to within p %: the cell must move by p/100 · x − q/100 · (X − x − own). That is more than nothing
+only for the largest contribution, against everybody else, and for the second largest, against the largest.
+That this is the criterion of the paper on all aggregations is linear-programming duality: see
+docs/guarantees.md. Totals of a contributor over several cells are in `cellveil.attack.totals`.
 
 A *coalition* of several contributors puts its parts together. It is met by one attacker that knows, in every
 cell at once, the largest parts that so many contributors can have: more than any one coalition can know, so
@@ -19,6 +21,7 @@ that what is shown safe is safe, and what is not may be.
 
 Contributions are known for the largest of each cell only. In a cell that has more contributors than are
 listed, everybody who is not listed is taken to know as much as the smallest one that is: more than they can.
+That counts in the finest cells only: what holds there holds for their sums.
 """
 
 from __future__ import annotations
@@ -39,7 +42,8 @@ from cellveil.errors import InputError
 from cellveil.problem import Problem
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.keys import Int
-from cellveil.tables.numbers import UNBOUNDED
+from cellveil.tables.numbers import LARGEST, UNBOUNDED
+from cellveil.tables.relations import Relations
 
 Rooms = tuple[Int, Int]
 
@@ -48,6 +52,9 @@ EVERYBODY = -1
 
 NOBODY = -2
 """Somebody who is listed nowhere."""
+
+ENOUGH = 10
+"""Nobody asks whether a cell can move further than so many times what is needed."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -63,6 +70,8 @@ class OwnParts:
         Sum of the absolute contributions.
     count
         Number of contributors.
+    is_sum
+        Whether the cell is the sum of other cells of the table, by one of its relations.
     names
         Ids, where known.
     """
@@ -71,6 +80,7 @@ class OwnParts:
     amount: Int
     total: Int
     count: Int
+    is_sum: NDArray[np.bool_]
     names: tuple[str, ...]
 
     @classmethod
@@ -96,7 +106,12 @@ class OwnParts:
                 remedy="Tabulate without a shadow variable to audit against insiders.",
             )
         return cls(
-            _numbered(known), _weighted(known) * factor, known.absolute * factor, known.count, known.names
+            _numbered(known),
+            _weighted(known) * factor,
+            known.absolute * factor,
+            known.count,
+            sums_of_others(table.relations),
+            known.names,
         )
 
     @cached_property
@@ -118,6 +133,11 @@ class OwnParts:
         depth = self.amount.shape[1]
         return np.where(self.count > depth, self.amount[:, -1], 0)
 
+    @cached_property
+    def second(self) -> Int:
+        """The second largest contribution of each cell, or the most it can be; 0 where there is only one."""
+        return np.asarray(self.amount[:, 1] if self.amount.shape[1] > 1 else self.unlisted)
+
     def largest(self, members: int, *, beside_first: bool = False) -> Int:
         """The most that so many contributors can have made of each cell, with or without the largest one."""
         first = 1 if beside_first else 0
@@ -125,10 +145,13 @@ class OwnParts:
         return np.asarray(listed.sum(axis=1) + (members - listed.shape[1]) * self.unlisted)
 
     def known_to(self, attacker: int, members: int = 1) -> Int:
-        """The most that the attacker can have contributed to each cell."""
+        """The most that the attacker can have contributed to each cell.
+
+        Where it is not listed in a sum, its parts of the finest cells speak for it.
+        """
         if attacker == EVERYBODY:
             return self.largest(members)
-        own = self.unlisted.copy()
+        own = np.where(self.is_sum, 0, self.unlisted)
         if attacker != NOBODY:
             cells, listed = self.places[attacker]
             own[cells] = listed
@@ -161,25 +184,47 @@ class Insiders(ABC):
     def demand(self, cell: int, up: bool, attacker: int) -> int:
         """The amount needed against one attacker; 0 where nothing is."""
 
-    def stopped_by(self, witness: Witness, cell: int, up: bool) -> set[int]:
-        """The attackers against whom the witness does not show the demand met."""
-        stopped: set[int] = set()
-        place = int(np.searchsorted(witness.cells, cell))
-        moved = Fraction(int(witness.numerators[place]), witness.denominator) * (1 if up else -1)
-        for position, other in enumerate(witness.cells.tolist()):
-            step = Fraction(int(witness.numerators[position]), witness.denominator)
-            for attacker in self._insiders_of(other):
-                if not self._allows(attacker, other, step, cell):
-                    stopped.add(attacker)
-        stopped.update(a for a in self._insiders_of(cell) if moved < self.demand(cell, up, a))
-        return {attacker for attacker in stopped if self.demand(cell, up, attacker) > 0}
-
     @abstractmethod
-    def _allows(self, attacker: int, cell: int, step: Fraction, target: int) -> bool:
-        """Whether the attacker of `target` cannot rule out that the cell moves by `step`."""
+    def room(self, attacker: int, cell: int, up: bool, target: int) -> int | None:
+        """`rooms` for one cell in which the attacker is listed, or for NOBODY; None where unbounded."""
+
+    def shown(self, witness: Witness, cell: int, up: bool) -> dict[int, Fraction]:
+        """How far the witness shows the cell to move against each attacker, as a share of what is needed.
+
+        It is taken as many times as fits into the attacker's capacities; shares above `ENOUGH` are cut.
+        Attackers against whom nothing is needed are left out. NOBODY stands for all who are listed in none of
+        the witness's cells.
+        """
+        steps = {
+            int(k): Fraction(int(n), witness.denominator)
+            for k, n in zip(witness.cells, witness.numerators, strict=True)
+        }
+        times: dict[int, Fraction] = {}
+        fits_all = Fraction(LARGEST)
+        for other, step in steps.items():
+            for attacker in (NOBODY, *self._insiders_of(other)):
+                room = self.room(attacker, other, step > 0, cell)
+                fits = Fraction(LARGEST) if room is None else Fraction(room) / abs(step)
+                times[attacker] = min(times.get(attacker, fits), fits)
+                if attacker == NOBODY:
+                    fits_all = min(fits_all, fits)
+        moved = steps.get(cell, Fraction(0)) * (1 if up else -1)
+        needed = {attacker: self.demand(cell, up, attacker) for attacker in times}
+        return {
+            attacker: min(moved * min(fits, fits_all) / needed[attacker], Fraction(ENOUGH))
+            for attacker, fits in times.items()
+            if needed[attacker] > 0
+        }
 
     def _insiders_of(self, cell: int) -> list[int]:
         return [int(who) for who in self.parts.who[cell] if who >= 0]
+
+    def _at_most(self, attacker: int, cell: int) -> int:
+        """`OwnParts.known_to` for one cell and one attacker."""
+        listed = self.parts.who[cell] == attacker
+        if attacker >= 0 and listed.any():
+            return int(self.parts.amount[cell][listed].sum())
+        return 0 if self.parts.is_sum[cell] else int(self.parts.unlisted[cell])
 
     def _own(self, attacker: int, cell: int) -> int:
         """The most that the attacker of a cell can have contributed to it: all but one contributor's part."""
@@ -198,8 +243,7 @@ class SelfKnowing(Insiders):
         problem, values = self.problem, self.problem.table.values
         free = problem.lb == -UNBOUNDED
         known = self.parts.known_to(attacker, self.coalition)
-        if attacker == EVERYBODY:
-            known[target] = self._own(EVERYBODY, target)
+        known[target] = self._surely(attacker, target)  # the demand is cut at what it knows of the target
         least = np.maximum(problem.lb, known)
         down = np.where(free, UNBOUNDED, np.maximum(values - least, 0))
         up = np.where(problem.ub == UNBOUNDED, UNBOUNDED, problem.ub - values)
@@ -225,19 +269,34 @@ class SelfKnowing(Insiders):
             return (
                 0  # not asked of its own cell; never reached by a coalition, which lacks one member at least
             )
-        if up:  # what a sliding level asks beyond the movement downwards
-            return int(max(problem.upl[cell], problem.spl[cell] - self.demand(cell, False, attacker)))
-        least = max(int(problem.lb[cell]), self._own(attacker, cell))
-        room = int(problem.table.values[cell]) - least
-        return int(problem.lpl[cell]) if problem.lb[cell] == -UNBOUNDED else min(int(problem.lpl[cell]), room)
+        if up:  # what a sliding level asks beyond the movement downwards, which may be cut at its whole part
+            left = self._lower(cell, self._own(attacker, cell))
+            return int(max(problem.upl[cell], problem.spl[cell] - left))
+        return self._lower(cell, self._surely(attacker, cell))
 
-    def _allows(self, attacker: int, cell: int, step: Fraction, target: int) -> bool:
-        if self.parts.count[cell] == 1:
-            return step == 0
-        if self.problem.lb[cell] == -UNBOUNDED:
-            return True
-        least = max(int(self.problem.lb[cell]), self._own(attacker, cell))
-        return int(self.problem.table.values[cell]) + step >= least
+    def _lower(self, cell: int, own: int) -> int:
+        """The lower level, cut where the bound or the own part is."""
+        problem = self.problem
+        if problem.lb[cell] == -UNBOUNDED:
+            return int(problem.lpl[cell])
+        room = int(problem.table.values[cell]) - max(int(problem.lb[cell]), own)
+        return max(min(int(problem.lpl[cell]), room), 0)
+
+    def _surely(self, attacker: int, cell: int) -> int:
+        """What the attacker contributes to the cell at least: its part if it is listed."""
+        return int(self.parts.amount[cell][self.parts.who[cell] == attacker].sum()) if attacker >= 0 else 0
+
+    def room(self, attacker: int, cell: int, up: bool, target: int) -> int | None:
+        """As in `rooms`."""
+        problem, value = self.problem, int(self.problem.table.values[cell])
+        if cell != target and attacker != NOBODY and self.parts.count[cell] == 1:
+            return 0
+        if up:
+            return None if problem.ub[cell] == UNBOUNDED else int(problem.ub[cell]) - value
+        if problem.lb[cell] == -UNBOUNDED:
+            return None
+        own = self._surely(attacker, cell) if cell == target else self._at_most(attacker, cell)
+        return max(value - max(int(problem.lb[cell]), own), 0)
 
 
 class PriorPosterior(Insiders):
@@ -249,35 +308,81 @@ class PriorPosterior(Insiders):
         if not 0 < self.p <= self.q <= 1:
             raise InputError("p and q are not 0 < p ≤ q ≤ 100", remedy="For the p% rule use q = 100.")
         self.scale = lcm(self.p.denominator, self.q.denominator)
+        if int(parts.total.max(initial=0)) * self.scale >= LARGEST:
+            raise InputError(
+                "p or q has so many decimals that the amounts leave 64 bits", remedy="Use fewer decimals."
+            )
 
     def rooms(self, attacker: int, target: int) -> Rooms:
-        """± q/100 of what others contribute; the target itself is free."""
-        unknown = np.maximum(self.parts.total - self.parts.known_to(attacker, self.coalition), 0)
-        room = unknown * int(self.q * self.scale)
+        """± q/100 of what others contribute; the target is free. Known bounds hold for all."""
+        room = self.spread(self.parts.known_to(attacker, self.coalition))
         room[target] = UNBOUNDED
-        return room, room.copy()
+        below, above = self.bounds
+        return np.minimum(room, below), np.minimum(room, above)
+
+    def spread(self, known: Int) -> Int:
+        """q/100 of what is not among the known parts of each cell."""
+        return np.asarray(np.maximum(self.parts.total - known, 0) * int(self.q * self.scale))
+
+    @cached_property
+    def bounds(self) -> Rooms:
+        """How far each cell is from the bounds that everybody knows, UNBOUNDED where there is none."""
+        problem, values = self.problem, self.problem.table.values
+        below = np.where(problem.lb < -LARGEST // 2, LARGEST, values - np.maximum(problem.lb, -LARGEST // 2))
+        above = np.where(problem.ub > LARGEST // 2, LARGEST, np.minimum(problem.ub, LARGEST // 2) - values)
+        within = (LARGEST - 1) // self.scale
+        below, above = (np.where(gap > within, UNBOUNDED, gap * self.scale) for gap in (below, above))
+        return below, above
+
+    @cached_property
+    def is_symmetric(self) -> bool:
+        """Whether no bound is tighter than q/100 of the contributions: then so far up is so far down."""
+        widest = self.spread(np.zeros_like(self.parts.total))
+        return all(bool((gap >= widest).all()) for gap in self.bounds)
 
     def demands(self, cell: int) -> Iterator[tuple[bool, int]]:
-        """Upwards only: the capacities are symmetric."""
+        """Upwards; downwards too where bounds make a difference between the two."""
         amount = self.demand(cell, True, EVERYBODY)
         if amount > 0:
             yield True, amount
+            if not self.is_symmetric:
+                yield False, amount
 
     def demand(self, cell: int, up: bool, attacker: int) -> int:
-        """What the cell must move so that the largest contribution stays unknown to within p %."""
-        if not up or attacker == self.parts.who[cell, 0]:
-            return 0
-        largest = int(self.parts.amount[cell, 0])
-        if attacker == EVERYBODY:
-            own = int(self.parts.largest(self.coalition, beside_first=True)[cell])
-        else:
-            own = self._own(attacker, cell)
-        others = max(int(self.parts.total[cell]) - largest - own, 0)
-        return max(0, int((self.p * largest - self.q * others) * self.scale))
+        """What the cell must move so that no contribution is known to within p %.
 
-    def _allows(self, attacker: int, cell: int, step: Fraction, target: int) -> bool:
-        unknown = int(self.parts.total[cell]) - self._own(attacker, cell)
-        return cell == target or abs(step) <= self.q * unknown * self.scale
+        The target is the largest contribution; against the largest contributor, the second largest.
+        """
+        parts = self.parts
+        first, second = int(parts.amount[cell, 0]), int(parts.second[cell])
+        if attacker == parts.who[cell, 0]:
+            target, own = second, first
+        elif attacker == EVERYBODY:
+            target, own = first, int(parts.largest(self.coalition, beside_first=True)[cell])
+        else:
+            target, own = first, min(self._own(attacker, cell), second)
+        others = max(int(parts.total[cell]) - target - own, 0)
+        return max(0, int((self.p * target - self.q * others) * self.scale))
+
+    def room(self, attacker: int, cell: int, up: bool, target: int) -> int | None:
+        """As in `rooms`."""
+        gap = int(self.bounds[1 if up else 0][cell])
+        if cell == target:
+            return None if gap == UNBOUNDED else gap
+        unknown = max(int(self.parts.total[cell]) - self._at_most(attacker, cell), 0)
+        return min(unknown * int(self.q * self.scale), gap)
+
+
+def sums_of_others(relations: Relations) -> NDArray[np.bool_]:
+    """The cells that a relation gives as the plain sum of other cells: −1 for the one, 1 for all others."""
+    terms = np.diff(relations.indptr)
+    negative = relations.coefs == -1
+    num_negative = np.bincount(relations.row_of_entry[negative], minlength=len(relations))
+    num_parts = np.bincount(relations.row_of_entry[relations.coefs == 1], minlength=len(relations))
+    is_plain = (num_negative == 1) & (num_parts == terms - 1) & (num_parts > 0) & (relations.rhs == 0)
+    sums = np.zeros(relations.num_cells, dtype=bool)
+    sums[relations.cells[negative & is_plain[relations.row_of_entry]]] = True
+    return sums
 
 
 def _numbered(known: Contributions) -> Int:
