@@ -47,6 +47,7 @@ def lifted(total: Int, part_ptr: Int, parts: Int, above_ptr: Int, above: Int, mo
     last = np.full(count, -1, dtype=np.int64)  # the part counted last
     hits = np.zeros(count, dtype=np.int64)
     image = np.full(len(above), -1, dtype=np.int64)
+    over = total[above]
     touched = np.empty(count, dtype=np.int64)
     for r in range(count):
         top, found = total[r], 0
@@ -55,13 +56,12 @@ def lifted(total: Int, part_ptr: Int, parts: Int, above_ptr: Int, above: Int, mo
             for j in range(above_ptr[z], above_ptr[z + 1]):
                 if above[j] == r:
                     continue
-                middle = total[above[j]]
+                middle = over[j]
                 for k in range(above_ptr[middle], above_ptr[middle + 1]):
-                    up = above[k]
-                    corner = total[up]
                     meets = False
                     for m in range(above_ptr[top], above_ptr[top + 1]):
-                        meets = meets or total[above[m]] == corner
+                        meets = meets or over[m] == over[k]
+                    up = above[k]
                     if not meets or up == r:
                         continue
                     if seen[up] != r:

@@ -28,6 +28,7 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cellveil.errors import InputError
 from cellveil.tables.build import relations_along
@@ -129,25 +130,22 @@ class _Sums:
         """For each relation the number of its equation and of its dimension."""
         from cellveil.kernels import recover as kernel
 
-        order = np.argsort(self.parts, kind="stable")
-        above = self.relation_of_part[order]
-        counts = np.bincount(self.parts, minlength=self.relations.num_cells)
-        above_ptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+        above_ptr, above = _by_cell(self.parts, self.part_ptr, self.relations.num_cells)
         up, enough = kernel.lifted(self.total, self.part_ptr, self.parts, above_ptr, above, MOST_DIMENSIONS)
         names, kind = np.unique(kernel.copies(up), return_inverse=True)
         if not enough or len(names) > MOST_EQUATIONS:
             return None
         cross = kernel.crossings(self.total, above_ptr, above, up, kind, len(names))
-        columns = self.relations.columns
-        leader, fits = kernel.same_dimension(columns.indptr, columns.rows, kind, cross)
-        return (kind, np.unique(leader, return_inverse=True)[1][kind]) if fits else None
+        cell_ptr, rows = _by_cell(self.relations.cells, self.relations.indptr, self.relations.num_cells)
+        leader, fits = kernel.same_dimension(cell_ptr, rows, kind, cross)
+        return (kind, _renumbered(leader)[kind]) if fits else None
 
     def codes(self, axis: Int, k: int) -> Int:
         """For each cell the number of its code in dimension k."""
         from cellveil.kernels import recover as kernel
 
         leader = kernel.components(self.total, self.part_ptr, self.parts, axis, k, self.relations.num_cells)
-        return np.unique(leader, return_inverse=True)[1]
+        return _renumbered(leader)
 
 
 def _dimension(
@@ -164,21 +162,19 @@ def _dimension(
     from scipy.sparse.csgraph import connected_components
 
     size = int(code.max()) + 1
-    mine = np.zeros(len(kind), dtype=bool)
-    mine[rows] = True
-    taken = mine[sums.relation_of_part]
+    number = np.full(len(kind), -1, dtype=np.int64)
+    number[rows] = _renumbered(kind[rows])
+    taken = (number >= 0)[sums.relation_of_part]
     relation, part = sums.relation_of_part[taken], code[sums.parts[taken]]
     # kinds are the same equation where total and some part are the same: lifting may not have seen that
-    _, pair = np.unique(code[sums.total[relation]] * size + part, return_inverse=True)
-    names, own = np.unique(kind[relation], return_inverse=True)
-    shape = (len(names), int(pair.max()) + 1)
-    shared = coo_matrix((np.ones(len(own)), (own, pair)), shape=shape).tocsr()
-    _, merged = connected_components(shared @ shared.T, directed=False)
-    equation = merged[np.searchsorted(names, kind[rows])].astype(np.int64)
+    own, pair = number[relation], _renumbered(code[sums.total[relation]] * size + part)
+    shared = coo_matrix((np.ones(len(own)), (own, pair))).tocsr()
+    merged = connected_components(shared @ shared.T, directed=False)[1].astype(np.int64)
+    equation = merged[number[rows]]
     parents = _only_values(equation, code[sums.total[rows]])
     if parents is None or (parents[merged[own]] == part).any():
         return None
-    terms = np.unique(merged[own].astype(np.int64) * size + part)
+    terms = _distinct(merged[own] * size + part)
     borders = np.searchsorted(terms // size, np.arange(len(parents) + 1))
     children = [(terms[a:b] % size) for a, b in pairwise(borders)]
     if len(np.unique(np.concatenate([parents, terms % size]))) < size:
@@ -227,7 +223,7 @@ def _fits(
 ) -> bool:
     """Whether keys are distinct, and the relations say all that the dimensions make of the cells."""
     sizes = [len(dimension) for dimension in dimensions]
-    if len(np.unique(row_numbers(keys, sizes, len(values)))) < len(values):
+    if len(_distinct(row_numbers(keys, sizes, len(values)))) < len(values):
         return False
     missing: dict[_Copy, bool] = {}
     for k in range(len(keys)):
@@ -255,7 +251,7 @@ def _missing_along(
     n = len(values)
     others = [column for i, column in enumerate(keys) if i != k]
     rest = row_numbers(others, [len(d) for i, d in enumerate(dimensions) if i != k], n)
-    rest = np.unique(rest, return_inverse=True)[1]
+    rest = _renumbered(rest)
     taken = (axis == k)[sums.relation_of_part]
     if (rest[sums.parts[taken]] != rest[sums.total[sums.relation_of_part[taken]]]).any():
         return None
@@ -312,3 +308,29 @@ def _are_implied(missing: Mapping[_Copy, bool], dimensions: Sequence[Dimension])
 
 def _with(codes: tuple[int, ...], changes: dict[int, int]) -> tuple[int, ...]:
     return tuple(changes.get(i, code) for i, code in enumerate(codes))
+
+
+def _by_cell(cells: NDArray[np.integer], indptr: Int, num_cells: int) -> tuple[Int, Int]:
+    """Turn entries row by row into entries cell by cell: borders and rows."""
+    from scipy.sparse import csr_matrix
+
+    shape = (len(indptr) - 1, num_cells)
+    columns = csr_matrix((np.ones(len(cells), dtype=np.int8), cells, indptr), shape=shape).tocsc()
+    return columns.indptr.astype(np.int64), columns.indices.astype(np.int64)
+
+
+def _distinct(numbers: Int) -> Int:
+    """The distinct numbers (all ≥ 0) in order, without sorting where their range is small."""
+    if int(numbers.max(initial=0)) > 8 * len(numbers) + 1000:
+        return np.unique(numbers)
+    return np.flatnonzero(np.bincount(numbers))
+
+
+def _renumbered(numbers: Int) -> Int:
+    """The place of each number among the distinct ones."""
+    distinct = _distinct(numbers)
+    if not len(distinct) or int(distinct[-1]) > 8 * len(numbers) + 1000:
+        return np.searchsorted(distinct, numbers)
+    place = np.zeros(int(distinct[-1]) + 1, dtype=np.int64)
+    place[distinct] = np.arange(len(distinct))
+    return np.asarray(place[numbers])
