@@ -446,3 +446,37 @@ def test_french_linked_tables():
         if not sum(coef * expected[key] for key, coef in row)
     )
     assert len(rows) == 835 < sum(len(table.relations) for table in tables)
+
+
+# -- what the joint table cannot see -----------------------------------------------------------------------
+
+
+def by(*axes, interior: dict) -> Table:
+    return table_from_interior(list(axes), columns_of(axes, interior), list(interior.values()))
+
+
+def test_tables_that_share_contributors_but_not_their_finest_cells_are_named():
+    crossed = {(r, s): 1 for r in "NS" for s in "sl"}
+    regions = by(REGION, interior={("N",): 2, ("S",): 2})
+    sizes = by(SIZE, interior={("s",): 2, ("l",): 2})
+    both = by(REGION, SIZE, interior=crossed)
+    (note,) = link([regions, sizes]).notes
+    assert note.startswith("tables 1 (value: region) and 2 (value: size)") and "status m" in note
+    assert link([regions, sizes, both]).notes == ()
+    assert link([regions, sizes]).replace(variable="other").notes == (note,)
+    with_act = by(REGION, ACT, interior={(r, a): 1 for r in "NS" for a in "ab"})
+    assert [n.split(" have")[0] for n in link([both, regions, with_act]).notes] == [
+        "tables 1 (value: region × size) and 3 (value: region × act)"
+    ]
+
+
+def test_tables_of_different_parts_or_variables_are_not():
+    coarse = by_act(SECTIONS, {"A": 3, "B": 4, "C": 56})
+    details = [by_act(Hierarchy.from_dict({"A": ["A1", "A2"]}), {"A1": 1, "A2": 2})]
+    details += [by_act(Hierarchy.from_dict({"C": ["C1", "C2"]}), {"C1": 24, "C2": 32})]
+    assert link([coarse, *details]).notes == ()
+    turnover = table_from_interior([REGION], {"region": ["N", "S"]}, [4, 6], variable="turnover")
+    staff = table_from_interior([SIZE], {"size": ["s", "l"]}, [1, 2], variable="staff")
+    assert link([turnover, staff]).notes == ()
+    export = table_from_interior([SIZE], {"size": ["s", "l"]}, [1, 1], variable="export")
+    assert len(link([turnover, export], {"turnover": {"export": 5}}).notes) == 1

@@ -41,9 +41,9 @@ from cellveil.attack.witness import Witness
 from cellveil.errors import InputError
 from cellveil.problem import Problem
 from cellveil.tables.contributions import Contributions
+from cellveil.tables.finest import sums_of_others
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import LARGEST, UNBOUNDED
-from cellveil.tables.relations import Relations
 
 Rooms = tuple[Int, Int]
 
@@ -371,18 +371,6 @@ class PriorPosterior(Insiders):
             return None if gap == UNBOUNDED else gap
         unknown = max(int(self.parts.total[cell]) - self._at_most(attacker, cell), 0)
         return min(unknown * int(self.q * self.scale), gap)
-
-
-def sums_of_others(relations: Relations) -> NDArray[np.bool_]:
-    """The cells that a relation gives as the plain sum of other cells: −1 for the one, 1 for all others."""
-    terms = np.diff(relations.indptr)
-    negative = relations.coefs == -1
-    num_negative = np.bincount(relations.row_of_entry[negative], minlength=len(relations))
-    num_parts = np.bincount(relations.row_of_entry[relations.coefs == 1], minlength=len(relations))
-    is_plain = (num_negative == 1) & (num_parts == terms - 1) & (num_parts > 0) & (relations.rhs == 0)
-    sums = np.zeros(relations.num_cells, dtype=bool)
-    sums[relations.cells[negative & is_plain[relations.row_of_entry]]] = True
-    return sums
 
 
 def _numbered(known: Contributions) -> Int:

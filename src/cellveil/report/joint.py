@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from cellveil.auditing import AuditReport
@@ -24,7 +25,7 @@ def joint_figures(audit: JointAudit, pattern: Pattern) -> dict[str, Any]:
     cells = []
     for rows in zip(*(part["cells"] for part in parts), strict=True):
         through = [part["attacker"] for part, row in zip(parts, rows, strict=True) if not row["safe"]]
-        cells.append(rows[0] | {"safe": not through, "not_kept_off": ", ".join(through)})
+        cells.append(rows[0] | _closest(rows) | {"safe": not through, "not_kept_off": ", ".join(through)})
     summary = ("attacker", "safe", "reason", "linear_programs", "seconds")
     return parts[0] | {
         "safe": audit.is_safe,
@@ -32,4 +33,12 @@ def joint_figures(audit: JointAudit, pattern: Pattern) -> dict[str, Any]:
         "reason": "; ".join(dict.fromkeys(part["reason"] for part in parts)),
         "attackers": [{name: part[name] for name in summary} for part in parts],
         "cells": cells,
+        "totals": [total for part in parts for total in part.get("totals", [])],
     }
+
+
+def _closest(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Of the insiders who come closest to a cell in each attack, the one who comes closest of all."""
+    known = [row for row in rows if "reach" in row]
+    nearest = min(known, key=lambda row: row["reach"], default={})
+    return {name: nearest[name] for name in ("closest", "reach") if name in nearest}

@@ -7,11 +7,16 @@ dimension, ``variable``.
 
 Protecting linked tables one by one is not safe, even when common cells are hidden alike: differences across
 tables can give hidden values away. Joined into one table they are protected, and audited, together.
+
+Tables that cut the same contributors up in different ways, without the cross-classification, have finest
+cells of their own. These are treated as independent of each other, which the `notes` of the joint table say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +24,7 @@ from numpy.typing import NDArray
 from cellveil.errors import InputError, name_some, nearest_name
 from cellveil.tables.build import relations_along
 from cellveil.tables.contributions import Contributions
+from cellveil.tables.finest import overlapping_tables
 from cellveil.tables.hierarchy import Dimension, Equation, Hierarchy
 from cellveil.tables.keys import Codes, Int, group, row_numbers
 from cellveil.tables.numbers import rescale
@@ -31,8 +37,21 @@ VARIABLE = "variable"
 Equations = Mapping[str, Sequence[str] | Mapping[str, int]]
 
 
-def link(tables: Sequence[Table], equations: Equations | None = None) -> Table:
-    """Join tables into one.
+@dataclass(frozen=True, repr=False, eq=False)
+class LinkedTable(Table):
+    """A table made of several.
+
+    Parameters
+    ----------
+    notes
+        What the audits of the joint table cannot see, in words; names no values.
+    """
+
+    notes: tuple[str, ...] = ()
+
+
+def link(tables: Sequence[Table], equations: Equations | None = None) -> LinkedTable:
+    """Join tables into one; its `notes` tell of tables that share contributors but not their finest cells.
 
     Parameters
     ----------
@@ -56,6 +75,8 @@ def link(tables: Sequence[Table], equations: Equations | None = None) -> Table:
     >>> by_size = table_from_interior([size], {"size": ["small", "large"]}, [1, 9])
     >>> link([by_region, by_size])
     Table('value', region 3 × size 3, 5 cells, 2 relations)
+    >>> len(link([by_region, by_size]).notes), len(link([by_region, by_region]).notes)
+    (1, 0)
     """
     if not tables:
         raise InputError("there is no table to link", remedy="Give at least one.")
@@ -74,20 +95,43 @@ def link(tables: Sequence[Table], equations: Equations | None = None) -> Table:
     units, holdings = (
         _join_contributions([getattr(t, name) for t in tables], first) for name in ("units", "holdings")
     )
-    table = Table(
+    relations = Relations.stack([*own, *across]).distinct()
+    table = LinkedTable(
         tuple(dimensions),
         joint_keys,
         values[first],
         decimals,
-        Relations.stack([*own, *across]).distinct(),
+        relations,
         variable=_variable_name(tables),
         contributors=_join_counts(tables, order, starts),
         units=units,
         holdings=holdings,
         columns=_join_columns(tables, first),
+        notes=_notes(dimensions, joint_keys, relations, tables, number),
     )
     table.check_additive()
     return table
+
+
+def _notes(
+    dimensions: Sequence[Dimension],
+    keys: Sequence[Codes],
+    relations: Relations,
+    tables: Sequence[Table],
+    number: Int,
+) -> tuple[str, ...]:
+    borders = np.cumsum([0, *(table.num_cells for table in tables)])
+    cells = [number[start:end] for start, end in pairwise(borders)]
+    return tuple(
+        f"tables {one + 1} ({_shape(tables[one])}) and {other + 1} ({_shape(tables[other])}) have finest "
+        "cells of their own: what the same contributors have in both is treated as independent. To have it "
+        "audited, link a table with the cross-classification too, hidden from the start (status m)."
+        for one, other in overlapping_tables(dimensions, keys, relations, cells)
+    )
+
+
+def _shape(table: Table) -> str:
+    return f"{table.variable}: {' × '.join(dimension.name for dimension in table.dimensions)}"
 
 
 def _variable_name(tables: Sequence[Table]) -> str:
