@@ -228,10 +228,13 @@ def test_the_suggestion_meets_every_relation() -> None:
 def test_huge_amounts() -> None:
     """Levels and capacities beyond 2⁵³ are rounded so that the bound stays one."""
     big = 2**60
-    problem = one_relation(
-        [2 * big + 3, big + 1, big + 2], [-1, 1, 1], {1: (0, big + 2)}, frozen=np.array([0])
-    )
-    assert cover_bound(problem).bound <= big + 2
+    values = [2 * big + 3, big + 1, big + 2]
+    problem = one_relation(values, [-1, 1, 1], {1: (0, big + 2)}, frozen=np.array([0]))
+    assert 0 < cover_bound(problem).bound <= big + 2
+    ub = np.array([2 * big + 3, big + 2**40 + 1, 3 * big])
+    spl = np.array([0, big + 2**40 + 1, 0])  # all the room there is
+    assert cover_bound(problem.replace(upl=problem.lpl, ub=ub, spl=spl)).bound <= big + 2
+    assert cover_bound(problem.replace(ub=ub)).bound == np.inf, "no room for the level"
 
 
 def test_no_time_and_nothing_to_do() -> None:

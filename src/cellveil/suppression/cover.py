@@ -150,7 +150,8 @@ class _Model:
         self.usable = (problem.status != Status.FROZEN) & ((problem.down > 0) | (problem.up > 0))
         self.columns: Int = np.zeros(0, dtype=np.int64)
         upl, lpl = _levels(problem)
-        self.is_infeasible = bool(((upl > problem.up) | (lpl > problem.down)).any())
+        slack = 1 - 2.0**-50  # beyond 2⁵³ levels and bounds are rounded
+        self.is_infeasible = bool(((upl * slack > problem.up) | (lpl * slack > problem.down)).any())
         self.bound = 0.0
         self._lonely = _Lonely(problem.table.relations, problem.hidden_at_start, self.usable)
         self._rows: list[csr_matrix] = []
