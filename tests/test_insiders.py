@@ -14,9 +14,12 @@ from cellveil.attack.movement import Movement
 from cellveil.auditing import audit
 from cellveil.datasets import two_way
 from cellveil.errors import InputError
-from cellveil.insider_audit import audit_insiders
+from cellveil.insider_audit import Kind, audit_insiders
+from cellveil.joint_audit import Attacker, audit_against
 from cellveil.primary import make_problem
 from cellveil.problem import Problem
+from cellveil.report.insiders import insider_figures
+from cellveil.report.joint import joint_figures
 from cellveil.sensitivity import PriorPosterior as PriorPosteriorRule
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.numbers import UNBOUNDED
@@ -428,3 +431,25 @@ def test_a_sliding_level_counts_what_is_left_of_the_lower_one() -> None:
     # the firm of 90 is left with 3 below the value, and with the 10 of the cell beside it above
     assert audit_insiders(asked[13], pattern).is_safe
     assert not audit_insiders(asked[14], pattern).is_safe
+
+
+def test_the_lower_level_is_asked_in_full_of_coalitions_from_elsewhere() -> None:
+    """Two firms know 7 of the 10 opposite, 3 are left; what the largest of the target know is no excuse."""
+    cells = {(0, 0): [90, 3, 2], (0, 1): [30, 30, 30], (1, 0): [30, 30, 30], (1, 1): [4, 3, 3]}
+    problem = with_contributions(two_way([[95, 90], [90, 10]], {(0, 0): (9, 0)}), cells)
+    pattern = Pattern.hiding(problem, interior_of(problem), "interior")
+    assert not audit_insiders(problem, pattern, coalition=2).is_safe
+    modest = problem.replace(lpl=np.where(problem.lpl > 0, 3, 0))
+    assert audit_insiders(modest, pattern, coalition=2).is_safe
+
+
+def test_several_attackers_in_one_report() -> None:
+    problem, pattern = singleton_table()
+    several = [Attacker(), Attacker("insider"), Attacker("pq", p=20)]
+    figures = joint_figures(audit_against(problem, pattern, several), pattern)
+    kinds: tuple[Kind, Kind] = ("insider", "pq")
+    single = [insider_figures(problem, audit_insiders(problem, pattern, kind, p=20)) for kind in kinds]
+    for row, *insiders in zip(figures["cells"], *(one["cells"] for one in single), strict=True):
+        assert row["reach"] == min(one["reach"] for one in insiders) < 1 and row["closest"].startswith("firm")
+        assert row["upper"] is not None
+    assert figures["totals"] == []

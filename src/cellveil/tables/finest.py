@@ -2,8 +2,8 @@
 
 A cell that a relation gives as the sum of others says nothing that these do not; all other cells are
 *finest*. Linked tables that cut the same contributors up in different ways (region by industry, and region by
-size) have finest cells of their own, of which none contains the other. Whoever knows who stands where knows of
-relations between them that no table states.
+size) have finest cells of their own, of which none contains the other. Whoever knows who stands where knows
+of relations between them that no table states.
 """
 
 from __future__ import annotations
