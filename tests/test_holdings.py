@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from cellveil.attack.further import AllParts
 from cellveil.attack.insiders import NOBODY, OwnParts, PriorPosterior
 from cellveil.attack.totals import Totals
 from cellveil.datasets import two_way
 from cellveil.errors import InputError
-from cellveil.insider_audit import audit_insiders
+from cellveil.insider_audit import Kind, audit_insiders
 from cellveil.problem import Problem
 from cellveil.report.insiders import insider_figures
 from cellveil.tables.contributions import Contributions
@@ -372,6 +373,46 @@ def test_lists_that_are_cut_off_are_never_kinder() -> None:
             assert (cut.safe <= full.safe).all()
             stricter += int((cut.safe < full.safe).sum())
     assert stricter > 0
+
+
+def all_parts(game: Game) -> AllParts:
+    rows = [(key, firm, part) for key, amounts in game.cells.items() for firm, part in amounts.items()]
+    codes = [(f"r{key[0]}", f"c{key[1]}") for key, _, _ in rows]
+    who = [f"firm {firm}" for _, firm, _ in rows]
+    return AllParts.of(game.problem.table, codes, who, [part for _, _, part in rows])
+
+
+@pytest.mark.parametrize("kind", ["insider", "pq"])
+def test_a_list_of_all_parts_makes_up_for_short_lists(kind: Kind) -> None:
+    """With all parts given, the two largest of each cell lead to the verdicts of complete lists."""
+    rng = np.random.default_rng(9)
+    verdicts, gained = set(), 0
+    for _ in range(40):
+        game = random_game(rng)
+        options: dict[str, Any] = {"p": 100 * game.p, "q": 100 * game.q}
+        full = audit_insiders(game.problem, game.pattern, kind, **options)
+        short = with_firms(game.problem, game.cells, depth=2)
+        filled = audit_insiders(short, game.pattern, kind, everything=all_parts(game), **options)
+        assert (filled.safe == full.safe).all()
+        assert {(t.contributor, t.safe) for t in filled.totals} == {
+            (t.contributor, t.safe) for t in full.totals
+        }
+        verdicts.update(full.safe.tolist())
+        gained += int((full.safe > audit_insiders(short, game.pattern, kind, **options).safe).sum())
+    assert verdicts == {True, False}
+    assert gained > 0 or kind == "insider"
+
+
+def test_another_list_is_refused() -> None:
+    game = two_cells_of_one_firm()
+    listed = all_parts(game)
+    for wrong in (
+        AllParts(listed.cells[1:], listed.who[1:], listed.amounts[1:]),
+        AllParts(listed.cells, listed.who, listed.amounts + 1),
+        AllParts(np.zeros_like(listed.cells), listed.who, listed.amounts),
+    ):
+        with pytest.raises(InputError, match="not that of all contributions"):
+            audit_insiders(game.problem, game.pattern, everything=wrong)
 
 
 def test_amounts_that_leave_64_bits_are_refused() -> None:

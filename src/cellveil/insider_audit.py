@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.attack.further import AllParts
 from cellveil.attack.insiders import (
     ENOUGH,
     EVERYBODY,
@@ -108,6 +109,7 @@ def audit_insiders(
     q: float = 100.0,
     level: str = "unit",
     coalition: int = 1,
+    everything: AllParts | None = None,
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> InsiderReport:
@@ -122,9 +124,12 @@ def audit_insiders(
         ``unit`` or ``holding``: who attacks.
     coalition
         How many contributors put their knowledge together.
+    everything
+        A list of all contributions. Without it, contributors beyond the largest of a cell are taken to know
+        more than they can.
     """
     started = time.perf_counter()
-    insiders = _insiders(problem, kind, p, q, level, coalition)
+    insiders = _insiders(problem, kind, p, q, coalition, OwnParts.of(problem, level, everything))
     view = PublicView.of(problem, pattern)
     movement = _Farthest(problem.table.relations, view.hidden, time_limit)
     progress = progress or Progress()
@@ -204,9 +209,8 @@ def _described(kind: Kind, p: float | None, q: float, coalition: int) -> str:
 
 
 def _insiders(
-    problem: Problem, kind: Kind, p: float | None, q: float, level: str, coalition: int
+    problem: Problem, kind: Kind, p: float | None, q: float, coalition: int, parts: OwnParts
 ) -> Insiders:
-    parts = OwnParts.of(problem, level)
     if kind == "insider":
         return SelfKnowing(problem, parts, coalition)
     if p is None:
@@ -267,4 +271,4 @@ def _open_to_all(insiders: Insiders, movement: _Farthest, cell: int, up: bool, a
 
 
 def _name(insiders: Insiders, attacker: int) -> str:
-    return "anybody" if attacker < 0 else insiders.parts.name(attacker)
+    return "anybody" if attacker == NOBODY else insiders.parts.name(attacker)

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.attack.further import AllParts
 from cellveil.auditing import AuditReport, audit
 from cellveil.errors import InputError
 from cellveil.insider_audit import InsiderReport, audit_insiders
@@ -98,10 +99,13 @@ def audit_against(
     pattern: Pattern,
     attackers: Sequence[Attacker],
     *,
+    everything: AllParts | None = None,
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> JointAudit:
     """Attack the pattern as each attacker; `time_limit` is for each of them.
+
+    A list of all contributions (`everything`) shows what insiders beyond the largest of a cell know.
 
     Examples
     --------
@@ -114,7 +118,7 @@ def audit_against(
     """
     if not attackers:
         raise InputError("no attacker is named", remedy="Name at least the outsider.")
-    done = [_attack(problem, pattern, attacker, time_limit, progress) for attacker in attackers]
+    done = [_attack(problem, pattern, attacker, everything, time_limit, progress) for attacker in attackers]
     return JointAudit(tuple(known for known, _ in done), tuple(report for _, report in done))
 
 
@@ -122,6 +126,7 @@ def _attack(
     problem: Problem,
     pattern: Pattern,
     attacker: Attacker,
+    everything: AllParts | None,
     time_limit: float | None,
     progress: Progress | None,
 ) -> tuple[Problem, AuditReport | InsiderReport]:
@@ -134,6 +139,7 @@ def _attack(
             q=attacker.q,
             level=attacker.level,
             coalition=attacker.coalition,
+            everything=everything,
             time_limit=time_limit,
             progress=progress,
         )

@@ -21,7 +21,8 @@ that what is shown safe is safe, and what is not may be.
 
 Contributions are known for the largest of each cell only. In a cell that has more contributors than are
 listed, everybody who is not listed is taken to know as much as the smallest one that is: more than they can.
-That counts in the finest cells only: what holds there holds for their sums.
+That counts in the finest cells only: what holds there holds for their sums. With a list of all contributions
+(`cellveil.attack.further`) it counts for nobody who stands in several cells.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.attack.further import AllParts, Further, further_parts
 from cellveil.attack.witness import Witness
 from cellveil.errors import InputError
 from cellveil.problem import Problem
@@ -52,6 +54,9 @@ EVERYBODY = -1
 
 NOBODY = -2
 """Somebody who is listed nowhere."""
+
+UNLISTED = -3
+"""UNLISTED − k is somebody who has a part in cell k only, and is not listed there."""
 
 ENOUGH = 10
 """Nobody asks whether a cell can move further than so many times what is needed."""
@@ -74,6 +79,8 @@ class OwnParts:
         Whether the cell is the sum of other cells of the table, by one of its relations.
     names
         Ids, where known.
+    further
+        Parts that are not among the largest, of everybody with several finest cells; None where not known.
     """
 
     who: Int
@@ -82,10 +89,11 @@ class OwnParts:
     count: Int
     is_sum: NDArray[np.bool_]
     names: tuple[str, ...]
+    further: Further | None = None
 
     @classmethod
-    def of(cls, problem: Problem, level: str = "unit") -> OwnParts:
-        """Take the parts from the table's contributions.
+    def of(cls, problem: Problem, level: str = "unit", everything: AllParts | None = None) -> OwnParts:
+        """Take the parts from the table's contributions, and from a list of all of them if there is one.
 
         Raises
         ------
@@ -105,14 +113,12 @@ class OwnParts:
                 "the contributions are not those of the published variable (they do not add up to its cells)",
                 remedy="Tabulate without a shadow variable to audit against insiders.",
             )
-        return cls(
-            _numbered(known),
-            _weighted(known) * factor,
-            known.absolute * factor,
-            known.count,
-            sums_of_others(table.relations),
-            known.names,
-        )
+        is_sum, further, names = sums_of_others(table.relations), None, known.names
+        if everything is not None:
+            found, names = further_parts(known, np.flatnonzero(~is_sum), everything)
+            further = {cell: tuple((w, part * factor) for w, part in added) for cell, added in found.items()}
+        amount = _weighted(known) * factor
+        return cls(_numbered(known), amount, known.absolute * factor, known.count, is_sum, names, further)
 
     @cached_property
     def places(self) -> dict[int, tuple[Int, Int]]:
@@ -122,10 +128,29 @@ class OwnParts:
         rows, columns = rows[order], columns[order]
         owners = self.who[rows, columns]
         borders = np.flatnonzero(np.concatenate([[True], owners[1:] != owners[:-1], [True]]))
-        return {
+        listed = {
             int(owners[start]): (rows[start:end], self.amount[rows[start:end], columns[start:end]])
             for start, end in pairwise(borders)
         }
+        nothing = np.zeros(0, dtype=np.int64)
+        for cell, added in (self.further or {}).items():
+            for who, part in added:
+                cells, parts = listed.get(who, (nothing, nothing))
+                listed[who] = np.append(cells, cell), np.append(parts, part)
+        return listed
+
+    def in_cell(self, cell: int) -> dict[int, int]:
+        """The attackers with a part in the cell, and the part.
+
+        With a list of all parts, somebody who is not listed here and stands in no other cell is among them.
+        """
+        listed = zip(self.who[cell].tolist(), self.amount[cell].tolist(), strict=True)
+        found = {who: part for who, part in listed if who >= 0}
+        if self.further is not None and not self.is_sum[cell]:
+            found.update(self.further.get(cell, ()))
+            if self.unlisted[cell]:
+                found[UNLISTED - cell] = int(self.unlisted[cell])
+        return found
 
     @cached_property
     def unlisted(self) -> Int:
@@ -151,14 +176,18 @@ class OwnParts:
         """
         if attacker == EVERYBODY:
             return self.largest(members)
-        own = np.where(self.is_sum, 0, self.unlisted)
-        if attacker != NOBODY:
+        own = np.where(self.is_sum, 0, self.unlisted) if self.further is None else np.zeros_like(self.total)
+        if attacker <= UNLISTED:
+            own[UNLISTED - attacker] = self.unlisted[UNLISTED - attacker]
+        elif attacker != NOBODY:
             cells, listed = self.places[attacker]
             own[cells] = listed
         return own
 
     def name(self, attacker: int) -> str:
         """The attacker in words."""
+        if attacker <= UNLISTED:
+            return "a contributor who is not listed"
         return self.names[attacker] if attacker < len(self.names) else "a contributor without an id"
 
 
@@ -217,22 +246,20 @@ class Insiders(ABC):
         }
 
     def _insiders_of(self, cell: int) -> list[int]:
-        return [int(who) for who in self.parts.who[cell] if who >= 0]
+        return list(self.parts.in_cell(cell))
 
     def _at_most(self, attacker: int, cell: int) -> int:
         """`OwnParts.known_to` for one cell and one attacker."""
-        listed = self.parts.who[cell] == attacker
-        if attacker >= 0 and listed.any():
-            return int(self.parts.amount[cell][listed].sum())
-        return 0 if self.parts.is_sum[cell] else int(self.parts.unlisted[cell])
+        is_open = self.parts.further is None and not self.parts.is_sum[cell]
+        return self.parts.in_cell(cell).get(attacker, int(self.parts.unlisted[cell]) if is_open else 0)
 
     def _own(self, attacker: int, cell: int) -> int:
         """The most that the attacker of a cell can have contributed to it: all but one contributor's part."""
         if attacker == EVERYBODY:
             members = min(self.coalition, max(int(self.parts.count[cell]) - 1, 0))
             return int(self.parts.largest(members)[cell]) if members else 0
-        listed = self.parts.who[cell] == attacker
-        return int(self.parts.amount[cell][listed].sum() if listed.any() else self.parts.unlisted[cell])
+        is_open = self.parts.further is None or self.parts.is_sum[cell]
+        return self.parts.in_cell(cell).get(attacker, int(self.parts.unlisted[cell]) if is_open else 0)
 
 
 class SelfKnowing(Insiders):
@@ -284,7 +311,7 @@ class SelfKnowing(Insiders):
 
     def _surely(self, attacker: int, cell: int) -> int:
         """What the attacker contributes to the cell at least: its part if it is listed."""
-        return int(self.parts.amount[cell][self.parts.who[cell] == attacker].sum()) if attacker >= 0 else 0
+        return self.parts.in_cell(cell).get(attacker, 0) if attacker >= 0 else 0
 
     def room(self, attacker: int, cell: int, up: bool, target: int) -> int | None:
         """As in `rooms`."""

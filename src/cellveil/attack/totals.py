@@ -205,9 +205,9 @@ class _Question:
             cell = int(cells[place])
             step = Fraction(moved.get(cell, 0), witness.denominator) - int(self.shift[place])
             rest = int(self.parts.total[cell]) - int(self.part[place])
-            for who, own in zip(self.parts.who[cell].tolist(), self.parts.amount[cell].tolist(), strict=True):
+            for who, own in self.parts.in_cell(cell).items():
                 allowed = max(rest - own, 0) * int(self.rule.q * self.rule.scale)
-                if who >= 0 and who != self.target and abs(step) > allowed:
+                if who != self.target and abs(step) > allowed:
                     stopped.add(who)
         return stopped
 
