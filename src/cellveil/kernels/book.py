@@ -19,10 +19,13 @@ Int = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Float = NDArray[np.float64]
 
+ZERO, ONE = np.int64(0), np.int64(1)
+"""Not literals: each kind of argument is compiled apart."""
+
 WITNESSES, ENTRIES, TRAIL, OPEN = 0, 1, 2, 3
 """Places in `BookArrays.counts`."""
 
-HIDDEN, PUBLISHED, UP, DOWN = 0, 1, 2, 3
+HIDDEN, PUBLISHED, UP, DOWN = np.arange(4)
 """Kinds of changes in the trail: a cell was hidden, published; its witness in a direction was changed."""
 
 
@@ -69,7 +72,7 @@ def hide(book: BookArrays, cell: int) -> None:
         book.hidden[cell] = True
         if not book.is_free[cell]:
             book.cost[0] += book.weight[cell]
-        note(book, HIDDEN, cell, 0)
+        note(book, HIDDEN, cell, ZERO)
 
 
 @njit(cache=True)
@@ -89,7 +92,7 @@ def settle(book: BookArrays, cells: Int32, numerators: Int, denominator: int, si
     """Give the open demands that the deviation meets to a witness; with number −1 only count them."""
     met = 0
     for i in range(len(cells)):
-        cell, moved = cells[i], sign * numerators[i]
+        cell, moved = np.int64(cells[i]), sign * numerators[i]
         if moved > 0:
             need, witness, kind = book.need_up[cell], book.witness_up, UP
         else:
@@ -97,7 +100,7 @@ def settle(book: BookArrays, cells: Int32, numerators: Int, denominator: int, si
         if need > 0 and witness[cell] < 0 and abs(moved) // denominator >= need:
             met += 1
             if number >= 0:
-                note(book, kind, cell, -1)
+                note(book, kind, cell, -ONE)
                 witness[cell] = number
                 book.meets[number] += 1
                 book.counts[OPEN] -= 1
@@ -112,19 +115,20 @@ def add(book: BookArrays, cells: Int32, numerators: Int, denominator: int, hidin
     """
     for i in range(len(cells)):
         if not book.movable[cells[i]] or not (hiding or book.hidden[cells[i]]):
-            return 0
-    forward = fits(book, cells, numerators, denominator, 1)
-    backward = fits(book, cells, numerators, denominator, -1)
-    met = 0
-    if forward:
-        met += settle(book, cells, numerators, denominator, 1, -1)
-    if backward:
-        met += settle(book, cells, numerators, denominator, -1, -1)
+            return ZERO
+    usable = (
+        fits(book, cells, numerators, denominator, ONE),
+        fits(book, cells, numerators, denominator, -ONE),
+    )
+    met = ZERO
+    for turn in range(2):
+        if usable[turn]:
+            met += settle(book, cells, numerators, denominator, ONE - 2 * turn, -ONE)
     if met == 0:
-        return 0
+        return ZERO
     number, entry = book.counts[WITNESSES], book.counts[ENTRIES]
     for i in range(len(cells)):
-        cell = cells[i]
+        cell = np.int64(cells[i])
         hide(book, cell)
         book.cells[entry] = cell
         book.numerators[entry] = numerators[i]
@@ -136,10 +140,9 @@ def add(book: BookArrays, cells: Int32, numerators: Int, denominator: int, hidin
     book.meets[number] = 0
     book.starts[number + 1] = entry
     book.counts[WITNESSES], book.counts[ENTRIES] = number + 1, entry
-    if forward:
-        settle(book, cells, numerators, denominator, 1, number)
-    if backward:
-        settle(book, cells, numerators, denominator, -1, number)
+    for turn in range(2):
+        if usable[turn]:
+            settle(book, cells, numerators, denominator, ONE - 2 * turn, number)
     return met
 
 
@@ -185,11 +188,11 @@ def publish(book: BookArrays, cell: int, using: Int) -> tuple[Int, Bool]:
     cells, up = np.empty(opened, dtype=np.int64), np.empty(opened, dtype=np.bool_)
     book.hidden[cell] = False
     book.cost[0] -= book.weight[cell]
-    note(book, PUBLISHED, cell, 0)
+    note(book, PUBLISHED, cell, ZERO)
     opened = 0
     for number in using:
         for entry in range(book.starts[number], book.starts[number + 1]):
-            moved = book.cells[entry]
+            moved = np.int64(book.cells[entry])
             if book.need_up[moved] > 0 and book.witness_up[moved] == number:
                 note(book, UP, moved, number)
                 book.witness_up[moved] = -1

@@ -313,16 +313,17 @@ class Book:
     def reserve(self, witnesses: int = 0, entries: int = 0, trail: int = 0) -> None:
         """Make room for so many more."""
         num, used, changes, _ = self._arrays["counts"].tolist()
-        for more, names in (
-            (num + witnesses + 1, ("starts",)),
-            (num + witnesses, ("denominators", "meets")),
+        for needed, names in (
+            (num + witnesses, ("denominators", "meets", "starts")),
             (used + entries, ("cells", "numerators", "following", "owner")),
             (changes + trail, ("trail",)),
         ):
+            if len(self._arrays[names[0]]) >= needed:
+                continue
+            size = max(needed, len(self._arrays[names[0]]) * 3 // 2)
             for name in names:
                 array = self._arrays[name]
-                if len(array) < more:
-                    grown = np.zeros((max(more, len(array) * 3 // 2), *array.shape[1:]), dtype=array.dtype)
-                    grown[: len(array)] = array
-                    self._arrays[name] = grown
-                    self._tuple = None
+                grown = np.zeros((size + (name == "starts"), *array.shape[1:]), dtype=array.dtype)
+                grown[: len(array)] = array
+                self._arrays[name] = grown
+            self._tuple = None
