@@ -8,7 +8,7 @@ an earlier state.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -18,9 +18,13 @@ Bool = NDArray[np.bool_]
 Int = NDArray[np.int64]
 Int32 = NDArray[np.int32]
 Float = NDArray[np.float64]
+Number = int | np.signedinteger[Any]
 
-ZERO, ONE = np.int64(0), np.int64(1)
-"""Not literals: each kind of argument is compiled apart."""
+ZERO: Number = np.int64(0)
+ONE: Number = np.int64(1)
+NO: bool | np.bool_ = np.bool_(False)
+YES: bool | np.bool_ = np.bool_(True)
+"""Not literals, because each kind of argument is compiled apart."""
 
 WITNESSES, ENTRIES, TRAIL, OPEN = 0, 1, 2, 3
 """Places in `BookArrays.counts`."""
@@ -56,7 +60,7 @@ class BookArrays(NamedTuple):
 
 
 @njit(cache=True)
-def note(book: BookArrays, kind: int, cell: int, before: int) -> None:
+def note(book: BookArrays, kind: Number, cell: Number, before: Number) -> None:
     """Write one change into the trail."""
     place = book.counts[TRAIL]
     book.trail[place, 0] = kind
@@ -66,7 +70,7 @@ def note(book: BookArrays, kind: int, cell: int, before: int) -> None:
 
 
 @njit(cache=True)
-def hide(book: BookArrays, cell: int) -> None:
+def hide(book: BookArrays, cell: Number) -> None:
     """Hide a cell, if it is not hidden yet."""
     if not book.hidden[cell]:
         book.hidden[cell] = True
@@ -76,7 +80,7 @@ def hide(book: BookArrays, cell: int) -> None:
 
 
 @njit(cache=True)
-def fits(book: BookArrays, cells: Int32, numerators: Int, denominator: int, sign: int) -> bool:
+def fits(book: BookArrays, cells: Int32, numerators: Int, denominator: Number, sign: Number) -> bool:
     """Whether the deviation, or its reversal (sign −1), stays within the capacities."""
     for i in range(len(cells)):
         moved = sign * numerators[i]
@@ -88,7 +92,9 @@ def fits(book: BookArrays, cells: Int32, numerators: Int, denominator: int, sign
 
 
 @njit(cache=True)
-def settle(book: BookArrays, cells: Int32, numerators: Int, denominator: int, sign: int, number: int) -> int:
+def settle(
+    book: BookArrays, cells: Int32, numerators: Int, denominator: Number, sign: Number, number: Number
+) -> Number:
     """Give the open demands that the deviation meets to a witness; with number −1 only count them."""
     met = 0
     for i in range(len(cells)):
@@ -108,7 +114,9 @@ def settle(book: BookArrays, cells: Int32, numerators: Int, denominator: int, si
 
 
 @njit(cache=True)
-def add(book: BookArrays, cells: Int32, numerators: Int, denominator: int, hiding: bool) -> int:
+def add(
+    book: BookArrays, cells: Int32, numerators: Int, denominator: Number, hiding: bool | np.bool_
+) -> Number:
     """Take in a deviation if it meets an open demand, as it stands or reversed; return how many it meets.
 
     The arrays must have room: one witness, the entries, and three changes per entry.
@@ -148,10 +156,10 @@ def add(book: BookArrays, cells: Int32, numerators: Int, denominator: int, hidin
 
 @njit(cache=True)
 def add_all(
-    book: BookArrays, starts: Int, cells: Int32, numerators: Int, denominators: Int, hiding: bool
-) -> int:
+    book: BookArrays, starts: Int, cells: Int32, numerators: Int, denominators: Int, hiding: bool | np.bool_
+) -> Number:
     """Take in many, one after the other; return how many demands they meet."""
-    met = 0
+    met = ZERO
     for w in range(len(denominators)):
         begin, end = starts[w], starts[w + 1]
         met += add(book, cells[begin:end], numerators[begin:end], denominators[w], hiding)
@@ -159,7 +167,7 @@ def add_all(
 
 
 @njit(cache=True)
-def users(book: BookArrays, cell: int) -> Int:
+def users(book: BookArrays, cell: Number) -> Int:
     """Witnesses that move the cell and meet a demand, the latest first."""
     found = 0
     entry = book.head[cell]
@@ -177,7 +185,7 @@ def users(book: BookArrays, cell: int) -> Int:
 
 
 @njit(cache=True)
-def publish(book: BookArrays, cell: int, using: Int) -> tuple[Int, Bool]:
+def publish(book: BookArrays, cell: Number, using: Int) -> tuple[Int, Bool]:
     """Publish a cell and reopen the demands that the witnesses `using` it meet; return these demands.
 
     The trail must have room for one change and for the demands.
@@ -209,7 +217,7 @@ def publish(book: BookArrays, cell: int, using: Int) -> tuple[Int, Bool]:
 
 
 @njit(cache=True)
-def roll_back(book: BookArrays, trail: int, witnesses: int) -> None:
+def roll_back(book: BookArrays, trail: Number, witnesses: Number) -> None:
     """Undo the changes after a place of the trail, and cut off all witnesses from a number on."""
     for place in range(book.counts[TRAIL] - 1, trail - 1, -1):
         kind, cell, before = book.trail[place, 0], book.trail[place, 1], book.trail[place, 2]
