@@ -28,7 +28,7 @@ from typing import Any
 
 INSTANCES = Path(os.environ.get("CELLVEIL_INSTANCES") or Path(__file__).parents[2] / "shared" / "instances")
 
-DENSITIES = {"few": (12.0, 0.3), "some": (3.0, 0.3), "many": (1.0, 0.7)}
+DENSITIES = {"few": (6.0, 0.3), "some": (3.0, 0.3), "many": (1.0, 0.7)}
 """Mean number of contributors and share of empty cells; primary are cells of one or two contributors."""
 
 SHAPES: dict[str, dict[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {

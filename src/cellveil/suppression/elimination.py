@@ -50,7 +50,7 @@ def elimination(
     start = Completion(Book(problem), Remaining, deadline, progress, seed=seed)
     start.prove_by_cubes()
     start.run()
-    if start.book.num_open or start.reason != "complete":
+    if start.book.num_open or start.reason != "complete" or not len(problem.primaries):
         return start.draft()
     remaining = start.protector
     assert isinstance(remaining, Remaining)

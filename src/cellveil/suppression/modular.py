@@ -77,7 +77,9 @@ def modular(
     descent.run(deadline, progress)
     progress.stage("whole table")
     book = Book(problem, descent.hidden)
-    book.add_all(descent.whole_witnesses())
+    witnesses = descent.whole_witnesses()
+    if len(witnesses):
+        book.add_all(witnesses)
     whole = Completion(book, Incremental, deadline, progress, seed=seed)
     whole.prove_by_cubes()
     _pack_where_large(whole, deadline, seed)
