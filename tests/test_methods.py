@@ -210,6 +210,12 @@ def test_where_primaries_protect_each_other_nothing_more_is_hidden(method: str) 
     assert suppress(problem_of("everything primary"), method).cost == 0
 
 
+@EVERY_METHOD
+def test_every_method_is_documented(method: str) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "methods.md").read_text(encoding="utf-8")
+    assert f"\n## {method}\n" in page and f"[`{method}`](#{method})" in page
+
+
 # -- by enumeration ------------------------------------------------------------------------------------------
 
 
