@@ -11,7 +11,7 @@ Rooms are at most 2**61, and costs times nodes must stay below 2**61.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -21,6 +21,11 @@ Bool = NDArray[np.bool_]
 Int = NDArray[np.int64]
 
 FAR = 2**62
+
+ONE: Any = np.int64(1)
+LEAVING: Any = np.bool_(True)
+ARRIVING: Any = np.bool_(False)
+"""Arguments; plain numbers would have every function compiled once more for each of them."""
 
 TOUCHED, STAMP = 0, 1
 """Places in `Work.counts`."""
@@ -147,7 +152,7 @@ def _linear_room(graph: Graph, work: Work, entry: int) -> int:
     """How much more fits before the cost changes: a flow against the entry is taken back first."""
     arc = graph.arc[entry]
     against = -graph.sign[entry] * work.flow[arc]
-    return against if against > 0 else room_of(graph, work, entry)
+    return int(against if against > 0 else room_of(graph, work, entry))
 
 
 @njit(cache=True)
@@ -201,7 +206,7 @@ def cheapest(
     work.potential[:] = 0
     sent = 0
     while sent < amount:
-        settled = shortest_path(graph, cost_up, cost_down, work, own, source, sink, 1)
+        settled = shortest_path(graph, cost_up, cost_down, work, own, source, sink, ONE)
         if settled < 0:
             break
         far = work.distance[sink]
@@ -267,9 +272,9 @@ def send_within(
     graph: Graph, allowed: Bool, work: Work, own: int, source: int, sink: int, amount: int
 ) -> int:
     """Send `amount` along allowed arcs, in few and short paths; stop early where it cannot be done."""
-    if not _carries(graph, allowed, work, own, source, amount, True):
+    if not _carries(graph, allowed, work, own, source, amount, LEAVING):
         return 0
-    if not _carries(graph, allowed, work, own, sink, amount, False):
+    if not _carries(graph, allowed, work, own, sink, amount, ARRIVING):
         return 0
     left, least = amount, amount
     while left > 0:

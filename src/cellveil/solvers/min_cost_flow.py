@@ -4,7 +4,7 @@ Solves   min Σ (cost_up f⁺ + cost_down f⁻)   subject to   flow conservation
 −down ≤ f ≤ up, f = f⁺ − f⁻, and a given amount sent from source to sink (or as much as there is room for).
 
 Requires whole rooms ≥ 0 and costs ≥ 0. Ensures a flow in whole numbers that is the cheapest of its amount for
-the costs as they are rounded to whole numbers (below 2⁶⁰ over the number of nodes). Cost: one shortest-path search (Dijkstra with
+the costs as they are rounded to whole numbers. Cost: one shortest-path search (Dijkstra with
 potentials) per batch of equally cheap augmenting paths.
 
 References: Edmonds & Karp (1972); Tomizawa (1971).

@@ -1,0 +1,571 @@
+"""Loops of the methods for networks: witnesses by flows, and the search for cheaper patterns.
+
+Arcs are cells: a cell's movement flows from `tail` to `head` (−1: the cell is in no network). A witness for a
+demand is a flow of the demanded amount through the cell's own arc that returns over other cells.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from cellveil.kernels.book import (
+    ENTRIES,
+    HIDDEN,
+    TRAIL,
+    UP,
+    WITNESSES,
+    BookArrays,
+    add,
+    publish,
+    roll_back,
+    users,
+)
+from cellveil.kernels.min_cost_flow import (
+    TOUCHED,
+    Graph,
+    Work,
+    cheapest,
+    clear,
+    move,
+    room_of,
+    send_within,
+    shortest_path,
+)
+
+Bool = NDArray[np.bool_]
+Int = NDArray[np.int64]
+Float = NDArray[np.float64]
+
+LINEAR: Any = np.int64(0)
+CYCLES: Any = np.int64(1)
+BOTH: Any = np.int64(2)
+FREE: Any = np.int64(3)
+"""How to find a witness: by cheapest flows, by cheapest cycles, the better of both, or over hidden cells.
+
+Plain numbers as arguments would have every function compiled once more for each of them.
+"""
+
+THRESHOLDS = 6
+"""A cheapest cycle is looked for among cells with room for all that is missing, a quarter of it, …"""
+
+SPARE = 200
+"""So many witnesses more must fit into the book before a search begins."""
+
+MOST_CYCLES = 500
+"""A demand that needs more cycles than this is left to cheapest flows."""
+
+
+class Plan(NamedTuple):
+    """Ends of the cells' arcs, the cells of the networks, weights to plan with, and scratch space."""
+
+    tail: Int
+    head: Int
+    cells: Int
+    weight: Float
+    largest: Int
+    cost_up: Int
+    cost_down: Int
+    kept: Int
+    kept_moves: Int
+    path: Int
+
+
+@njit(cache=True)
+def has_room(book: BookArrays, entries: int) -> bool:
+    """Whether the book has room for so many more entries, and for a few hundred witnesses."""
+    return bool(
+        book.counts[WITNESSES] + SPARE <= len(book.denominators)
+        and book.counts[ENTRIES] + entries <= len(book.cells)
+        and book.counts[TRAIL] + 3 * entries <= len(book.trail)
+    )
+
+
+@njit(cache=True)
+def is_open(book: BookArrays, cell: int, up: bool) -> bool:
+    """Whether the demand has no witness."""
+    if up:
+        return bool(book.need_up[cell] > 0 and book.witness_up[cell] < 0)
+    return bool(book.need_down[cell] > 0 and book.witness_down[cell] < 0)
+
+
+@njit(cache=True)
+def record(work: Work, book: BookArrays) -> None:
+    """Enter the flow into the book, hiding what it moves, and clear it."""
+    count = 0
+    for i in range(work.counts[TOUCHED]):
+        count += work.flow[work.touched[i]] != 0
+    cells, moves = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int64)
+    count = 0
+    for i in range(work.counts[TOUCHED]):
+        cell = work.touched[i]
+        if work.flow[cell] != 0:
+            cells[count] = cell
+            moves[count] = work.flow[cell]
+            count += 1
+    clear(work)
+    add(book, cells, moves, 1, True)
+
+
+@njit(cache=True)
+def take_free(graph: Graph, work: Work, book: BookArrays, plan: Plan, cell: int, up: bool) -> bool:
+    """Meet a demand by a flow over hidden cells, if there is one."""
+    amount = book.need_up[cell] if up else book.need_down[cell]
+    if plan.tail[cell] < 0 or amount > (graph.up[cell] if up else graph.down[cell]):
+        return False
+    source, sink = plan.head[cell], plan.tail[cell]
+    if not up:
+        source, sink = sink, source
+    sent = amount if source == sink else send_within(graph, book.hidden, work, cell, source, sink, amount)
+    if sent < amount:
+        clear(work)
+        return False
+    move(work, cell, amount if up else -amount)
+    record(work, book)
+    return True
+
+
+@njit(cache=True)
+def take_free_all(
+    graph: Graph, work: Work, book: BookArrays, plan: Plan, cells: Int, ups: Bool, begin: int
+) -> int:
+    """Meet demands over hidden cells one after the other; return where to go on if the book is full."""
+    for i in range(begin, len(cells)):
+        if is_open(book, cells[i], ups[i]):
+            if not has_room(book, len(plan.cells)):
+                return i
+            take_free(graph, work, book, plan, cells[i], ups[i])
+    return len(cells)
+
+
+@njit(cache=True)
+def _fill_costs(graph: Graph, work: Work, book: BookArrays, plan: Plan, amount: int, share: float) -> None:
+    """Cost per unit: the weight over how far the cell is expected to move.
+
+    Expected is as much as the room and the amount allow; with a `share` below 1 what the present flow moves
+    it, and that share of the amount in addition. Hidden cells cost next to nothing.
+    """
+    top = 0.0
+    for turn in range(2):
+        scale = plan.largest[0] / top if top > 0 else 0.0
+        for cell in plan.cells:
+            if book.hidden[cell]:
+                cost = 1 if book.is_free[cell] else 2
+                plan.cost_up[cell] = plan.cost_down[cell] = 0 if work.flow[cell] != 0 else cost
+                continue
+            expected = float(amount)
+            if share < 1:
+                expected = min(expected, abs(work.flow[cell]) + share * amount)
+            up = plan.weight[cell] / max(min(expected, graph.up[cell]), 1.0)
+            down = plan.weight[cell] / max(min(expected, graph.down[cell]), 1.0)
+            if turn == 0:
+                top = max(top, up, down)
+            else:
+                plan.cost_up[cell] = max(int(up * scale), 4)
+                plan.cost_down[cell] = max(int(down * scale), 4)
+
+
+@njit(cache=True)
+def _fill_weights(work: Work, book: BookArrays, plan: Plan) -> None:
+    """Cost of a cell, however far it moves; nothing where it moves already."""
+    top = 0.0
+    for cell in plan.cells:
+        if not book.hidden[cell]:
+            top = max(top, plan.weight[cell])
+    scale = plan.largest[0] / top if top > 0 else 0.0
+    for cell in plan.cells:
+        if work.flow[cell] != 0:
+            cost = 0
+        elif book.hidden[cell]:
+            cost = 1 if book.is_free[cell] else 2
+        else:
+            cost = max(int(plan.weight[cell] * scale), 4)
+        plan.cost_up[cell] = plan.cost_down[cell] = cost
+
+
+@njit(cache=True)
+def _send_cycles(
+    graph: Graph, work: Work, book: BookArrays, plan: Plan, own: int, source: int, sink: int, amount: int
+) -> int:
+    """Send the amount along one path after the other, each the cheapest per unit of those tried.
+
+    A path costs the weights of its cells; those that earlier paths use are free.
+    """
+    _fill_weights(work, book, plan)
+    work.potential[:] = 0
+    left = amount
+    for _ in range(MOST_CYCLES):
+        if left == 0:
+            break
+        best, length, best_step = np.inf, 0, 0
+        least = left
+        for turn in range(THRESHOLDS):
+            if turn == THRESHOLDS - 1:
+                least = 1
+            if shortest_path(graph, plan.cost_up, plan.cost_down, work, own, source, sink, least) >= 0:
+                step, node = left, sink
+                while node != source:
+                    step = min(step, room_of(graph, work, work.entry[node]))
+                    node = graph.end[graph.twin[work.entry[node]]]
+                if work.distance[sink] / step < best:
+                    best, best_step, length, node = work.distance[sink] / step, step, 0, sink
+                    while node != source:
+                        plan.path[length] = work.entry[node]
+                        length += 1
+                        node = graph.end[graph.twin[work.entry[node]]]
+            if least == 1:
+                break
+            least = max(least // 4, 1)
+        if length == 0:
+            break
+        for i in range(length):
+            arc = graph.arc[plan.path[i]]
+            move(work, arc, graph.sign[plan.path[i]] * best_step)
+            plan.cost_up[arc] = plan.cost_down[arc] = 0
+        left -= best_step
+    return int(amount - left)
+
+
+@njit(cache=True)
+def _price(work: Work, book: BookArrays) -> float:
+    """Weight of the published cells that the flow moves."""
+    total = 0.0
+    for i in range(work.counts[TOUCHED]):
+        cell = work.touched[i]
+        if work.flow[cell] != 0 and not book.hidden[cell]:
+            total += book.weight[cell]
+    return total
+
+
+@njit(cache=True)
+def _keep(work: Work, plan: Plan) -> int:
+    """Set the flow aside."""
+    count = work.counts[TOUCHED]
+    for i in range(count):
+        plan.kept[i] = work.touched[i]
+        plan.kept_moves[i] = work.flow[work.touched[i]]
+    return int(count)
+
+
+@njit(cache=True)
+def take_paid(
+    graph: Graph,
+    work: Work,
+    book: BookArrays,
+    plan: Plan,
+    cell: int,
+    up: bool,
+    way: int,
+    rounds: int,
+    budget: float,
+) -> int:
+    """Meet a demand by a flow that hides as little weight as it can; return how far the cell gets.
+
+    Nothing is entered where that falls short of the amount, or where the weight exceeds the budget.
+    """
+    amount = book.need_up[cell] if up else book.need_down[cell]
+    reach = min(amount, graph.up[cell] if up else graph.down[cell])
+    if plan.tail[cell] < 0:
+        return 0
+    source, sink = plan.head[cell], plan.tail[cell]
+    if not up:
+        source, sink = sink, source
+    if source == sink:
+        if reach == amount and (book.hidden[cell] or book.weight[cell] <= budget):
+            move(work, cell, amount if up else -amount)
+            record(work, book)
+        return int(reach)
+    best, kept = np.inf, 0
+    for start in range(2):
+        if way != BOTH and way != start:
+            continue
+        clear(work)
+        if start == CYCLES:
+            sent = _send_cycles(graph, work, book, plan, cell, source, sink, reach)
+        if start == LINEAR or sent < reach:
+            clear(work)
+            _fill_costs(graph, work, book, plan, amount, 1.0)
+            sent = cheapest(graph, plan.cost_up, plan.cost_down, work, cell, source, sink, reach)
+        if sent < amount:
+            clear(work)
+            return int(sent)
+        share = 0.1
+        for turn in range(rounds + 1):
+            price = _price(work, book)
+            if price < best:
+                best, kept = price, _keep(work, plan)
+            elif turn > 0:
+                break
+            if turn < rounds and price > 0:
+                _fill_costs(graph, work, book, plan, amount, share)
+                clear(work)
+                cheapest(graph, plan.cost_up, plan.cost_down, work, cell, source, sink, amount)
+                share *= 0.2
+    clear(work)
+    if best <= budget:
+        for i in range(kept):
+            move(work, plan.kept[i], plan.kept_moves[i])
+        move(work, cell, amount if up else -amount)
+        record(work, book)
+    return int(amount)
+
+
+@njit(cache=True)
+def meet(
+    graph: Graph,
+    work: Work,
+    book: BookArrays,
+    plan: Plan,
+    cell: int,
+    up: bool,
+    way: int,
+    rounds: int,
+    budget: float,
+) -> int:
+    """Meet a demand over hidden cells if possible, else by a paid flow; return how far the cell gets."""
+    if take_free(graph, work, book, plan, cell, up):
+        return int(book.need_up[cell] if up else book.need_down[cell])
+    return int(take_paid(graph, work, book, plan, cell, up, way, rounds, budget))
+
+
+@njit(cache=True)
+def _load(work: Work, book: BookArrays, number: int, cell: int, up: bool) -> None:
+    """Take a witness up again as a flow, in the direction in which it moves the cell as wanted."""
+    begin, end = book.starts[number], book.starts[number + 1]
+    sign = 1
+    for entry in range(begin, end):
+        if book.cells[entry] == cell and (book.numerators[entry] > 0) != up:
+            sign = -1
+    for entry in range(begin, end):
+        moved: Any = np.int64(book.cells[entry])
+        move(work, moved, sign * book.numerators[entry])
+
+
+@njit(cache=True)
+def _repair(
+    graph: Graph, work: Work, book: BookArrays, plan: Plan, number: int, cell: int, up: bool, way: int
+) -> bool:
+    """Lead a witness around the cells that were published since, so that it meets the demand as before.
+
+    With way FREE over hidden cells only. Leaves the flow in place; tells whether it is whole again.
+    """
+    _load(work, book, number, cell, up)
+    for entry in range(book.starts[number], book.starts[number + 1]):
+        gone: Any = np.int64(book.cells[entry])
+        amount = work.flow[gone]
+        if book.hidden[gone] or amount == 0:
+            continue
+        move(work, gone, -amount)
+        source, sink = plan.tail[gone], plan.head[gone]
+        if amount < 0:
+            source, sink, amount = sink, source, -amount
+        if way == FREE:
+            sent = send_within(graph, book.hidden, work, cell, source, sink, amount)
+        elif way == CYCLES:
+            sent = _send_cycles(graph, work, book, plan, cell, source, sink, amount)
+        else:
+            _fill_costs(graph, work, book, plan, amount, 1.0)
+            sent = cheapest(graph, plan.cost_up, plan.cost_down, work, cell, source, sink, amount)
+        if sent < amount:
+            clear(work)
+            return False
+    return True
+
+
+@njit(cache=True)
+def repair(
+    graph: Graph,
+    work: Work,
+    book: BookArrays,
+    plan: Plan,
+    number: int,
+    cell: int,
+    up: bool,
+    way: int,
+    budget: float,
+) -> bool:
+    """Meet a demand by its former witness, led around what was published, hiding at most so much weight."""
+    if not _repair(graph, work, book, plan, number, cell, up, way):
+        return False
+    if _price(work, book) > budget:
+        clear(work)
+        return False
+    record(work, book)
+    return not is_open(book, cell, up)
+
+
+@njit(cache=True)
+def _reopened(book: BookArrays, trail: int) -> tuple[Int, Int]:
+    """Demands (cell · 2 + upwards) opened since a place of the trail, and their former witnesses."""
+    end = book.counts[TRAIL]
+    demands, numbers = np.empty(end - trail, dtype=np.int64), np.empty(end - trail, dtype=np.int64)
+    count = 0
+    for place in range(trail, end):
+        kind, before = book.trail[place, 0], book.trail[place, 2]
+        if kind >= UP and before >= 0:
+            demands[count] = 2 * book.trail[place, 1] + (kind == UP)
+            numbers[count] = before
+            count += 1
+    amounts = np.empty(count, dtype=np.int64)
+    for i in range(count):
+        cell = demands[i] // 2
+        amounts[i] = -(book.need_up[cell] if demands[i] % 2 == 1 else book.need_down[cell])
+    order = np.argsort(amounts, kind="mergesort")
+    return demands[:count][order], numbers[:count][order]
+
+
+@njit(cache=True)
+def _recreate(
+    graph: Graph,
+    work: Work,
+    book: BookArrays,
+    plan: Plan,
+    demands: Int,
+    numbers: Int,
+    way: int,
+    allowed: float,
+) -> bool:
+    """Meet reopened demands again, if the cost stays within what is allowed."""
+    for i in range(len(demands)):
+        cell, up = demands[i] // 2, demands[i] % 2 == 1
+        if not is_open(book, cell, up):
+            continue
+        if not has_room(book, 2 * len(plan.cells)):
+            return False
+        if repair(graph, work, book, plan, numbers[i], cell, up, FREE, 0.0):
+            continue
+        left = allowed - book.cost[0]
+        if way == FREE or not repair(graph, work, book, plan, numbers[i], cell, up, way, left):
+            return False
+    return True
+
+
+@njit(cache=True)
+def try_publish(graph: Graph, work: Work, book: BookArrays, plan: Plan, cell: int) -> bool:
+    """Publish a cell if all demands whose witness moves it find another within what stays hidden."""
+    trail, witnesses, cost = book.counts[TRAIL], book.counts[WITNESSES], book.cost[0]
+    publish(book, cell, users(book, cell))
+    demands, numbers = _reopened(book, trail)
+    if not _recreate(graph, work, book, plan, demands, numbers, FREE, 0.0):
+        roll_back(book, trail, witnesses)
+        book.cost[0] = cost
+        return False
+    return True
+
+
+@njit(cache=True)
+def publish_each(graph: Graph, work: Work, book: BookArrays, plan: Plan, candidates: Int, begin: int) -> int:
+    """Try to publish cells one after the other; return where to go on if the book is full."""
+    for i in range(begin, len(candidates)):
+        if not has_room(book, 2 * len(plan.cells) + 1000):
+            return i
+        if book.hidden[candidates[i]]:
+            try_publish(graph, work, book, plan, candidates[i])
+    return len(candidates)
+
+
+@njit(cache=True)
+def _secondaries(book: BookArrays, plan: Plan) -> Int:
+    count = 0
+    for cell in plan.cells:
+        count += book.hidden[cell] and not book.is_free[cell]
+    found = np.empty(count, dtype=np.int64)
+    count = 0
+    for cell in plan.cells:
+        if book.hidden[cell] and not book.is_free[cell]:
+            found[count] = cell
+            count += 1
+    return found
+
+
+@njit(cache=True)
+def _ruined(book: BookArrays, plan: Plan, rng: np.random.Generator, most: int) -> Int:
+    """One secondary at random, and up to `most` − 1 others: in its relations, or anywhere."""
+    found = _secondaries(book, plan)
+    if len(found) == 0:
+        return found
+    centre = found[int(rng.random() * len(found))]
+    near = rng.random() < 0.7
+    wanted = 1 + int(rng.random() * rng.random() * most)
+    count = 0
+    for i in range(len(found)):  # the chosen ones move to the front, in random order
+        cell = found[i]
+        linked = (
+            plan.tail[cell] == plan.tail[centre]
+            or plan.head[cell] == plan.head[centre]
+            or plan.tail[cell] == plan.head[centre]
+            or plan.head[cell] == plan.tail[centre]
+        )
+        if cell != centre and (linked or not near):
+            place = int(rng.random() * (count + 1))
+            found[i] = found[count]
+            found[count] = found[place]
+            found[place] = cell
+            count += 1
+    chosen = np.empty(1 + min(count, wanted - 1), dtype=np.int64)
+    chosen[0] = centre
+    chosen[1:] = found[: len(chosen) - 1]
+    return chosen
+
+
+@njit(cache=True)
+def _publish_new(graph: Graph, work: Work, book: BookArrays, plan: Plan, trail: int) -> None:
+    """Try to publish what was hidden since a place of the trail, the dearest first."""
+    end = book.counts[TRAIL]
+    cells = np.empty(end - trail, dtype=np.int64)
+    count = 0
+    for place in range(trail, end):
+        if book.trail[place, 0] == HIDDEN:
+            cells[count] = book.trail[place, 1]
+            count += 1
+    weights = np.empty(count)
+    for i in range(count):
+        weights[i] = -book.weight[cells[i]]
+    for i in np.argsort(weights, kind="mergesort"):
+        if book.hidden[cells[i]]:
+            try_publish(graph, work, book, plan, cells[i])
+
+
+@njit(cache=True)
+def improve(
+    graph: Graph,
+    work: Work,
+    book: BookArrays,
+    plan: Plan,
+    rng: np.random.Generator,
+    turns: int,
+    most: int,
+    slack: float,
+    target: float,
+) -> int:
+    """Ruin and recreate: publish some secondaries, meet what this reopens anew, keep it if it is no dearer.
+
+    "No dearer" allows for a share `slack` above the present cost, but not for more than `target`. Returns how
+    many turns were made before the book was full.
+    """
+    for turn in range(turns):
+        if not has_room(book, 4 * len(plan.cells) + 1000):
+            return turn
+        trail, witnesses, cost = book.counts[TRAIL], book.counts[WITNESSES], book.cost[0]
+        chosen = _ruined(book, plan, rng, most)
+        if len(chosen) == 0:
+            return turns
+        for cell in chosen:
+            publish(book, cell, users(book, cell))
+        demands, numbers = _reopened(book, trail)
+        noise = rng.random() * 0.6
+        for cell in plan.cells:
+            plan.weight[cell] = book.weight[cell] * (1 + noise * rng.random())
+        way = int(rng.random() * 2)
+        allowed = min(cost * (1 + slack), target)
+        ahead = cost + 0.5 * (cost - book.cost[0])  # what clean-up may bring down again
+        done = _recreate(graph, work, book, plan, demands, numbers, way, max(allowed, ahead))
+        if done:
+            _publish_new(graph, work, book, plan, trail)
+        if not done or book.cost[0] > allowed * (1 + 1e-12):
+            roll_back(book, trail, witnesses)
+            book.cost[0] = cost
+    return turns

@@ -1,0 +1,306 @@
+"""The networks of a problem, ready for compiled searches: arcs are cells, nodes are relations."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.attack.components import split
+from cellveil.attack.network import recognise
+from cellveil.problem import Problem, Status
+from cellveil.progress import Progress
+from cellveil.solvers.min_cost_flow import LARGEST_ROOM, graph_of, largest_cost, work_for
+from cellveil.suppression.book import Book
+from cellveil.suppression.demands import Demand, Demands
+from cellveil.suppression.outcome import Draft
+from cellveil.suppression.sequential import sequential
+from cellveil.tables.keys import Int
+
+if TYPE_CHECKING:
+    from cellveil.kernels.min_cost_flow import Graph, Work
+    from cellveil.kernels.network_search import Plan
+
+Bool = NDArray[np.bool_]
+
+WORK, FEWEST_TURNS, MOST_TURNS = 10_000_000, 50, 10_000
+"""Turns of `Search.improve`: as many as `WORK` over the number of cells, within these limits."""
+
+RUINED = 10
+"""At most so many secondaries are taken out in one turn."""
+
+SLACK = 0.02
+"""How much dearer than the best a pattern may be from which the search goes on, at the start."""
+
+BATCH = 1000
+"""So many demands or cells are tried between two looks at the clock."""
+
+ROOM_AHEAD = 100_000
+"""Entries of witnesses for which room is made at a time, beside one witness of all cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Networks:
+    """All components of movable cells that have demands and are networks, as one graph.
+
+    Parameters
+    ----------
+    problem
+        The problem the demands come from.
+    tail, head
+        Nodes of each cell's arc; −1 where the cell is in no network, or cannot move in it.
+    num_nodes
+        Nodes of all networks together.
+    covered
+        Cells whose demands are settled here: those of the networks' components.
+    """
+
+    problem: Problem
+    tail: Int
+    head: Int
+    num_nodes: int
+    covered: Bool
+
+    @classmethod
+    def of(cls, problem: Problem) -> Networks:
+        """Recognise them from the relations."""
+        n = problem.table.num_cells
+        tail, head = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+        covered, num_nodes = np.zeros(n, dtype=bool), 0
+        asked = np.maximum(np.maximum(problem.lpl, problem.upl), problem.spl)
+        for component in split(problem.table.relations, problem.status != Status.FROZEN)[1]:
+            levels = asked[component.cells]
+            if not levels.any() or int(levels.max()) > LARGEST_ROOM:
+                continue
+            network = recognise(component)
+            if network is None:
+                continue
+            covered[component.cells] = True
+            cells = network.component.cells
+            tail[cells], head[cells] = network.tail + num_nodes, network.head + num_nodes
+            num_nodes += network.num_nodes
+        return cls(problem, tail, head, num_nodes, covered)
+
+    @cached_property
+    def cells(self) -> Int:
+        """Cells that are arcs."""
+        return np.flatnonzero(self.tail >= 0)
+
+    def restricted(self, demands: Demands) -> Problem:
+        """The problem with the demands of the networks only, and no sliding levels."""
+        problem = self.problem
+        up, down = (np.where(self.covered, level, 0) for level in (demands.up, demands.down))
+        quiet = (problem.status == Status.PRIMARY) & (up == 0) & (down == 0)
+        return problem.replace(
+            status=np.where(quiet, Status.SECONDARY, problem.status).astype(np.int8),
+            upl=up,
+            lpl=down,
+            spl=np.zeros_like(up),
+        )
+
+    def rest(self) -> Problem | None:
+        """The problem with the demands of all other components; None where there are none."""
+        problem = self.problem
+        primary = problem.status == Status.PRIMARY
+        if not (primary & ~self.covered).any():
+            return None
+        return problem.replace(
+            status=np.where(primary & self.covered, Status.SECONDARY, problem.status).astype(np.int8),
+            **{name: np.where(self.covered, 0, getattr(problem, name)) for name in ("lpl", "upl", "spl")},
+        )
+
+
+@dataclass
+class Search:
+    """A pattern in the making for the demands of the networks.
+
+    Parameters
+    ----------
+    networks
+        Where to search.
+    book
+        Pattern and witnesses.
+    deadline
+        When to stop (`time.monotonic`), if ever.
+    """
+
+    networks: Networks
+    book: Book
+    deadline: float | None = None
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The arcs with the rooms of the cells."""
+        nets = self.networks
+        return graph_of(nets.num_nodes, nets.tail, nets.head, self.book.room_down, self.book.room_up)
+
+    @cached_property
+    def work(self) -> Work:
+        """Scratch space of the flows."""
+        return work_for(self.graph)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Scratch space of the search."""
+        from cellveil.kernels.network_search import Plan
+
+        nets, n = self.networks, len(self.networks.tail)
+        return Plan(
+            tail=nets.tail,
+            head=nets.head,
+            cells=nets.cells,
+            weight=nets.problem.weight.copy(),
+            largest=np.array([largest_cost(nets.num_nodes)], dtype=np.int64),
+            cost_up=np.zeros(n, dtype=np.int64),
+            cost_down=np.zeros(n, dtype=np.int64),
+            kept=np.zeros(n, dtype=np.int64),
+            kept_moves=np.zeros(n, dtype=np.int64),
+            path=np.zeros(nets.num_nodes, dtype=np.int64),
+        )
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is over."""
+        return self.deadline is not None and time.monotonic() >= self.deadline
+
+    def make_room(self) -> None:
+        """Drop unused witnesses, and make room for more."""
+        self.book.compact()
+        entries = ROOM_AHEAD + 6 * len(self.networks.cells)
+        self.book.reserve(ROOM_AHEAD, entries, 3 * entries)
+
+    def take_free(self) -> None:
+        """Meet demands by flows over hidden cells, the largest first, as far as that is possible."""
+        from cellveil.kernels import network_search as kernels
+
+        cells, ups, _ = self.book.open_demands()
+        done = 0
+        while done < len(cells) and not self.is_late:
+            self.make_room()
+            stop = min(done + BATCH, len(cells))
+            done = int(
+                kernels.take_free_all(
+                    self.graph, self.work, self.book.arrays, self.plan, cells[:stop], ups[:stop], done
+                )
+            )
+
+    def take_paid(self, way: int, rounds: int) -> list[tuple[Demand, int]]:
+        """Meet the open demands, hiding further cells, the largest first.
+
+        Returns
+        -------
+        Demands beyond every pattern, with how far their cells get.
+        """
+        from cellveil.kernels import network_search as kernels
+
+        short = []
+        cells, ups, amounts = self.book.open_demands()
+        for cell, up, amount in zip(cells.tolist(), ups.tolist(), amounts.tolist(), strict=True):
+            if self.is_late:
+                break
+            if not kernels.is_open(self.book.arrays, cell, up):
+                continue
+            if not kernels.has_room(self.book.arrays, 2 * len(self.networks.cells)):
+                self.make_room()
+            reached = kernels.meet(
+                self.graph, self.work, self.book.arrays, self.plan, cell, up, way, rounds, np.inf
+            )
+            if reached < amount:
+                short.append((Demand(cell, up, amount), int(reached)))
+        return short
+
+    def clean_up(self) -> None:
+        """Publish secondaries again where all demands keep a witness, the dearest first."""
+        from cellveil.kernels import network_search as kernels
+
+        cells = self.book.secondaries()
+        cells = cells[np.argsort(-self.networks.problem.weight[cells], kind="stable")]
+        done = 0
+        while done < len(cells) and not self.is_late:
+            self.make_room()
+            stop = min(done + BATCH, len(cells))
+            done = int(
+                kernels.publish_each(self.graph, self.work, self.book.arrays, self.plan, cells[:stop], done)
+            )
+
+    def improve(self, rng: np.random.Generator, progress: Progress) -> None:
+        """Take a few secondaries out and meet their demands anew, again and again, down to the cheapest.
+
+        Slightly dearer patterns are passed through, the less so the longer it takes.
+        """
+        from cellveil.kernels import network_search as kernels
+
+        turns = min(max(WORK // max(len(self.networks.cells), 1), FEWEST_TURNS), MOST_TURNS)
+        best, pattern = self.book.cost, self.book.hidden.copy()
+        done = 0
+        while done < turns and best > 0 and not self.is_late:
+            self.make_room()
+            batch = min(turns - done, MOST_TURNS // 100, max(turns // 20, 1))
+            slack = SLACK * (1 - done / turns)
+            made = kernels.improve(
+                self.graph,
+                self.work,
+                self.book.arrays,
+                self.plan,
+                rng,
+                batch,
+                RUINED,
+                slack,
+                best * (1 + slack),
+            )
+            done += max(int(made), 1)
+            if self.book.cost < best:
+                best, pattern = self.book.cost, self.book.hidden.copy()
+            progress.advance(done, turns, cost=best)
+        if self.book.cost > best:
+            self.deadline = None  # a pattern that was met before is met again soon
+            self.book = Book(self.book.problem, pattern)
+            self.take_free()
+
+
+def build(networks: Networks, way: int, rounds: int, deadline: float | None) -> tuple[Search, list[Demand]]:
+    """Meet every demand of the networks, the largest first.
+
+    Parameters
+    ----------
+    way
+        How to find a paid witness: a constant of `cellveil.kernels.network_search`.
+    rounds
+        How often to repeat a paid flow with the costs its amounts suggest, as long as that helps.
+
+    Returns
+    -------
+    The search, and the demands that no pattern can meet. Where the time was over before, demands are open.
+    """
+    demands = Demands(networks.problem)
+    while True:
+        search = Search(networks, Book(networks.restricted(demands)), deadline)
+        search.take_free()
+        short = search.take_paid(way, rounds)
+        kept = [demand for demand, reached in short if not demands.retreat(demand, reached)]
+        if len(kept) == len(short):
+            return search, kept
+
+
+def conclude(search: Search, infeasible: list[Demand], seed: int, progress: Progress) -> Draft:
+    """The draft of a search, with what `sequential` proposes for components that are no networks."""
+    networks, book = search.networks, search.book
+    draft = Draft(book.hidden.copy(), infeasible=infeasible, witnesses=book.witnesses())
+    if book.num_open > len(infeasible):
+        draft.hidden[networks.cells] = True
+        draft.reason = "time limit: the networks were hidden whole"
+    elif search.is_late:
+        draft.reason = "time limit"
+    rest = networks.rest()
+    if rest is not None:
+        left = None if search.deadline is None else max(search.deadline - time.monotonic(), 1e-3)
+        other = sequential(rest, time_limit=left, seed=seed, progress=progress)
+        draft.hidden |= other.hidden
+        draft.infeasible += other.infeasible
+        draft.num_lps = other.num_lps
+        draft.reason = other.reason if other.reason != "complete" else draft.reason
+    return draft

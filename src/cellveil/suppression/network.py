@@ -1,0 +1,62 @@
+"""`network`: cheapest flows, for two-way tables and whatever else is a network.
+
+Where the relations are the nodes of a network and the cells its arcs (`cellveil.attack.network`: two-way
+tables, of which one dimension may be hierarchical), a deviation is a circulation. For one demand (cell p,
+direction, amount d) after the other, the largest first, the method looks for a circulation y through p's arc
+
+    min Σ_{i not hidden yet} w_i · [y_i ≠ 0]   subject to   M y = 0,   −down ≤ y ≤ up,   y_p = ±d
+
+1. inside what is hidden (a maximum flow in few, short paths): most demands find theirs there;
+2. else by a cheapest flow with a cost per unit of w_i over the amount the cell is expected to move, first
+   min(d, room of the cell), then what the last flow moved it (slope rounds); and by cheapest cycles, each
+   the cheapest per unit among cells with room for all that is missing, a quarter of it, and so on. The
+   cheaper of the two is hidden.
+
+Every circulation is whole, and settles all other demands that it or its reversal meets. Then secondaries are
+published again where all demands keep a witness, the dearest first; and until the limit a few secondaries at
+a time are taken out and their demands met anew under slightly changed weights, which is kept if it is no
+dearer.
+
+Requires whole bounds; components that are no networks are left to `sequential`.
+Ensures an exact whole witness for every demand of a network, or names the demands that no pattern meets.
+Does not ensure the least cost.
+Cost: a search over a few relations per demand that is free; a cheapest flow (one shortest-path search per
+batch of augmenting paths) for each that is not.
+
+References: Kelly, Golden & Assad (1992); Cox (1995); Castro (2002).
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from cellveil.problem import Problem
+from cellveil.progress import Progress
+from cellveil.suppression.flow_search import Networks, build, conclude
+from cellveil.suppression.outcome import Draft
+
+SLOPE_ROUNDS = 3
+"""So often a paid flow is repeated with the costs its amounts suggest, as long as that helps."""
+
+MOST_CELLS_FOR_CYCLES = 20_000
+"""Beyond this many cells, cheapest flows alone make the first pattern."""
+
+
+def network(
+    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+) -> Draft:
+    """Protect all demands by cheapest flows; see the head of the module."""
+    from cellveil.kernels.network_search import BOTH, LINEAR
+
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    progress = progress or Progress()
+    progress.stage("network")
+    networks = Networks.of(problem)
+    way = BOTH if len(networks.cells) <= MOST_CELLS_FOR_CYCLES else LINEAR
+    search, infeasible = build(networks, way, SLOPE_ROUNDS, deadline)
+    if search.book.num_open == 0:
+        search.clean_up()
+        search.improve(np.random.default_rng(seed), progress)
+    return conclude(search, infeasible, seed, progress)
