@@ -9,16 +9,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from brute_force import is_protected
 from cellveil.attack.witness import are_deviations
+from cellveil.auditing import audit
 from cellveil.datasets import random_table, two_way
 from cellveil.problem import Problem, Status
 from cellveil.proof import Certificate
 from cellveil.proof.certificate import pattern_hash
 from cellveil.proof.verify import Verification, check_witnesses
 from cellveil.suppression.book import Book
+from cellveil.suppression.hypercube import hypercube
 from cellveil.suppression.packing import Packing, applies
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from small_problems import SHAPES, small_problem, small_table
+from cellveil.view import Pattern
+from small_problems import SHAPES, half_hidden_problem, small_problem, small_table
 
 TABLES = [
     {"sizes": (7, 8)},
@@ -74,7 +78,9 @@ def test_everything_is_protected(number: int, seed: int, weight: str, primaries:
     assert packing.protect() == 0
     assert verified(book).is_valid
     before = book.cost
-    packing.improve(np.inf, rounds=2)
+    packing.clean()
+    assert verified(book).is_valid
+    packing.improve(trials=300)
     assert verified(book).is_valid
     assert book.cost <= before
     assert book.cost == pytest.approx(problem.weight[book.secondaries()].sum())
@@ -90,7 +96,7 @@ def test_claims_hold_under_any_capacities(shape: str, seed: int) -> None:
         return
     book = Book(problem)
     Packing(book).protect()
-    Packing(book, seed=1).improve(np.inf, rounds=1)
+    Packing(book, seed=1).improve(trials=100)
     shown = verified(book)
     assert not shown.faults
     for position, cell in enumerate(shown.cells.tolist()):
@@ -205,6 +211,47 @@ def test_dimension_without_equations_is_left_alone() -> None:
     assert book.hidden.tolist() == [False, True, True, False, False, False, False, False]
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_hypercube_ends_safe(shape: str) -> None:
+    """Also where cells are frozen or bounded, and where cubes do not apply: judged by enumeration."""
+    rng = np.random.default_rng(SHAPES.index(shape))
+    judged = 0
+    while judged < 3:
+        problem = half_hidden_problem(shape, rng)
+        draft = hypercube(problem, seed=1)
+        pattern = Pattern.hiding(problem, draft.hidden, "hypercube")
+        if draft.infeasible or draft.hidden.sum() > 12:
+            continue
+        judged += 1
+        assert all(is_protected(problem, pattern).values())
+
+
+def test_hypercube_under_prior_knowledge() -> None:
+    problem = random_problem(4, 2, "value", None).known_within(60)
+    draft = hypercube(problem, seed=1)
+    report = audit(problem, Pattern.hiding(problem, draft.hidden, "hypercube"), claims=draft.witnesses)
+    assert draft.infeasible or report.is_safe
+
+
+def test_hypercube_recovers_dimensions() -> None:
+    """A table known by its relations only is packed all the same."""
+    problem = random_problem(1, 5, "value", None)
+    names = Dimension.unstructured("cell", map(str, range(problem.table.num_cells)))
+    bare = problem.table.replace(
+        dimensions=(names,), keys=(np.arange(problem.table.num_cells, dtype=np.int32),)
+    )
+    draft = hypercube(problem.replace(table=bare), seed=1)
+    assert draft.num_lps == 0
+    assert are_deviations(problem, draft.hidden, draft.witnesses).all()
+
+
+def test_out_of_time_is_safe() -> None:
+    problem = random_problem(1, 5, "value", None)
+    draft = hypercube(problem, time_limit=1e-9)
+    assert draft.reason.startswith("time limit")
+    assert audit(problem, Pattern.hiding(problem, draft.hidden, "hypercube")).is_safe
+
+
 def test_same_seed_same_pattern() -> None:
     problem = random_problem(5, 8, "value", None)
     patterns = []
@@ -212,6 +259,6 @@ def test_same_seed_same_pattern() -> None:
         book = Book(problem)
         packing = Packing(book, seed=seed)
         packing.protect()
-        packing.improve(np.inf, rounds=3)
+        packing.improve(trials=500)
         patterns.append(book.hidden.tolist())
     assert patterns[0] == patterns[1]

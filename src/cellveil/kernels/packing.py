@@ -51,6 +51,9 @@ HARDLY = 0.002
 
 CHEAPER = 0.999
 
+REPAIRS = 4
+"""Most cubes that are added to a witness to do without a cell."""
+
 
 @inner
 def room_left(book: BookArrays, grid: Grid, cell: Number, sign: Number) -> Number:
@@ -322,6 +325,12 @@ def pack(
     touched, spent = gather(book, grid, cell, sign, amount, budget, most)
     if 0.0 < spent < np.inf:
         touched = refine(book, grid, cell, touched, spent)
+    return conclude(book, grid, touched, spent < np.inf and spent <= budget)
+
+
+@inner
+def conclude(book: BookArrays, grid: Grid, touched: Number, taken: bool) -> Number:
+    """Clear the sum away, and take it into the book if that is wanted; return how many demands it meets."""
     moving = ZERO
     for i in range(touched):
         corner = grid.touched[i]
@@ -330,9 +339,40 @@ def pack(
             moving += 1
         grid.moved[corner] = 0
         grid.is_touched[corner] = False
-    if spent > budget or spent == np.inf:
+    if not taken:
         return ZERO
     return add(book, grid.touched[:moving], grid.sum_moves[:moving], ONE, YES)
+
+
+@inner
+def repair(
+    book: BookArrays, grid: Grid, cell: Number, number: Number, target: Number, limit: float
+) -> Number:
+    """Do without a cell in a witness: add cubes until it rests; return how many demands are met then."""
+    begin, touched = book.starts[number], book.starts[number + 1] - book.starts[number]
+    if book.denominators[number] != 1 or touched > len(grid.touched):
+        return ZERO
+    for i in range(touched):
+        corner = book.cells[begin + i]
+        grid.touched[i], grid.moved[corner], grid.is_touched[corner] = (
+            corner,
+            book.numerators[begin + i],
+            True,
+        )
+    grid.barred[cell], grid.barred[target] = False, True
+    beam = grid.beam
+    for _ in range(REPAIRS):
+        moved = grid.moved[cell]
+        sign = -ONE if moved > 0 else ONE
+        if moved == 0 or not find_paid(book, grid, cell, sign, abs(moved), limit):
+            break
+        size = corners_without(grid, cell, sign, beam.a[0], beam.b[0], -ONE)
+        if touched + size > len(grid.touched):
+            break
+        touched = apply(grid, size, min(beam.caps[0], abs(moved)), touched)
+        limit -= beam.costs[0]
+    grid.barred[cell], grid.barred[target] = True, False
+    return conclude(book, grid, touched, grid.moved[cell] == 0)
 
 
 @inner
@@ -344,16 +384,27 @@ def is_open(book: BookArrays, cell: Number, up: bool) -> bool:
 
 
 @inner
-def ruin(book: BookArrays, grid: Grid, cell: Number) -> tuple[Int, Bool]:
-    """Publish a cell, and what no witness needs any more then; return the demands that are open again."""
+def ruin(book: BookArrays, grid: Grid, cell: Number) -> tuple[Int, Bool, Int]:
+    """Publish a cell, and what no witness needs any more then; return what is open again, and who met it."""
     using = users(book, cell)
+    first = book.counts[TRAIL] + 1
     cells, up = publish(book, cell, using)
+    old = book.trail[first : first + len(cells), 2]
     for number in using:
         for entry in range(book.starts[number], book.starts[number + 1]):
             other = np.int64(book.cells[entry])
             if book.hidden[other] and not book.is_free[other] and not is_used(book, other):
                 publish(book, other, using[:0])
-    return cells[::-1].copy(), up[::-1].copy()  # what was met first, and is largest, comes first
+    return cells[::-1].copy(), up[::-1].copy(), old[::-1].copy()  # the oldest first: mostly the largest
+
+
+@inner
+def prove(book: BookArrays, grid: Grid, cell: Number, up: bool, work: Number) -> bool:
+    """Meet a demand by a cube of hidden cells, if there is one."""
+    size = find_free(book, grid, cell, ONE if up else -ONE, asked(book, cell, up), work)
+    if size > 0:
+        add_cube(book, grid, size)
+    return not is_open(book, cell, up)
 
 
 @inner
@@ -386,48 +437,46 @@ def serve(
 ) -> Number:
     """Meet demands, from number `start` on; stop where the book needs more room, and say where.
 
-    A demand is met by one free cube, else by a sum of up to `most` cubes. Ruining, the cells are secondaries:
-    each is published, and the demands which that opens are served; all of it is undone unless they are met
-    and the pattern got no dearer. `room` are the witnesses, entries and changes that must be free always.
+    A demand is met by one free cube, else by a sum from up to `most` beams. Ruining, the cells are
+    secondaries: each is published, and the demands which that opens are served, the old witnesses repaired if
+    possible; all of it is undone unless they are met and the pattern got no dearer. `room` are the witnesses,
+    entries and changes that must be free always.
     """
-    here, upwards = cells[:1].copy(), up[:1].copy()
+    here, upwards, nothing = cells[:1].copy(), up[:1].copy(), cells[:0].copy()
     for i in range(start, len(cells)):
         trail, witnesses, cost = book.counts[TRAIL], book.counts[WITNESSES], book.cost[0]
         cell, budget = cells[i], np.inf
         here[0], upwards[0] = cell, up[i]
-        opened, rising = here, upwards
+        opened, ways, old = here, upwards, nothing
         if ruining:
             if not book.hidden[cell] or book.is_free[cell]:
                 continue
             if book.counts[TRAIL] + 4 * room[2] > len(book.trail):
                 return i
-            opened, rising = ruin(book, grid, cell)
+            opened, ways, old = ruin(book, grid, cell)
             sync(book, grid)
             grid.barred[cell] = True
         fine, short = True, False
         for j in range(len(opened)):
-            target = opened[j]
-            if not is_open(book, target, rising[j]):
+            target, rising = opened[j], ways[j]
+            if not is_open(book, target, rising):
                 continue
             short = (
                 book.counts[WITNESSES] + room[0] > len(book.denominators)
                 or book.counts[ENTRIES] + room[1] > len(book.cells)
                 or book.counts[TRAIL] + room[2] > len(book.trail)
             )
-            fine = not short
-            if fine:
-                sign = ONE if rising[j] else -ONE
-                amount = asked(book, target, rising[j])
-                fine = (book.room_up[target] if rising[j] else book.room_down[target]) >= amount
-                size = find_free(book, grid, target, sign, amount, work) if fine else ZERO
-                if size > 0:
-                    add_cube(book, grid, size)
-                elif fine and most > 0:
-                    if ruining:
-                        budget = cost - book.cost[0]
+            can_move = asked(book, target, rising) <= (book.room_up if rising else book.room_down)[target]
+            fine = can_move and not short and prove(book, grid, target, rising, work)
+            if can_move and not short and not fine and most > 0:
+                if ruining:
+                    budget = cost - book.cost[0]
+                    repair(book, grid, cell, old[j], target, budget)
+                if is_open(book, target, rising):
+                    sign, amount = (ONE if rising else -ONE), asked(book, target, rising)
                     pack(book, grid, target, sign, amount, budget, most)
-                    sync(book, grid)
-                fine = not is_open(book, target, rising[j])
+                sync(book, grid)
+                fine = not is_open(book, target, rising)
             if not fine:
                 break
         grid.barred[cell] = False

@@ -10,9 +10,8 @@ are published again, dearest first, where the demands that lose their witness fi
 
 Requires any relations whatever. Tables without dimensions get them from their relations where these allow it.
 Ensures a pattern with an exact whole witness for every demand that cubes can meet: all of them, where every
-cell may be hidden and rise. What stays open (cells frozen or bounded, other relations) is protected by
-`sequential`, starting from the pattern, and has no witness yet: the audit decides. When the time is over,
-what is open still is protected by hiding all that may be hidden.
+cell may be hidden and rise. What stays open (cells frozen or bounded, other relations) is protected by linear
+programs, one demand after the other, as `cellveil.suppression.completion` says.
 Does not ensure the least cost: under value weights a few large demands, for which cubes are a poor tool, make
 most of it.
 Cost: microseconds per demand in dense tables, milliseconds per demand that has to be packed.
@@ -22,63 +21,41 @@ References: Repsilber (1994); Giessing & Repsilber (2002).
 
 from __future__ import annotations
 
-import time
-
-import numpy as np
-
-from cellveil.attack.witness import Witnesses
-from cellveil.problem import Problem, Status
+from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.book import Book
+from cellveil.suppression.completion import Completion, Deadline, structured
+from cellveil.suppression.incremental import Incremental
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.packing import Packing, applies
-from cellveil.suppression.sequential import sequential
-from cellveil.tables.recover import with_structure
 
-ROUNDS = 2
-"""Rounds of ruin and recreate after the clean-up."""
-
-OUT_OF_TIME = "time limit: the rest of the table was hidden whole"
+TRIALS = 10_000
+"""So many times it is tried to do without a secondary."""
 
 
 def hypercube(
     problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
 ) -> Draft:
     """Protect all demands by cubes; see the head of the module."""
-    deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+    deadline = Deadline(time_limit)
     progress = progress or Progress()
     progress.stage("hypercube")
-    table = problem.table if problem.table.is_structured else with_structure(problem.table)
-    book = Book(problem if table is None else problem.replace(table=table))
-    total = book.num_open
-    if table is not None and applies(table):
-        packing = Packing(book, seed=seed)
-        packing.prove(deadline)
-        progress.advance(total - book.num_open, total, hidden=int(book.hidden.sum()))
-        packing.protect(deadline)
-        progress.advance(total - book.num_open, total, hidden=int(book.hidden.sum()))
-        packing.improve(deadline, rounds=ROUNDS)
-        progress.advance(total - book.num_open, total, hidden=int(book.hidden.sum()))
+    book = Book(problem.replace(table=structured(problem.table)))
+    if book.num_open and applies(book.problem.table):
+        _pack(book, deadline, seed, progress)
     if not book.num_open:
         return Draft(book.hidden.copy(), witnesses=book.witnesses())
-    if time.monotonic() >= deadline:
-        hidden = np.asarray(problem.status != Status.FROZEN)
-        return Draft(hidden, reason=OUT_OF_TIME, witnesses=book.witnesses())
-    return _finished(problem, book, deadline, seed, progress)
+    rest = Completion(book, Incremental, deadline, progress, seed=seed)
+    rest.run()
+    return rest.draft()
 
 
-def _finished(problem: Problem, book: Book, deadline: float, seed: int, progress: Progress) -> Draft:
-    """Protect by linear programs what is open still, with everything hidden so far for free."""
-    left = np.zeros(problem.table.num_cells, dtype=bool)
-    left[book.open_demands()[0]] = True
-    rest = problem.replace(
-        status=np.where(book.hidden & ~left, Status.SECONDARY, problem.status).astype(np.int8),
-        lpl=np.where(left, problem.lpl, 0),
-        upl=np.where(left, problem.upl, 0),
-        spl=np.where(left, problem.spl, 0),
-    )
-    time_limit = None if np.isinf(deadline) else max(deadline - time.monotonic(), 0.001)
-    draft = sequential(rest, time_limit=time_limit, seed=seed, progress=progress)
-    draft.hidden |= book.hidden
-    draft.witnesses = Witnesses.joined([book.witnesses(), draft.witnesses])
-    return draft
+def _pack(book: Book, deadline: Deadline, seed: int, progress: Progress) -> None:
+    """Prove, protect, improve."""
+    packing = Packing(book, seed=seed)
+    total = book.num_open
+    for step in (packing.prove, packing.protect):
+        left = step(deadline.moment)
+        progress.advance(total - left, total, hidden=int(book.hidden.sum()))
+    packing.improve(deadline.moment, trials=TRIALS)
+    progress.advance(total - book.num_open, total, hidden=int(book.hidden.sum()))

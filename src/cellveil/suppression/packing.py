@@ -16,8 +16,8 @@ each t_j as large as the rooms of the corners allow after what was added before.
   every demand of its corners that it can.
 - `protect` packs for the rest: cube after cube, the least new weight per unit moved (beam search), which
   takes free cubes first; what moves gets hidden. Large demands come first.
-- `improve` publishes secondaries again, dearest first, and keeps that where the demands which lose their
-  witness find another one, free or for less than what the cell had cost.
+- `improve` publishes secondaries again, and keeps that where the demands which lose their witness find
+  another one for less: a free cube, the old witness with cubes added that put the cell to rest, or a new sum.
 
 Requires a table with dimensions whose equations all are total = sum of parts and whose full size fits in
 memory (`applies`). Any capacities, weights, frozen cells.
@@ -66,17 +66,16 @@ WIDTH = 6
 LEAF_TRIES = 24
 """How many leaf cells are drawn below a cell that is none."""
 
-MAX_CUBES = 20_000
-"""Most cubes in a sum."""
+MAX_BEAMS = 20_000
+"""Most beams for a sum."""
 
 TOLL = 0.01
 """What a cube costs besides its cells, as a share of the median weight: keeps sums short."""
 
-MAX_ROUNDS = 1000
 LEAST_GAIN = 1e-4
 """A round of ruin and recreate that gains less than this share is the last one."""
 
-RECREATE_CUBES = 300
+RECREATE_BEAMS = 20
 """Most beams for a sum when it is tried to do without a cell."""
 
 WITNESSES, SPARE = 50_000, 8
@@ -95,6 +94,10 @@ def applies(table: Table) -> bool:
         and all(equation.parent >= 0 for dimension in table.dimensions for equation in dimension.equations)
         and _has_no_other_relations(table)
     )
+
+
+def _is_over(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() >= deadline
 
 
 def _has_no_other_relations(table: Table) -> bool:
@@ -139,45 +142,53 @@ class Packing:
         self._room = np.array([4, most, 3 * most], dtype=np.int64)
         self._rng = np.random.default_rng(seed)
 
-    def prove(self, deadline: float = np.inf) -> int:
+    def prove(self, deadline: float | None = None) -> int:
         """Meet open demands by single cubes of hidden cells; return how many are open still."""
         cells, up, _ = self.book.open_demands()
         self._run(cells, up, deadline, most=0, ruining=False)
         return self.book.num_open
 
-    def protect(self, deadline: float = np.inf) -> int:
+    def protect(self, deadline: float | None = None) -> int:
         """Meet all demands, hiding what it takes, the largest first; return how many are open still."""
         cells, up, _ = self.book.open_demands()
-        self._run(cells, up, deadline, most=MAX_CUBES, ruining=False)
+        self._run(cells, up, deadline, most=MAX_BEAMS, ruining=False)
         return self.book.num_open
 
-    def clean(self, deadline: float = np.inf) -> None:
-        """Publish secondaries again, dearest first, where the demands that need them find free cubes."""
-        secondaries = self.book.secondaries()
-        order = np.argsort(-self.book.problem.weight[secondaries], kind="stable")
-        self._run(secondaries[order], None, deadline, most=0, ruining=True)
+    def improve(self, deadline: float | None = None, *, trials: int | None = None) -> None:
+        """Try to do without secondaries: the dearest first, then in random order, round after round.
 
-    def improve(self, deadline: float = np.inf, *, rounds: int = MAX_ROUNDS) -> None:
-        """Clean up, then ruin and recreate, until the deadline (monotonic clock) or a round gains nothing.
-
-        The result depends on time only by how far it gets.
+        A trial publishes a cell and protects anew what that opens, for no more than what it set free. Ends
+        after so many trials, at the deadline (monotonic clock), or when a round gains next to nothing. The
+        result depends on time only by how far it gets.
         """
-        self.clean(deadline)
-        for _ in range(rounds):
+        cells = self._dearest_first()
+        left = np.inf if trials is None else trials
+        while len(cells) and left > 0 and not _is_over(deadline):
             before = self.book.cost
-            secondaries = self._rng.permutation(self.book.secondaries())
-            self._run(secondaries, None, deadline, most=RECREATE_CUBES, ruining=True)
-            if self.book.cost >= before * (1 - LEAST_GAIN) or time.monotonic() >= deadline:
+            cells = cells[: int(min(left, len(cells)))]
+            self._run(cells, None, deadline, most=RECREATE_BEAMS, ruining=True)
+            left -= len(cells)
+            if self.book.cost >= before * (1 - LEAST_GAIN):
                 break
+            cells = self._rng.permutation(self.book.secondaries())
 
-    def _run(self, cells: Int, up: Bool | None, deadline: float, *, most: int, ruining: bool) -> None:
+    def clean(self, deadline: float | None = None) -> None:
+        """Publish secondaries again, dearest first, where the demands that need them find free cubes."""
+        self._run(self._dearest_first(), None, deadline, most=0, ruining=True)
+
+    def _dearest_first(self) -> Int:
+        cells = self.book.secondaries()
+        return cells[np.argsort(-self.book.problem.weight[cells], kind="stable")]
+
+    def _run(self, cells: Int, up: Bool | None, deadline: float | None, *, most: int, ruining: bool) -> None:
         """Call the compiled loop, with room in the book and a look at the clock from time to time."""
         from cellveil.kernels import packing as kernels
 
         self._sync()
         up = np.zeros(len(cells), dtype=bool) if up is None else up
         done, step, spare = 0, FIRST_STEP, SPARE
-        while done < len(cells) and (begin := time.monotonic()) < deadline:
+        while done < len(cells) and not _is_over(deadline):
+            begin = time.monotonic()
             end = min(done + step, len(cells))
             self.book.reserve(WITNESSES, *(spare * self._room[1:]).tolist())
             before = done
