@@ -1,0 +1,138 @@
+"""Branch and cut with SCIP: min cost·x over x in {0, 1}, under rows that an oracle tells when asked.
+
+Rows a·x ≥ b come from the oracle: some at the start, more for fractional points, and for every whole point
+that is about to be accepted. SCIP knows nothing else of what is allowed, so all its reductions that would
+need to are off. Exceptions cannot pass through SCIP: they are kept, the solve is stopped, and they are raised
+afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.solvers.cutting import Row
+
+Float = NDArray[np.float64]
+Bool = NDArray[np.bool_]
+
+
+class Oracle(Protocol):
+    """Knows which points are allowed."""
+
+    def rows_against(self, x: Float, *, is_root: bool) -> Sequence[Row]:
+        """Rows that a fractional point breaks; none where it knows none."""
+
+    def judge(self, chosen: Bool) -> Sequence[Row]:
+        """Rows that a whole point breaks; none only where the point is allowed."""
+
+    def suggest(self, x: Float) -> Sequence[Bool]:
+        """Points to try, given a fractional one."""
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What the search came to.
+
+    Parameters
+    ----------
+    is_complete
+        Whether the tree was searched to the end.
+    was_interrupted
+        Whether an interrupt ended it.
+    bound
+        No allowed point costs less, within the solver's tolerance; ∞ where there is none.
+    """
+
+    is_complete: bool
+    was_interrupted: bool
+    bound: float
+    nodes: int
+
+
+def search(
+    cost: Float,
+    fixed: Bool,
+    rows: Sequence[Row],
+    oracle: Oracle,
+    starts: Sequence[Bool] = (),
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    on_node: Callable[[float, int], None] | None = None,
+) -> Searched:
+    """Search the whole tree, or as much as the limit allows.
+
+    Parameters
+    ----------
+    fixed
+        Columns that are 1.
+    rows
+        Rows to begin with.
+    starts
+        Allowed points that are known.
+    on_node
+        Told bound and number of nodes now and then.
+    """
+    from cellveil.solvers.scip import Talk, include
+
+    model = _model(seed, time_limit)
+    variables = [
+        model.addVar(vtype="B", obj=float(price), lb=1.0 if one else 0.0)
+        for price, one in zip(cost.tolist(), fixed.tolist(), strict=True)
+    ]
+    for row in rows:
+        _add_constraint(model, variables, row)
+    talk = Talk(model, variables, oracle)
+    include(talk, on_node)
+    for chosen in starts:
+        _add_start(model, variables, chosen)
+    model.optimize()
+    was_interrupted = isinstance(talk.error, KeyboardInterrupt)
+    if talk.error is not None and not was_interrupted:
+        raise talk.error
+    is_complete = not was_interrupted and model.getStatus() in ("optimal", "infeasible")
+    bound = float(model.getDualbound())
+    bound = np.inf if bound >= model.infinity() else max(bound, 0.0)
+    return Searched(is_complete, was_interrupted, bound, int(model.getNTotalNodes()))
+
+
+def _model(seed: int, time_limit: float | None) -> Any:
+    import pyscipopt
+
+    model: Any = pyscipopt.Model()
+    model.hideOutput()
+    options: dict[str, Any] = {
+        "misc/catchctrlc": False,
+        "misc/usesymmetry": 0,
+        "misc/allowstrongdualreds": False,
+        "misc/allowweakdualreds": False,
+        "constraints/components/maxprerounds": 0,
+        "constraints/components/propfreq": -1,
+        "randomization/randomseedshift": seed,
+        "limits/gap": 0.0,
+        "limits/absgap": 0.0,
+    }
+    if time_limit is not None:
+        options["limits/time"] = max(time_limit, 0.01)
+    model.setParams(options)
+    return model
+
+
+def _add_constraint(model: Any, variables: list[Any], row: Row) -> None:
+    from pyscipopt import quicksum
+
+    chosen = [variables[column] for column in row.columns.tolist()]
+    terms = (share * variable for share, variable in zip(row.shares.tolist(), chosen, strict=True))
+    model.addCons((quicksum(terms) if chosen else 0 * variables[0]) >= row.rhs)
+
+
+def _add_start(model: Any, variables: list[Any], chosen: Bool) -> None:
+    solution = model.createSol()
+    for variable, value in zip(variables, chosen.tolist(), strict=True):
+        model.setSolVal(solution, variable, float(value))
+    model.addSol(solution, free=True)

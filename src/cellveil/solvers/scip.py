@@ -1,0 +1,170 @@
+"""What SCIP calls back: a constraint handler and a heuristic that ask an oracle.
+
+This module is imported inside functions only, since its classes need PySCIPOpt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyscipopt as api
+from numpy.typing import NDArray
+from pyscipopt import Conshdlr, Heur
+
+from cellveil.solvers.cutting import Row
+
+if TYPE_CHECKING:
+    from cellveil.solvers.branch_and_cut import Oracle
+
+Float = NDArray[np.float64]
+Answer = dict[str, Any]
+
+scip: Any = api
+RESULT = scip.SCIP_RESULT
+
+ROUNDS_BELOW_ROOT = 2
+"""How often fractional points of one node are cut off, below the root."""
+
+MOST_ROWS = 100
+"""So many rows are added at a time at most."""
+
+
+class Talk:
+    """Between SCIP and the oracle.
+
+    Attributes
+    ----------
+    error
+        What the oracle raised; the solve is then stopped.
+    """
+
+    def __init__(self, model: Any, variables: list[Any], oracle: Oracle) -> None:
+        self.model, self.variables, self.oracle = model, variables, oracle
+        self.error: BaseException | None = None
+        self._transformed: list[Any] | None = None
+
+    def ask(self, work: Callable[[], Any], otherwise: Any) -> Answer:
+        """Do the work and keep what it raises: nothing passes through SCIP."""
+        if self.error is not None:
+            return {"result": otherwise}
+        try:
+            return {"result": work()}
+        except BaseException as error:
+            self.error = error
+            self.model.interruptSolve()
+            return {"result": otherwise}
+
+    def point(self, solution: Any = None) -> Float:
+        """A solution; by default that of the current LP."""
+        values = [self.model.getSolVal(solution, variable) for variable in self.variables]
+        return np.asarray(np.clip(np.array(values), 0.0, 1.0))
+
+    def add(self, rows: Sequence[Row], *, force: bool) -> Any:
+        """Add rows to the LP, valid everywhere."""
+        if self._transformed is None:
+            self._transformed = [self.model.getTransformedVar(variable) for variable in self.variables]
+        for row in rows:
+            line = self.model.createEmptyRowUnspec("row", lhs=row.rhs, rhs=None, local=False, removable=True)
+            self.model.cacheRowExtensions(line)
+            for column, share in zip(row.columns.tolist(), row.shares.tolist(), strict=True):
+                self.model.addVarToRow(line, self._transformed[column], share)
+            self.model.flushRowExtensions(line)
+            is_infeasible = self.model.addCut(line, forcecut=force)
+            self.model.releaseRow(line)
+            if is_infeasible:
+                return RESULT.CUTOFF
+        return RESULT.SEPARATED
+
+
+class RowHandler(Conshdlr):
+    """Cuts off fractional points, and admits whole ones that the oracle allows."""
+
+    def __init__(self, talk: Talk, on_node: Callable[[float, int], None] | None) -> None:
+        self.talk, self.on_node = talk, on_node
+        self.node, self.rounds = -1, 0
+
+    def conssepalp(self, constraints: Any, nusefulconss: int) -> Answer:
+        """Cut off a fractional point."""
+        return self.talk.ask(self._separate, RESULT.DIDNOTRUN)
+
+    def consenfolp(self, constraints: Any, nusefulconss: int, solinfeasible: bool) -> Answer:
+        """Admit or cut off a whole LP solution."""
+        return self.talk.ask(self._enforce, RESULT.INFEASIBLE)
+
+    def consenfops(
+        self, constraints: Any, nusefulconss: int, solinfeasible: bool, objinfeasible: bool
+    ) -> Answer:
+        """Admit or reject a whole point where there was no LP."""
+        return self.talk.ask(lambda: self._verdict(None), RESULT.INFEASIBLE)
+
+    def conscheck(
+        self,
+        constraints: Any,
+        solution: Any,
+        checkintegrality: bool,
+        checklprows: bool,
+        printreason: bool,
+        completely: bool,
+    ) -> Answer:
+        """Admit or reject a point that some heuristic found."""
+        return self.talk.ask(lambda: self._verdict(solution), RESULT.INFEASIBLE)
+
+    def conslock(self, constraint: Any, locktype: int, nlockspos: int, nlocksneg: int) -> None:
+        """No variable may be moved without asking."""
+        both = nlockspos + nlocksneg
+        for variable in self.talk.variables:
+            self.talk.model.addVarLocksType(variable, locktype, both, both)
+
+    def _separate(self) -> Any:
+        model = self.talk.model
+        node, is_root = model.getCurrentNode().getNumber(), model.getDepth() == 0
+        if node != self.node:
+            self.node, self.rounds = node, 0
+            if self.on_node is not None:
+                self.on_node(float(model.getDualbound()), int(model.getNTotalNodes()))
+        self.rounds += 1
+        if not is_root and self.rounds > ROUNDS_BELOW_ROOT:
+            return RESULT.DIDNOTRUN
+        rows = self.talk.oracle.rows_against(self.talk.point(), is_root=is_root)
+        return self.talk.add(rows[:MOST_ROWS], force=False) if rows else RESULT.DIDNOTFIND
+
+    def _enforce(self) -> Any:
+        rows = self.talk.oracle.judge(self.talk.point() > 0.5)
+        return self.talk.add(rows, force=True) if rows else RESULT.FEASIBLE
+
+    def _verdict(self, solution: Any) -> Any:
+        rows = self.talk.oracle.judge(self.talk.point(solution) > 0.5)
+        return RESULT.INFEASIBLE if rows else RESULT.FEASIBLE
+
+
+class Suggestions(Heur):
+    """Tries the points that the oracle suggests."""
+
+    def __init__(self, talk: Talk) -> None:
+        self.talk = talk
+
+    def heurexec(self, heurtiming: Any, nodeinfeasible: bool) -> Answer:
+        """Try them."""
+        return self.talk.ask(self._try, RESULT.DIDNOTRUN)
+
+    def _try(self) -> Any:
+        model, stored = self.talk.model, False
+        for chosen in self.talk.oracle.suggest(self.talk.point()):
+            solution = model.createSol(self)
+            for variable, value in zip(self.talk.variables, chosen.tolist(), strict=True):
+                model.setSolVal(solution, variable, float(value))
+            stored |= bool(model.trySol(solution, printreason=False))
+        return RESULT.FOUNDSOL if stored else RESULT.DIDNOTFIND
+
+
+def include(talk: Talk, on_node: Callable[[float, int], None] | None) -> None:
+    """Hand both to SCIP."""
+    last = -1_000_000
+    talk.model.includeConshdlr(
+        RowHandler(talk, on_node), "oracle", "rows of the oracle", sepapriority=1000, enfopriority=last,
+        chckpriority=last, sepafreq=1, propfreq=-1, needscons=False,
+    )  # fmt: skip
+    timing = scip.SCIP_HEURTIMING.AFTERLPNODE
+    talk.model.includeHeur(Suggestions(talk), "suggestions", "of the oracle", "s", freq=1, timingmask=timing)

@@ -1,0 +1,192 @@
+"""How far a cell of a part can move when cells are hidden only in part, and the combination that shows it.
+
+For shares x of hidden cells, in units of the amount wanted,
+
+    max t = ± y_p   subject to   M y = 0,   −down_i x_i ≤ y_i ≤ up_i x_i,   t ≤ 1,
+
+with capacities cut at `reach` (1 in networks, where a movement of 1 never needs more; elsewhere a matter of
+taste, since whatever comes out is turned into an exact row, see `exact_model`). Where t < 1 the multipliers
+give a combination of the relations, which is rounded to whole numbers.
+
+Two engines: an LP for any relations, and a maximum flow where the part is a network.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.attack.network import Network, recognise
+from cellveil.solvers.cutting import PricedLP
+from cellveil.solvers.lp import LPStatus
+from cellveil.suppression.exact_model import Part
+from cellveil.tables.keys import Int
+
+Float = NDArray[np.float64]
+
+SHORT = 1e-6
+"""A cell that gets to 1 less this is taken to get there, when x is fractional."""
+
+DENOMINATORS = (1, 2, 3, 4, 6, 12, 5, 60)
+LARGEST_DENOMINATOR = 1_000_000
+NEAR = 1e-6
+"""How far from a multiple of 1 / denominator a multiplier may be."""
+
+FLOW_UNITS = 2**20
+"""Flows are whole numbers: so many to the unit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Push:
+    """What an attack came to.
+
+    Parameters
+    ----------
+    share
+        How much of the amount is reached, between 0 and 1.
+    combinations
+        Whole combinations of the relations that show why it is not more.
+    moved
+        Movement of each cell, in units of the amount; None where the engine does not tell.
+    """
+
+    share: float
+    combinations: tuple[Int, ...] = ()
+    moved: Float | None = None
+
+
+class Attacker(Protocol):
+    """Pushes single cells of a part."""
+
+    def push(self, own: int, up: bool, caps: Float) -> Push | None:
+        """Move the cell as far as 1 at most; `caps` are the capacities upwards, then downwards."""
+
+
+def attacker_of(part: Part) -> Attacker:
+    """The fitting engine."""
+    network = recognise(part.component)
+    if network is not None and len(network.component.cells) == part.num_cells:
+        return FlowAttacker(network)
+    return LPAttacker(part)
+
+
+class LPAttacker:
+    """By linear programs, one live LP for all."""
+
+    def __init__(self, part: Part) -> None:
+        from scipy.sparse import hstack
+
+        matrix = part.component.matrix.astype(np.float64)
+        rows, self.n = matrix.shape
+        both = hstack([matrix, -matrix]).tocsc()
+        self.part = part
+        self.lp = PricedLP(both, np.zeros(rows), np.zeros(2 * self.n), np.zeros(2 * self.n))
+
+    def push(self, own: int, up: bool, caps: Float) -> Push | None:
+        """See `Attacker`; None where the solver gave no clear answer."""
+        column, opposite = (own, own + self.n) if up else (own + self.n, own)
+        upper = caps.copy()
+        upper[column], upper[opposite] = min(upper[column], 1.0), 0.0
+        costs = np.zeros(2 * self.n)
+        costs[column] = -1.0
+        self.lp.set_costs(costs)
+        self.lp.set_bounds(np.zeros(2 * self.n), upper)
+        answer = self.lp.solve(fresh=True)
+        if answer.point is None:
+            return None
+        moved = answer.point[: self.n] - answer.point[self.n :]
+        if -answer.objective >= 1 - SHORT:
+            return Push(-answer.objective, (), moved)
+        multipliers = whole_multiple(self.lp.multipliers())
+        found = () if multipliers is None else (self.part.combination(multipliers),)
+        return Push(-answer.objective, found, moved)
+
+    def cheapest(self, own: int, up: bool, caps: Float) -> Float | None:
+        """The least movement that takes the cell to 1, if it gets there; else None."""
+        column, opposite = (own, own + self.n) if up else (own + self.n, own)
+        lower, upper = np.zeros(2 * self.n), caps.copy()
+        if upper[column] < 1.0:
+            return None
+        lower[column] = upper[column] = 1.0
+        upper[opposite] = 0.0
+        self.lp.set_costs(np.ones(2 * self.n))
+        self.lp.set_bounds(lower, upper)
+        answer = self.lp.solve(fresh=True)
+        if answer.status is not LPStatus.OPTIMAL or answer.point is None:
+            return None
+        return np.asarray(answer.point[: self.n] - answer.point[self.n :])
+
+
+class FlowAttacker:
+    """By maximum flows: the cell's movement returns through the other cells, from its head to its tail."""
+
+    def __init__(self, network: Network) -> None:
+        self.network, self.n = network, len(network.tail)
+        self.start = np.concatenate([network.tail, network.head])  # upwards, then downwards
+        self.end = np.concatenate([network.head, network.tail])
+        self.useful = self.start != self.end
+
+    def push(self, own: int, up: bool, caps: Float) -> Push | None:
+        """See `Attacker`."""
+        source, sink = int(self.network.head[own]), int(self.network.tail[own])
+        if not up:
+            source, sink = sink, source
+        if caps[own + (0 if up else self.n)] < 1.0:
+            return None
+        if source == sink:
+            return Push(1.0)
+        units = np.floor(np.minimum(caps, 1.0) * FLOW_UNITS).astype(np.int64)
+        units[[own, own + self.n]] = 0
+        value, sides = self._cut(source, sink, units)
+        if value >= FLOW_UNITS * (1 - SHORT):
+            return Push(1.0)
+        combinations = tuple(self._combination(side) for side in sides)
+        return Push(value / FLOW_UNITS, combinations)
+
+    def _cut(self, source: int, sink: int, units: Int) -> tuple[int, list[NDArray[np.bool_]]]:
+        """Value of the flow, and the nodes on the source's side of the first and of the last minimum cut."""
+        from scipy.sparse import coo_matrix
+        from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+        used, n = (units > 0) & self.useful, self.network.num_nodes
+        graph = coo_matrix((units[used], (self.start[used], self.end[used])), shape=(n, n)).tocsr()
+        graph.data = np.minimum(graph.data, 4 * FLOW_UNITS).astype(np.int32)
+        graph = graph.astype(np.int32)
+        result = maximum_flow(graph, source, sink)
+        left = (graph - result.flow).tocsr()
+        left.eliminate_zeros()
+        first = np.zeros(n, dtype=bool)
+        first[breadth_first_order(left, source, return_predecessors=False)] = True
+        last = np.ones(n, dtype=bool)
+        last[breadth_first_order(left.T.tocsr(), sink, return_predecessors=False)] = False
+        return int(result.flow_value), [first] if (first == last).all() else [first, last]
+
+    def _combination(self, side: NDArray[np.bool_]) -> Int:
+        potential = side.astype(np.int64)
+        return np.asarray(potential[self.network.head] - potential[self.network.tail])
+
+
+def whole_multiple(multipliers: Float) -> Int | None:
+    """Whole numbers in the same proportion, as far as rounding tells; None where they need large ones.
+
+    Examples
+    --------
+    >>> whole_multiple(np.array([0.5, 1 / 3, -1.0]))
+    array([ 3,  2, -6])
+    """
+    for denominator in DENOMINATORS:
+        scaled = multipliers * denominator
+        whole = np.rint(scaled)
+        if np.abs(scaled - whole).max(initial=0.0) <= NEAR * denominator:
+            return np.asarray(whole.astype(np.int64))
+    common = 1
+    for value in np.unique(np.round(multipliers, 9)).tolist():
+        common = lcm(common, Fraction(value).limit_denominator(1000).denominator)
+        if common > LARGEST_DENOMINATOR:
+            return None
+    return np.asarray(np.rint(multipliers * common).astype(np.int64))

@@ -1,0 +1,267 @@
+"""`optimal`: the cheapest safe pattern, proven; or the best one found, with a bound.
+
+Solves, for each part of the table that hangs together,
+
+    min Σ w_i x_i   over x in {0, 1},  x_i = 1 where hidden at the start,
+    such that every demand has a deviation y with M y = 0,  −down_i x_i ≤ y_i ≤ up_i x_i  that meets it,
+
+without the y: what they imply for x are the capacity rows of `exact_model`, found when they are broken.
+
+1. The relaxation with rows until they gain no more (`exact_relaxation`).
+2. Patterns to start from, by incremental programs, clean-up and trials (`exact_start`).
+3. Branch and cut with SCIP: fractional points are cut off by rows, whole ones are judged exactly, points in
+   between give new patterns by rounding and repair.
+
+Requires any relations; in practice some hundred cells in three dimensions, some thousand in two.
+Ensures that the pattern is safe: every demand has an exact deviation inside it, which is handed over. Ensures
+that `lower_bound` is below the cost of every safe pattern: the rows are exact, the search rests on SCIP's
+arithmetic, of which `DOUBT` is taken off where it was cut short. Where it ran to its end and no pattern was
+unclear, the cost itself is the bound.
+Does not ensure an end within any time: at a time limit, or an interrupt, the best pattern so far comes back.
+
+References: Fischetti & Salazar (1999) for two-way tables, (2000, 2001) for any relations; Kelly, Golden &
+Assad (1992) for the model with the deviations in it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.attack.witness import Witness, Witnesses
+from cellveil.problem import Problem
+from cellveil.progress import Progress
+from cellveil.solvers.branch_and_cut import search
+from cellveil.solvers.cutting import Row
+from cellveil.suppression.demands import Demand
+from cellveil.suppression.exact_model import Need, parts_of
+from cellveil.suppression.exact_relaxation import relax, whole_bound
+from cellveil.suppression.exact_separation import DEEP, Judgement, Separation
+from cellveil.suppression.exact_start import Starter
+from cellveil.suppression.outcome import Draft
+
+Float = NDArray[np.float64]
+Bool = NDArray[np.bool_]
+
+DOUBT = 1e-6
+"""Taken off the bound of a search that was cut short, as a share."""
+
+TRIALS = 20
+"""Random trials on the pattern to start from."""
+
+SMALL = 60
+"""In parts up to so many cells the search itself is the fastest way to good patterns."""
+
+START_SHARE, RELAX_SHARE = 0.15, 0.25
+"""Shares of the time for the pattern to start from, and for the relaxation."""
+
+NODE_ROWS, NODE_ATTACKS = 8, 12
+"""New rows, and attacks, for one fractional point below the root."""
+
+ROOT_ROWS = 50
+
+
+def optimal(
+    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+) -> Draft:
+    """Find the cheapest safe pattern; see the head of the module.
+
+    Examples
+    --------
+    >>> from cellveil.datasets import two_way
+    >>> problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
+    >>> draft = optimal(problem)
+    >>> draft.lower_bound, float(problem.weight[draft.hidden & ~problem.hidden_at_start].sum()), draft.reason
+    (39.0, 39.0, 'complete')
+    """
+    progress = progress or Progress()
+    progress.stage("optimal")
+    deadline = None if time_limit is None else time.monotonic() + time_limit
+    parts, stuck = parts_of(problem)
+    if stuck:
+        return Draft(problem.hidden_at_start.copy(), infeasible=stuck)
+    solvers = [_PartSolver(problem, Separation(problem, part), seed, progress) for part in parts]
+    infeasible = [demand for solver in solvers for demand in solver.impossible()]
+    if infeasible:
+        return Draft(problem.hidden_at_start.copy(), infeasible=infeasible)
+    for left, solver in zip(range(len(solvers), 0, -1), sorted(solvers, key=len), strict=True):
+        solver.solve(None if deadline is None else (deadline - time.monotonic()) / left)
+    return _together(problem, solvers)
+
+
+def _together(problem: Problem, solvers: Sequence[_PartSolver]) -> Draft:
+    hidden = problem.hidden_at_start.copy()
+    witnesses: list[Witness] = []
+    for solver in solvers:
+        hidden[solver.part.component.cells[solver.best.hidden]] = True
+        witnesses += solver.best.witnesses
+    reasons = [solver.reason for solver in solvers if solver.reason != "complete"]
+    return Draft(
+        hidden,
+        reason=reasons[0] if reasons else "complete",
+        lower_bound=math.fsum(solver.bound for solver in solvers),
+        num_lps=sum(solver.separation.num_attacks for solver in solvers),
+        witnesses=Witnesses.of(witnesses),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A safe pattern of a part, with its proof."""
+
+    hidden: Bool
+    witnesses: list[Witness]
+    cost: float
+
+
+class _PartSolver:
+    """One part: the oracle of its branch and cut.
+
+    Attributes
+    ----------
+    best
+        The cheapest pattern proven safe so far.
+    bound
+        Proven least cost.
+    reason
+        "complete", or what cut the search short.
+    """
+
+    def __init__(self, problem: Problem, separation: Separation, seed: int, progress: Progress) -> None:
+        self.part, self.separation, self.seed, self.progress = separation.part, separation, seed, progress
+        self.starter = Starter(problem, separation, seed=seed)
+        self.bound, self.reason = 0.0, "complete"
+        self._unclear = math.inf
+        self._verdicts: dict[bytes, Sequence[Row]] = {}
+        self._points = 0
+        self._offered = math.inf
+        self._stop: Callable[[], bool] = lambda: False
+        self._everything = separation.judge(np.ones(self.part.num_cells, dtype=bool))
+        self.best = self._reduced(np.ones(self.part.num_cells, dtype=bool), self._everything)
+
+    def __len__(self) -> int:
+        return self.part.num_cells
+
+    def impossible(self) -> list[Demand]:
+        """Demands that cannot be met even if everything is hidden."""
+        cells = self.part.component.cells
+        return [
+            Demand(int(cells[asked.own]), asked.up if isinstance(asked, Need) else True, asked.amount)
+            for asked in self._everything.unmet
+        ]
+
+    def solve(self, seconds: float | None) -> None:
+        """Search until the optimum is proven or the time is over."""
+        start = time.monotonic()
+        try:
+            relaxation = relax(self.separation, _until(start, seconds, RELAX_SHARE))
+            self.bound = whole_bound(relaxation.bound, self.part.price)
+            self._start(relaxation.point, _until(start, seconds, RELAX_SHARE + START_SHARE))
+            self._stop = _until(start, seconds, 1.0)
+            if self.bound < self.best.cost:
+                self._search(
+                    relaxation.active, None if seconds is None else start + seconds - time.monotonic()
+                )
+            self.bound = min(self.bound, self.best.cost)
+        except KeyboardInterrupt:
+            self.reason = "interrupted"
+
+    def _start(self, point: Float, stop: Callable[[], bool]) -> None:
+        """Patterns to start from: around the relaxed point, then from scratch if that is not the optimum."""
+        self._try(self.starter.around(point, stop))
+        if self.bound < self.best.cost and len(self) > SMALL:
+            self._try(self.starter.from_scratch(stop, TRIALS))
+
+    def _search(self, rows: Sequence[Row], seconds: float | None) -> None:
+        if seconds is not None and seconds <= 0:
+            self.reason = "time limit"
+            return
+        searched = search(
+            self.part.price, self.part.held, rows, self, [self.best.hidden],
+            time_limit=seconds, seed=self.seed, on_node=self._tell,
+        )  # fmt: skip
+        bound = self.best.cost if searched.is_complete else searched.bound * (1 - DOUBT)
+        if searched.is_complete and not _is_whole(self.part.price):
+            bound *= 1 - DOUBT**1.5
+        if not searched.is_complete:
+            bound = whole_bound(bound, self.part.price)
+            self.reason = "interrupted" if searched.was_interrupted else "time limit"
+        self.bound = max(self.bound, min(bound, self.best.cost, self._unclear))
+        if self._unclear < self.best.cost:
+            self.reason = "a cheaper pattern could not be decided"
+
+    # -- the oracle ----------------------------------------------------------------------------------------
+
+    def rows_against(self, x: Float, *, is_root: bool) -> Sequence[Row]:
+        """See `Oracle`."""
+        known = self.separation.pool.broken(x, DEEP)
+        if known:
+            return known
+        most, attacks = (ROOT_ROWS, len(self)) if is_root else (NODE_ROWS, NODE_ATTACKS)
+        rows = self.separation.broken_rows(x, most=most, attacks=attacks, stop=self._stop)
+        rows += self.separation.company_rows(x, most=most // 2, attacks=attacks, stop=self._stop)
+        return sorted(rows, key=lambda row: -row.violation(x))
+
+    def judge(self, chosen: Bool) -> Sequence[Row]:
+        """See `Oracle`."""
+        key = chosen.tobytes()
+        if key not in self._verdicts:
+            known = self.separation.pool.broken(chosen.astype(np.float64), 0.5)
+            self._verdicts[key] = known[:NODE_ROWS] or self._judged(chosen)
+        return self._verdicts[key]
+
+    def suggest(self, x: Float) -> Sequence[Bool]:
+        """See `Oracle`: repaired fractional points, ever more rarely, and what was found elsewhere."""
+        self._points += 1
+        if self._points & (self._points - 1) == 0:
+            self._try(self.starter.around(x, self._stop))
+        if self.best.cost < self._offered:
+            self._offered = self.best.cost
+            return [self.best.hidden]
+        return []
+
+    def _judged(self, chosen: Bool) -> Sequence[Row]:
+        judgement = self.separation.judge(chosen)
+        if judgement.rows:
+            return judgement.rows
+        if judgement.is_unclear:
+            self._unclear = min(self._unclear, float(self.part.price[chosen].sum()))
+            others = np.flatnonzero(~chosen)
+            return [Row(others, np.ones(len(others)), 1.0)]
+        found = self._reduced(chosen, judgement)
+        if found.cost < self.best.cost:
+            self.best = found
+        return []
+
+    def _try(self, chosen: Bool | None) -> None:
+        if chosen is not None and float(self.part.price[chosen].sum()) < self.best.cost:
+            self._judged(chosen)
+
+    def _reduced(self, chosen: Bool, judgement: Judgement) -> _Found:
+        """The pattern without the cells that no witness moves."""
+        moved = np.zeros(len(chosen), dtype=bool)
+        for witness in judgement.witnesses:
+            moved[np.searchsorted(self.part.component.cells, witness.cells)] = True
+        hidden = self.part.held | (chosen & moved)
+        return _Found(hidden, judgement.witnesses, math.fsum(self.part.price[hidden]))
+
+    def _tell(self, bound: float, nodes: int) -> None:
+        gap = (self.best.cost - bound) / self.best.cost if self.best.cost > 0 else 0.0
+        self.progress.advance(nodes, None, gap=round(max(gap, 0.0), 4))
+
+
+def _is_whole(price: Float) -> bool:
+    return bool((price == np.floor(price)).all())
+
+
+def _until(start: float, seconds: float | None, share: float) -> Callable[[], bool]:
+    """Tells whether this share of the seconds is over."""
+    if seconds is None:
+        return lambda: False
+    end = start + seconds * share
+    return lambda: time.monotonic() >= end
