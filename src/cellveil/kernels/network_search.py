@@ -44,6 +44,7 @@ LINEAR: Any = np.int64(0)
 CYCLES: Any = np.int64(1)
 BOTH: Any = np.int64(2)
 FREE: Any = np.int64(3)
+NONE: Any = np.int64(0)
 """How to find a witness: by cheapest flows, by cheapest cycles, the better of both, or over hidden cells.
 
 Plain numbers as arguments would have every function compiled once more for each of them.
@@ -260,13 +261,14 @@ def take_paid(
     up: bool,
     way: int,
     rounds: int,
-    budget: float,
 ) -> int:
-    """Meet a demand by a flow that hides as little weight as it can; return how far the cell gets.
+    """Meet a demand over hidden cells, or by a flow that hides as little weight as it can.
 
-    Nothing is entered where that falls short of the amount, or where the weight exceeds the budget.
+    Returns how far the cell gets. Nothing is entered where that falls short of the amount.
     """
     amount = book.need_up[cell] if up else book.need_down[cell]
+    if take_free(graph, work, book, plan, cell, up):
+        return int(amount)
     reach = min(amount, graph.up[cell] if up else graph.down[cell])
     if plan.tail[cell] < 0:
         return 0
@@ -274,9 +276,6 @@ def take_paid(
     if not up:
         source, sink = sink, source
     if source == sink:
-        if reach == amount and (book.hidden[cell] or book.weight[cell] <= budget):
-            move(work, cell, amount if up else -amount)
-            record(work, book)
         return int(reach)
     best, kept = np.inf, 0
     for start in range(2):
@@ -305,30 +304,11 @@ def take_paid(
                 cheapest(graph, plan.cost_up, plan.cost_down, work, cell, source, sink, amount)
                 share *= 0.2
     clear(work)
-    if best <= budget:
-        for i in range(kept):
-            move(work, plan.kept[i], plan.kept_moves[i])
-        move(work, cell, amount if up else -amount)
-        record(work, book)
+    for i in range(kept):
+        move(work, plan.kept[i], plan.kept_moves[i])
+    move(work, cell, amount if up else -amount)
+    record(work, book)
     return int(amount)
-
-
-@njit(cache=True)
-def meet(
-    graph: Graph,
-    work: Work,
-    book: BookArrays,
-    plan: Plan,
-    cell: int,
-    up: bool,
-    way: int,
-    rounds: int,
-    budget: float,
-) -> int:
-    """Meet a demand over hidden cells if possible, else by a paid flow; return how far the cell gets."""
-    if take_free(graph, work, book, plan, cell, up):
-        return int(book.need_up[cell] if up else book.need_down[cell])
-    return int(take_paid(graph, work, book, plan, cell, up, way, rounds, budget))
 
 
 @njit(cache=True)
@@ -342,129 +322,6 @@ def _load(work: Work, book: BookArrays, number: int, cell: int, up: bool) -> Non
     for entry in range(begin, end):
         moved: Any = np.int64(book.cells[entry])
         move(work, moved, sign * book.numerators[entry])
-
-
-@njit(cache=True)
-def _repair(
-    graph: Graph, work: Work, book: BookArrays, plan: Plan, number: int, cell: int, up: bool, way: int
-) -> bool:
-    """Lead a witness around the cells that were published since, so that it meets the demand as before.
-
-    With way FREE over hidden cells only. Leaves the flow in place; tells whether it is whole again.
-    """
-    _load(work, book, number, cell, up)
-    for entry in range(book.starts[number], book.starts[number + 1]):
-        gone: Any = np.int64(book.cells[entry])
-        amount = work.flow[gone]
-        if book.hidden[gone] or amount == 0:
-            continue
-        move(work, gone, -amount)
-        source, sink = plan.tail[gone], plan.head[gone]
-        if amount < 0:
-            source, sink, amount = sink, source, -amount
-        if way == FREE:
-            sent = send_within(graph, book.hidden, work, cell, source, sink, amount)
-        elif way == CYCLES:
-            sent = _send_cycles(graph, work, book, plan, cell, source, sink, amount)
-        else:
-            _fill_costs(graph, work, book, plan, amount, 1.0)
-            sent = cheapest(graph, plan.cost_up, plan.cost_down, work, cell, source, sink, amount)
-        if sent < amount:
-            clear(work)
-            return False
-    return True
-
-
-@njit(cache=True)
-def repair(
-    graph: Graph,
-    work: Work,
-    book: BookArrays,
-    plan: Plan,
-    number: int,
-    cell: int,
-    up: bool,
-    way: int,
-    budget: float,
-) -> bool:
-    """Meet a demand by its former witness, led around what was published, hiding at most so much weight."""
-    if not _repair(graph, work, book, plan, number, cell, up, way):
-        return False
-    if _price(work, book) > budget:
-        clear(work)
-        return False
-    record(work, book)
-    return not is_open(book, cell, up)
-
-
-@njit(cache=True)
-def _reopened(book: BookArrays, trail: int) -> tuple[Int, Int]:
-    """Demands (cell · 2 + upwards) opened since a place of the trail, and their former witnesses."""
-    end = book.counts[TRAIL]
-    demands, numbers = np.empty(end - trail, dtype=np.int64), np.empty(end - trail, dtype=np.int64)
-    count = 0
-    for place in range(trail, end):
-        kind, before = book.trail[place, 0], book.trail[place, 2]
-        if kind >= UP and before >= 0:
-            demands[count] = 2 * book.trail[place, 1] + (kind == UP)
-            numbers[count] = before
-            count += 1
-    amounts = np.empty(count, dtype=np.int64)
-    for i in range(count):
-        cell = demands[i] // 2
-        amounts[i] = -(book.need_up[cell] if demands[i] % 2 == 1 else book.need_down[cell])
-    order = np.argsort(amounts, kind="mergesort")
-    return demands[:count][order], numbers[:count][order]
-
-
-@njit(cache=True)
-def _recreate(
-    graph: Graph,
-    work: Work,
-    book: BookArrays,
-    plan: Plan,
-    demands: Int,
-    numbers: Int,
-    way: int,
-    allowed: float,
-) -> bool:
-    """Meet reopened demands again, if the cost stays within what is allowed."""
-    for i in range(len(demands)):
-        cell, up = demands[i] // 2, demands[i] % 2 == 1
-        if not is_open(book, cell, up):
-            continue
-        if not has_room(book, 2 * len(plan.cells)):
-            return False
-        if repair(graph, work, book, plan, numbers[i], cell, up, FREE, 0.0):
-            continue
-        left = allowed - book.cost[0]
-        if way == FREE or not repair(graph, work, book, plan, numbers[i], cell, up, way, left):
-            return False
-    return True
-
-
-@njit(cache=True)
-def try_publish(graph: Graph, work: Work, book: BookArrays, plan: Plan, cell: int) -> bool:
-    """Publish a cell if all demands whose witness moves it find another within what stays hidden."""
-    trail, witnesses, cost = book.counts[TRAIL], book.counts[WITNESSES], book.cost[0]
-    publish(book, cell, users(book, cell))
-    demands, numbers = _reopened(book, trail)
-    if not _recreate(graph, work, book, plan, demands, numbers, FREE, 0.0):
-        roll_back(book, trail, witnesses)
-        book.cost[0] = cost
-        return False
-    return True
-
-
-@njit(cache=True)
-def publish_each(graph: Graph, work: Work, book: BookArrays, plan: Plan, candidates: Int, begin: int) -> int:
-    """Try to publish cells one after the other; return where to go on if the book is full."""
-    for i in range(begin, len(candidates)):
-        if not has_room(book, 2 * len(plan.cells) + 1000):
-            return i
-        if book.hidden[candidates[i]]:
-            try_publish(graph, work, book, plan, candidates[i])
-    return len(candidates)
 
 
 @njit(cache=True)
@@ -512,21 +369,121 @@ def _ruined(book: BookArrays, plan: Plan, rng: np.random.Generator, most: int) -
 
 
 @njit(cache=True)
-def _publish_new(graph: Graph, work: Work, book: BookArrays, plan: Plan, trail: int) -> None:
-    """Try to publish what was hidden since a place of the trail, the dearest first."""
+def _repair(
+    graph: Graph,
+    work: Work,
+    book: BookArrays,
+    plan: Plan,
+    number: int,
+    cell: int,
+    up: bool,
+    way: int,
+    budget: float,
+) -> bool:
+    """Meet a demand by its former witness, led around what was published, hiding at most so much weight.
+
+    With way FREE over hidden cells only.
+    """
+    _load(work, book, number, cell, up)
+    for entry in range(book.starts[number], book.starts[number + 1]):
+        gone: Any = np.int64(book.cells[entry])
+        amount = work.flow[gone]
+        if book.hidden[gone] or amount == 0:
+            continue
+        move(work, gone, -amount)
+        source, sink = plan.tail[gone], plan.head[gone]
+        if amount < 0:
+            source, sink, amount = sink, source, -amount
+        if way == FREE:
+            sent = send_within(graph, book.hidden, work, cell, source, sink, amount)
+        elif way == CYCLES:
+            sent = _send_cycles(graph, work, book, plan, cell, source, sink, amount)
+        else:
+            _fill_costs(graph, work, book, plan, amount, 1.0)
+            sent = cheapest(graph, plan.cost_up, plan.cost_down, work, cell, source, sink, amount)
+        if sent < amount:
+            clear(work)
+            return False
+    if _price(work, book) > budget:
+        clear(work)
+        return False
+    record(work, book)
+    return not is_open(book, cell, up)
+
+
+@njit(cache=True)
+def _descending(cells: Int, size: Float, count: int) -> Int:
+    """The first so many, by size."""
+    return cells[:count][np.argsort(-size[:count], kind="mergesort")]
+
+
+@njit(cache=True)
+def _reopened(book: BookArrays, trail: int) -> Int:
+    """Places of the trail, after the given one, where demands lost their witness; the largest first."""
     end = book.counts[TRAIL]
-    cells = np.empty(end - trail, dtype=np.int64)
+    places, amounts = np.empty(end - trail, dtype=np.int64), np.empty(end - trail)
+    count = 0
+    for place in range(trail, end):
+        kind, cell, before = book.trail[place, 0], book.trail[place, 1], book.trail[place, 2]
+        if kind >= UP and before >= 0:
+            places[count] = place
+            amounts[count] = book.need_up[cell] if kind == UP else book.need_down[cell]
+            count += 1
+    return _descending(places, amounts, count)
+
+
+@njit(cache=True)
+def _newly_hidden(book: BookArrays, trail: int) -> Int:
+    """Cells hidden since a place of the trail, the dearest first."""
+    end = book.counts[TRAIL]
+    cells, weights = np.empty(end - trail, dtype=np.int64), np.empty(end - trail)
     count = 0
     for place in range(trail, end):
         if book.trail[place, 0] == HIDDEN:
             cells[count] = book.trail[place, 1]
+            weights[count] = book.weight[cells[count]]
             count += 1
-    weights = np.empty(count)
-    for i in range(count):
-        weights[i] = -book.weight[cells[i]]
-    for i in np.argsort(weights, kind="mergesort"):
-        if book.hidden[cells[i]]:
-            try_publish(graph, work, book, plan, cells[i])
+    return _descending(cells, weights, count)
+
+
+@njit(cache=True)
+def _recreate(
+    graph: Graph, work: Work, book: BookArrays, plan: Plan, trail: int, way: int, allowed: float
+) -> bool:
+    """Meet the demands reopened since a place of the trail, if the cost stays within what is allowed."""
+    for place in _reopened(book, trail):
+        cell, number = book.trail[place, 1], book.trail[place, 2]
+        up = book.trail[place, 0] == UP
+        if not is_open(book, cell, up):
+            continue
+        if not has_room(book, 2 * len(plan.cells)):
+            return False
+        if _repair(graph, work, book, plan, number, cell, up, FREE, np.inf):
+            continue
+        left = allowed - book.cost[0]
+        if way == FREE or not _repair(graph, work, book, plan, number, cell, up, way, left):
+            return False
+    return True
+
+
+@njit(cache=True)
+def publish_each(graph: Graph, work: Work, book: BookArrays, plan: Plan, candidates: Int, begin: int) -> int:
+    """Publish cells, one after the other, where all demands find a witness within what stays hidden.
+
+    Returns where to go on if the book is full.
+    """
+    for i in range(begin, len(candidates)):
+        if not has_room(book, 2 * len(plan.cells)):
+            return i
+        cell = candidates[i]
+        if not book.hidden[cell]:
+            continue
+        trail, witnesses, cost = book.counts[TRAIL], book.counts[WITNESSES], book.cost[0]
+        publish(book, cell, users(book, cell))
+        if not _recreate(graph, work, book, plan, trail, FREE, cost):
+            roll_back(book, trail, witnesses)
+            book.cost[0] = cost
+    return len(candidates)
 
 
 @njit(cache=True)
@@ -555,16 +512,15 @@ def improve(
             return turns
         for cell in chosen:
             publish(book, cell, users(book, cell))
-        demands, numbers = _reopened(book, trail)
         noise = rng.random() * 0.6
         for cell in plan.cells:
             plan.weight[cell] = book.weight[cell] * (1 + noise * rng.random())
         way = int(rng.random() * 2)
         allowed = min(cost * (1 + slack), target)
         ahead = cost + 0.5 * (cost - book.cost[0])  # what clean-up may bring down again
-        done = _recreate(graph, work, book, plan, demands, numbers, way, max(allowed, ahead))
+        done = _recreate(graph, work, book, plan, trail, way, max(allowed, ahead))
         if done:
-            _publish_new(graph, work, book, plan, trail)
+            publish_each(graph, work, book, plan, _newly_hidden(book, trail), NONE)
         if not done or book.cost[0] > allowed * (1 + 1e-12):
             roll_back(book, trail, witnesses)
             book.cost[0] = cost

@@ -206,8 +206,8 @@ class Search:
                 continue
             if not kernels.has_room(self.book.arrays, 2 * len(self.networks.cells)):
                 self.make_room()
-            reached = kernels.meet(
-                self.graph, self.work, self.book.arrays, self.plan, cell, up, way, rounds, np.inf
+            reached = kernels.take_paid(
+                self.graph, self.work, self.book.arrays, self.plan, cell, up, way, rounds
             )
             if reached < amount:
                 short.append((Demand(cell, up, amount), int(reached)))
