@@ -17,18 +17,21 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cellveil.attack.components import split
 from cellveil.problem import Status
 from cellveil.progress import Progress
 from cellveil.suppression.book import Book
 from cellveil.suppression.demands import Demand
-from cellveil.suppression.incremental import Incremental
+from cellveil.suppression.incremental import SLOPES, Incremental
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.packing import Packing, applies
 from cellveil.suppression.search import drop_unused
 from cellveil.tables.recover import with_structure
 from cellveil.tables.table import Table
+
+Bool = NDArray[np.bool_]
 
 OUT_OF_TIME = "time limit: what was still open was protected by hiding more than needed"
 UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
@@ -61,6 +64,26 @@ class Deadline:
         return self._end
 
 
+class Inside(Incremental):
+    """Incremental programs over some of the cells only."""
+
+    def __init__(self, book: Book, allowed: Bool, *, slopes: tuple[float, ...] = SLOPES) -> None:
+        super().__init__(book, slopes=slopes)
+        self._earlier_lps = 0
+        self.restrict(allowed)
+
+    @property
+    def num_lps(self) -> int:
+        """How many programs were solved."""
+        return self._earlier_lps + super().num_lps
+
+    def restrict(self, allowed: Bool) -> None:
+        """Set up the programs anew, over these cells."""
+        self._earlier_lps = self.num_lps
+        self.component_of, self.components = split(self.book.problem.table.relations, allowed)
+        self._programs = {}
+
+
 class Completion:
     """A book on its way to having no open demand; see the head of the module.
 
@@ -79,6 +102,8 @@ class Completion:
         Demands that no pattern meets.
     reason
         Why it stopped: "complete", or what cut it short.
+    earlier_lps
+        Programs solved before the present protector came in.
     """
 
     def __init__(
@@ -96,17 +121,17 @@ class Completion:
         self.infeasible: list[Demand] = []
         self.reason = "complete"
         self._unclear: set[tuple[int, bool]] = set()
-        self._earlier_lps = 0
+        self.earlier_lps = 0
 
     @property
     def num_lps(self) -> int:
         """How many programs were solved."""
-        return self._earlier_lps + self.protector.num_lps
+        return self.earlier_lps + self.protector.num_lps
 
     def prove_by_cubes(self) -> None:
         """Meet what single cubes of hidden cells can meet."""
         if self.book.num_open and applies(self.book.problem.table):
-            Packing(self.book, seed=self.seed).prove()
+            Packing(self.book, seed=self.seed).prove(self.deadline.moment)
 
     def run(self) -> None:
         """Meet all open demands."""
@@ -165,7 +190,7 @@ class Completion:
         levels = {name: getattr(problem, name).copy() for name in ("lpl", "upl", "spl")}
         levels[own][cell], levels["spl"][cell] = reached, 0
         levels[other][cell] = max(missing, int(levels[other][cell]))
-        self._earlier_lps += self.protector.num_lps
+        self.earlier_lps += self.protector.num_lps
         book = Book(problem.replace(**levels), self.book.hidden)
         book.add_all(self.book.witnesses())
         self.book, self.protector = book, self._make(book)

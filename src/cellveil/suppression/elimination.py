@@ -24,12 +24,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cellveil.attack.components import split
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.book import Book
-from cellveil.suppression.completion import Completion, Deadline, structured
-from cellveil.suppression.incremental import Incremental
+from cellveil.suppression.completion import Completion, Deadline, Inside, structured
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.search import drop_unused
 
@@ -66,19 +64,13 @@ def elimination(
     return start.draft()
 
 
-class Remaining(Incremental):
+class Remaining(Inside):
     """Incremental programs over the cells that have not been published for good."""
 
     def __init__(self, book: Book) -> None:
-        super().__init__(book, slopes=())
-        self._allowed = self.component_of >= 0
+        self._allowed = book.problem.status != Status.FROZEN
         self._num_allowed = self._num_in_programs = int(self._allowed.sum())
-        self._earlier_lps = 0
-
-    @property
-    def num_lps(self) -> int:
-        """How many programs were solved."""
-        return self._earlier_lps + super().num_lps
+        super().__init__(book, self._allowed, slopes=())
 
     def eliminate(self, cell: int, deadline: Deadline) -> bool:
         """Publish a cell for good if every demand keeps a witness or finds another; tells whether it was."""
@@ -98,7 +90,8 @@ class Remaining(Incremental):
         self._allowed[cell] = False
         self._num_allowed -= 1
         if self._num_allowed < SHRINK * self._num_in_programs:
-            self._shrink()
+            self.restrict(self._allowed)
+            self._num_in_programs = self._num_allowed
         return True
 
     def _by_amount(self, cell: int, up: bool) -> tuple[int, int, bool]:
@@ -118,10 +111,3 @@ class Remaining(Incremental):
         assert program is not None
         place = int(np.searchsorted(program.cells, cell))
         program.down[place], program.up[place] = rooms
-
-    def _shrink(self) -> None:
-        """Set up the programs anew without the cells published for good."""
-        self._earlier_lps = self.num_lps
-        self.component_of, self.components = split(self.book.problem.table.relations, self._allowed)
-        self._programs = {}
-        self._num_in_programs = self._num_allowed

@@ -13,7 +13,8 @@ costs its weight once for each module it stands in: each of them has to protect 
 
 Protected modules do not make a protected table: deviations of different modules need not fit together. So
 all demands are put to the whole table. Deviations of modules that keep all relations count as they are;
-cubes and linear programs over what is hidden meet others; for the rest more is hidden, at least cost.
+cubes and linear programs over what is hidden meet others; for the rest more is hidden, at least cost. In the
+end all demands are met once more, the cheapest way inside the pattern, and what that does not use is dropped.
 
 Requires any relations whatever. Where a table has no dimensions, they are recovered from the relations; where
 that fails, and in flat tables, there is one module for each connected part, which is the whole problem.
@@ -37,7 +38,7 @@ from cellveil.attack.witness import Witnesses, are_deviations
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.book import Book
-from cellveil.suppression.completion import Completion, Deadline, structured
+from cellveil.suppression.completion import Completion, Deadline, Inside, structured
 from cellveil.suppression.incremental import Incremental
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.packing import Packing, applies
@@ -84,9 +85,28 @@ def modular(
     whole.prove_by_cubes()
     _pack_where_large(whole, deadline, seed)
     whole.run()
-    draft = whole.draft()
+    draft = _pruned(whole, deadline, progress, seed).draft()
     draft.num_lps += descent.num_lps
     return draft
+
+
+def _pruned(whole: Completion, deadline: Deadline, progress: Progress, seed: int) -> Completion:
+    """The same demands, met anew by what is hidden at least cost; as it was where that does not help."""
+    if whole.book.num_open or whole.reason != "complete":
+        return whole
+    drop_unused(whole.book)
+    allowed = whole.book.hidden.copy()
+    book = Book(whole.book.problem)
+    if any(whole.protector.size_of(cell) > LARGE for cell in np.unique(book.open_demands()[0]).tolist()):
+        return whole
+    progress.stage("pruning")
+    again = Completion(book, lambda book: Inside(book, allowed), deadline, progress, seed=seed)
+    again.prove_by_cubes()
+    again.run()
+    is_complete = not again.book.num_open and again.reason == "complete"
+    best, other = (again, whole) if is_complete and again.book.cost < whole.book.cost else (whole, again)
+    best.earlier_lps += other.num_lps
+    return best
 
 
 def _pack_where_large(whole: Completion, deadline: Deadline, seed: int) -> None:
