@@ -29,8 +29,8 @@ from cellveil.suppression.incremental import Incremental
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.packing import Packing, applies
 
-TRIALS = 10_000
-"""So many times it is tried to do without a secondary."""
+TRIALS = 2_000
+"""So many times it is tried to do without a secondary where no time limit says how long."""
 
 
 def hypercube(
@@ -57,5 +57,5 @@ def _pack(book: Book, deadline: Deadline, seed: int, progress: Progress) -> None
     for step in (packing.prove, packing.protect):
         left = step(deadline.moment)
         progress.advance(total - left, total, hidden=int(book.hidden.sum()))
-    packing.improve(deadline.moment, trials=TRIALS)
+    packing.improve(deadline.moment, trials=TRIALS if deadline.moment is None else None)
     progress.advance(total - book.num_open, total, hidden=int(book.hidden.sum()))
