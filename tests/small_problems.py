@@ -6,7 +6,7 @@ import numpy as np
 
 from cellveil.datasets import random_table
 from cellveil.problem import Problem, Status
-from cellveil.suppression.sequential import sequential
+from cellveil.suppression.textbook import textbook
 from cellveil.tables.build import assemble, roll_up
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.keys import Int
@@ -62,7 +62,7 @@ def half_hidden_problem(shape: str, rng: np.random.Generator, *, most: int = 10)
         table = small_table(shape, rng)
         start = int(rng.choice(np.flatnonzero(table.values > 1)))
         mover = _problem(table, rng, np.array([start]), level=1)
-        hidden = sequential(mover).hidden
+        hidden = textbook(mover).hidden
         if rng.random() < 0.5:
             hidden[rng.choice(np.flatnonzero(table.values > 0))] = True
         cells = rng.permutation(np.flatnonzero(hidden))

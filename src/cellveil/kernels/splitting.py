@@ -1,4 +1,4 @@
-"""The cell-wise half of a splitting step."""
+"""The two halves of a splitting step, over places × deviations (the deviations of a place side by side)."""
 
 from __future__ import annotations
 
@@ -7,44 +7,62 @@ from numba import njit
 from numpy.typing import NDArray
 
 Float = NDArray[np.float64]
+Int = NDArray[np.int64]
 
 
 @njit(cache=True)
 def shrink(
-    z: Float, u: Float, cost_up: Float, cost_down: Float, low: Float, high: Float,
-    step: float, relax: float, x: Float, v: Float,
-) -> None:  # fmt: skip
-    """Move each cell to the best point near z − u for its cost, within its bounds; v is what to project.
+    z: Float, u: Float, cost: Float, low: Float, high: Float, step: float, relax: float, x: Float, v: Float
+) -> None:
+    """Move each place to the best point near z − u for its cost, within its bounds; v is what to project.
 
-    x = argmin cost·|x| + (x − (z − u))² / (2 step) on [low, high];  v = relax·x + (1 − relax)·z + u.
+    x = argmin cost · ‖x_j‖ + ‖x_j − (z_j − u_j)‖² / (2 step), then cut to [low, high], for the deviations of
+    place j together: a place is paid once, by the norm over all deviations. v = relax·x + (1 − relax)·z + u.
     """
-    for j in range(len(z)):
-        w = z[j] - u[j]
-        w = max(w - step * cost_up[j], 0.0) if w > 0.0 else min(w + step * cost_down[j], 0.0)
-        w = min(max(w, low[j]), high[j])
-        x[j] = w
-        v[j] = relax * w + (1.0 - relax) * z[j] + u[j]
+    places, columns = z.shape
+    for j in range(places):
+        share = 1.0
+        if cost[j] > 0.0:
+            square = 0.0
+            for k in range(columns):
+                square += (z[j, k] - u[j, k]) ** 2
+            length, threshold = np.sqrt(square), step * cost[j]
+            share = 0.0 if length <= threshold else 1.0 - threshold / length
+        for k in range(columns):
+            w = min(max((z[j, k] - u[j, k]) * share, low[j, k]), high[j, k])
+            x[j, k] = w
+            v[j, k] = relax * w + (1.0 - relax) * z[j, k] + u[j, k]
 
 
 @njit(cache=True)
 def lean(
-    z: Float, u: Float, cost_up: Float, cost_down: Float, low: Float, high: Float,
-    step: float, relax: float, x: Float, v: Float,
-    wanting: NDArray[np.int64], wanted: Float, reward: Float,
+    z: Float, u: Float, low: Float, high: Float, step: float, relax: float, x: Float, v: Float,
+    place: Int, column: Int, goal: Float, reward: Float,
 ) -> None:  # fmt: skip
-    """Like `shrink`, with a reward for each wanting cell until it has moved as far (and that way) as wanted.
-
-    Adds reward·max(0, 1 − x / wanted) for the cells `wanting`, which have no other cost.
-    """
-    shrink(z, u, cost_up, cost_down, low, high, step, relax, x, v)
-    for i in range(len(wanting)):
-        j = wanting[i]
-        w = z[j] - u[j]
-        goal, pull = wanted[i], step * reward[i] / abs(wanted[i])
-        if goal > 0.0:
-            w = w + pull if w + pull < goal else max(w, goal)
+    """After `shrink`: pull the places that have a goal towards it, for a reward · max(0, 1 − x / goal)."""
+    for i in range(len(place)):
+        j, k = place[i], column[i]
+        w = z[j, k] - u[j, k]
+        pull = step * reward[i] / abs(goal[i])
+        if goal[i] > 0.0:
+            w = w + pull if w + pull < goal[i] else max(w, goal[i])
         else:
-            w = w - pull if w - pull > goal else min(w, goal)
-        w = min(max(w, low[j]), high[j])
-        x[j] = w
-        v[j] = relax * w + (1.0 - relax) * z[j] + u[j]
+            w = w - pull if w - pull > goal[i] else min(w, goal[i])
+        w = min(max(w, low[j, k]), high[j, k])
+        x[j, k] = w
+        v[j, k] = relax * w + (1.0 - relax) * z[j, k] + u[j, k]
+
+
+@njit(cache=True)
+def centre(y: Float, normal: Float) -> None:
+    """Take away, along the middle axis of y, the part in the direction of the unit vector `normal`."""
+    before, length, after = y.shape
+    part = np.empty(after)
+    for i in range(before):
+        part[:] = 0.0
+        for s in range(length):
+            for a in range(after):
+                part[a] += normal[s] * y[i, s, a]
+        for s in range(length):
+            for a in range(after):
+                y[i, s, a] -= normal[s] * part[a]

@@ -9,8 +9,8 @@ Three ways, the first that applies:
 * anything else: y − Mᵀ (M Mᵀ)⁻¹ M y with one sparse factorisation, made once. Redundant relations make M Mᵀ
   singular; a tiny multiple of the identity is added, and one step of refinement takes its effect away.
 
-Works on *vectors over the cells of one component or table*; `Projection.apply` is linear in their number
-(tensor) or in the size of the factors (sparse).
+Works on several vectors over the places of a table at once, as columns; linear in their number and in that of
+the places (tensor) or of the entries of the factors (sparse).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Projection(Protocol):
     places: Int
 
     def apply(self, y: Float) -> Float:
-        """The nearest vector that keeps every relation."""
+        """For each column the nearest vector that keeps every relation."""
 
 
 def projection_of(table: Table) -> Projection:
@@ -78,15 +78,17 @@ class TensorProjection:
 
     def apply(self, y: Float) -> Float:
         """See `Projection`."""
+        from cellveil.kernels.splitting import centre
+
+        y = y.copy()
         for axis, basis in enumerate(self._bases):
-            before, after = prod(self.shape[:axis]), prod(self.shape[axis + 1 :])
-            if after == 1:
-                flat = y.reshape(before, self.shape[axis])
-                y = flat - (flat @ basis) @ basis.T
+            before, after = prod(self.shape[:axis]), prod(self.shape[axis + 1 :]) * y.shape[1]
+            block = y.reshape(before, self.shape[axis], after)
+            if basis.shape[1] == 1:
+                centre(block, np.ascontiguousarray(basis[:, 0]))
             else:
-                block = y.reshape(before, self.shape[axis], after)
-                y = block - np.matmul(basis, np.matmul(basis.T, block))
-        return y.reshape(-1)
+                block -= np.matmul(basis, np.matmul(basis.T, block))
+        return y
 
 
 def _row_basis(dimension: Dimension) -> Float:

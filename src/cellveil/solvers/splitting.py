@@ -1,16 +1,17 @@
-"""The splitting engine: cheap deviations of LP quality in tables far too large for simplex.
+"""The splitting engine: deviations of LP quality in tables far too large for simplex, several at once.
 
-Solves
+Solves, for deviations y¹ … y^K of one table,
 
-    min Σ c⁺_j max(y_j, 0) + c⁻_j max(−y_j, 0) + Σ_p r_p max(0, 1 − y_p / g_p)
-    subject to  M y = 0,  low ≤ y ≤ high
+    min Σ_j c_j ‖(y¹_j, …, y^K_j)‖ + Σ_g r_g max(0, 1 − y_g / goal_g)
+    subject to  M y^k = 0,  low^k ≤ y^k ≤ high^k
 
-by Douglas–Rachford splitting: a step cell by cell (`kernels.splitting`), then the orthogonal projection onto
-{M y = 0} (`projection`). Both are linear in the number of cells. The second sum rewards cells for reaching
-goals g_p; with it one solve serves many demands.
+by Douglas–Rachford splitting: a step place by place (`kernels.splitting`), then the orthogonal projection
+onto {M y = 0} (`projection`); both are linear in places times deviations. The norm over the deviations makes them
+share what they move: a place is paid once, whoever uses it. The second sum rewards places for reaching goals,
+which may be out of reach; goals that must be reached are bounds.
 
-Ensures a point with M y = 0 up to rounding errors and bounds up to the tolerance reached. It is a floating-
-point number: nothing here is a proof (see `attack.lift`).
+Ensures points with M y = 0 up to rounding errors and bounds up to the error reached. They are floating-point
+numbers: nothing here is a proof (see `attack.lattice`).
 """
 
 from __future__ import annotations
@@ -27,33 +28,52 @@ Float = NDArray[np.float64]
 
 RELAX = 1.7
 CHECK_EVERY = 20
-ADAPT_EVERY = 100
+ADAPT_EVERY = 60
 PATIENCE = 25
 
 
 @dataclass(frozen=True, eq=False)
 class Goals:
-    """Cells (by place) to be moved as far as `amounts` (signed), and the reward for each."""
+    """Places (in the deviation `columns`) to be moved as far as `amounts` (signed), and the rewards."""
 
     places: Int
+    columns: Int
     amounts: Float
     rewards: Float
 
     @classmethod
     def none(cls) -> Goals:
         """No goals."""
-        return cls(np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(nothing, nothing, np.zeros(0), np.zeros(0))
 
 
 @dataclass(eq=False)
 class State:
-    """Where an iteration stands, to go on from there."""
+    """Where an iteration stands: one column for each deviation.
+
+    Parameters
+    ----------
+    z
+        Keeps all relations.
+    x
+        Stays within the bounds, with exact zeros; where the iteration has converged, equal to z.
+    u
+        What the next step is to make up for.
+    errors
+        For each deviation how far x and z are apart, relative to its size.
+    """
 
     z: Float
+    x: Float
     u: Float
     step: float
-    error: float = np.inf
-    iterations: int = 0
+    errors: Float
+
+    @property
+    def error(self) -> float:
+        """The largest of the errors."""
+        return float(self.errors.max(initial=0.0))
 
 
 class Splitting:
@@ -61,59 +81,77 @@ class Splitting:
 
     def __init__(self, projection: Projection) -> None:
         self.projection = projection
-        self._x = np.zeros(projection.size)
-        self._v = np.zeros(projection.size)
 
-    def start(self, step: float = 1.0) -> State:
+    def start(self, columns: int, step: float) -> State:
         """From nothing."""
-        return State(np.zeros(self.projection.size), np.zeros(self.projection.size), step)
+        shape = self.projection.size, columns
+        return State(np.zeros(shape), np.zeros(shape), np.zeros(shape), step, np.full(columns, np.inf))
 
     def run(
         self,
         state: State,
-        costs: tuple[Float, Float],
+        cost: Float,
         bounds: tuple[Float, Float],
         goals: Goals,
         *,
         tolerance: float,
-        max_iterations: int,
-        may_stall: bool = True,
+        iterations: int,
+        until_stalled: bool = False,
     ) -> State:
-        """Iterate until both residuals are below the tolerance, relative to the size of the deviation.
+        """Iterate until no error is above the tolerance.
 
-        `costs` (up, down) and `bounds` (low, high) are over the places of the projection. With `may_stall`
-        false the iteration also ends when it no longer comes nearer, as where nothing fits the bounds.
+        `cost` is over the places, `bounds` (low, high) over places × deviations. With `until_stalled` the
+        iteration also ends when it no longer comes nearer, as where nothing fits the bounds.
         """
-        from cellveil.kernels.splitting import lean
+        from cellveil.kernels.splitting import lean, shrink
 
-        z, u, step = state.z, state.u, state.step
-        x, v = self._x, self._v
-        errors: list[float] = []
-        done = 0
-        for done in range(1, max_iterations + 1):
-            lean(z, u, *costs, *bounds, step, RELAX, x, v, goals.places, goals.amounts, goals.rewards)
-            projected = self.projection.apply(v)
-            np.subtract(v, projected, out=u)
-            before, z = z, projected
-            if done % CHECK_EVERY:
+        z, u, step = state.z, state.u.copy(), state.step
+        x, v = np.empty_like(z), np.empty_like(z)
+        errors, history = state.errors, []
+        weighs = bool(len(goals.places) or cost.any())  # otherwise the step does not matter
+        for done in range(1, iterations + 1):
+            shrink(z, u, cost, *bounds, step, RELAX, x, v)
+            if len(goals.places):
+                lean(
+                    z,
+                    u,
+                    *bounds,
+                    step,
+                    RELAX,
+                    x,
+                    v,
+                    goals.places,
+                    goals.columns,
+                    goals.amounts,
+                    goals.rewards,
+                )
+            before, z = z, self.projection.apply(v)
+            np.subtract(v, z, out=u)
+            if done % CHECK_EVERY and done < iterations:
                 continue
-            primal, dual = float(np.linalg.norm(x - z)), float(np.linalg.norm(z - before))
-            errors.append(max(primal, dual) / max(float(np.linalg.norm(z)), 1e-9))
-            if errors[-1] < tolerance or (not may_stall and _stalls(errors)):
+            primal, dual = _lengths(x - z), _lengths(z - before)
+            errors = np.maximum(primal, dual) / np.maximum(_lengths(z), 1e-9)
+            history.append(float(errors.max()))
+            if history[-1] < tolerance or (until_stalled and _stalls(history)):
                 break
-            if done % ADAPT_EVERY == 0:
-                factor = float(np.clip(np.sqrt(primal / max(dual, 1e-30)), 0.25, 4.0))
-                if factor > 2.0 or factor < 0.5:
+            if weighs and done % ADAPT_EVERY == 0:
+                factor = _imbalance(primal, dual, _lengths(z), _lengths(u))
+                if factor > 1.5 or factor < 1 / 1.5:
                     u /= factor  # u is the step times the multipliers
                     step /= factor
-        return State(z, u, step, errors[-1] if errors else np.inf, state.iterations + done)
-
-    @property
-    def sparse_point(self) -> Float:
-        """The point within the bounds, with exact zeros, that goes with the last state."""
-        return self._x
+        return State(z, x, u, step, errors)
 
 
-def _stalls(errors: list[float]) -> bool:
+def _lengths(columns: Float) -> Float:
+    return np.asarray(np.sqrt(np.einsum("jk,jk->k", columns, columns)))
+
+
+def _imbalance(primal: Float, dual: Float, size: Float, multipliers: Float) -> float:
+    """How much faster to enforce the relations than now, judged by the deviation that needs it most."""
+    ratios = (primal / np.maximum(size, 1e-12)) / np.maximum(dual / np.maximum(multipliers, 1e-12), 1e-30)
+    return float(np.clip(np.sqrt(ratios.max()), 0.2, 5.0))
+
+
+def _stalls(history: list[float]) -> bool:
     """Whether the error has not halved for `PATIENCE` checks."""
-    return len(errors) > PATIENCE and errors[-1] > 0.5 * errors[-1 - PATIENCE]
+    return len(history) > PATIENCE and history[-1] > 0.5 * history[-1 - PATIENCE]

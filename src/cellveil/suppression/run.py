@@ -14,8 +14,15 @@ from cellveil.errors import InfeasibleError, InputError, nearest_name
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress, Stopwatch
 from cellveil.proof import verify
+from cellveil.suppression.auto import auto
+from cellveil.suppression.cycles import cycles
+from cellveil.suppression.elimination import elimination
+from cellveil.suppression.hypercube import hypercube
+from cellveil.suppression.modular import modular
+from cellveil.suppression.network import network
 from cellveil.suppression.outcome import Draft, Outcome, Suppression
 from cellveil.suppression.sequential import sequential
+from cellveil.suppression.textbook import textbook
 from cellveil.tables.keys import Int
 from cellveil.view import Pattern
 
@@ -40,8 +47,14 @@ class MethodEntry:
 
 
 METHODS: Mapping[str, MethodEntry] = {
-    "auto": MethodEntry(sequential, "the best method for the table at hand"),
-    "sequential": MethodEntry(sequential, "incremental LP, one demand after the other, on the whole table"),
+    "auto": MethodEntry(auto, "the best means for the table at hand, until the limit"),
+    "sequential": MethodEntry(sequential, "cheapest deviations, one demand after the other"),
+    "network": MethodEntry(network, "cheapest flows, for two-way tables"),
+    "cycles": MethodEntry(cycles, "alternating cycles (Cox), for two-way tables"),
+    "hypercube": MethodEntry(hypercube, "cubes: no solver, millions of cells"),
+    "modular": MethodEntry(modular, "subtable by subtable (HiTaS), then mended on the whole"),
+    "elimination": MethodEntry(elimination, "from everything hidden, publishing what can be spared"),
+    "textbook": MethodEntry(textbook, "the incremental program on the whole table: a yardstick"),
 }
 
 

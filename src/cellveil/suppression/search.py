@@ -34,7 +34,7 @@ class Search:
     def __init__(self, book: Book, protector: Protector, *, seed: int = 0) -> None:
         self.book, self.protector = book, protector
         self.rng = np.random.default_rng(seed)
-        self.trials = self.successes = 0
+        self.trials = self.barren = 0
 
     def clean_up(self, stop: Stop) -> None:
         """One pass over all secondaries, the dearest first."""
@@ -55,25 +55,31 @@ class Search:
             ruined = self._some_neighbours()
             if not len(ruined):
                 return
-            self.attempt(ruined)
+            self.attempt(ruined, sideways=True)
 
-    def attempt(self, ruined: Int) -> bool:
-        """Publish these secondaries, protect anew, and keep the result if it is cheaper."""
+    def attempt(self, ruined: Int, *, sideways: bool = False) -> bool:
+        """Publish these secondaries, protect anew, and keep the result if it is cheaper.
+
+        With `sideways` it is also kept if it costs the same: from another pattern other ones are near.
+        """
         book = self.book
         self.trials += 1
+        self.barren += 1
         before, mark = book.cost, book.mark()
         for cell in ruined.tolist():
             book.publish(cell)
-        while book.num_open and book.cost < before:
+        most = before if sideways else np.nextafter(before, -np.inf)
+        while book.num_open and book.cost <= most:
             cells, up, _ = book.open_demands()
             if self.protector.protect(int(cells[0]), bool(up[0])) != "met":
                 break
-        if book.num_open or book.cost >= before:
+        if book.num_open or book.cost > most:
             book.rollback(mark)
             return False
         drop_unused(book)
         book.tidy()
-        self.successes += 1
+        if book.cost < before:
+            self.barren = 0
         return True
 
     def _some_neighbours(self) -> Int:

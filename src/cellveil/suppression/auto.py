@@ -1,0 +1,194 @@
+"""`auto`: what a user gets who does not choose.
+
+1. The cover bound: what any safe pattern must cost.
+2. Networks (two-way tables) go to the flows of `network`, which are near the best there is.
+3. Everything else starts with witnesses inside what is hidden anyway: cubes, then harvests of the splitting
+   engine.
+4. Small components: linear programs one demand at a time from several beginnings, then clean-up and ruin and
+   recreate.
+5. Large ones: cubes are packed as a safe start, certified within seconds. Then the splitting engine looks for
+   all costly deviations together, settles them exactly, and polishes what it has; the rest is completed by
+   cubes and programs. The cheaper pattern is kept.
+
+At every moment after the first seconds there is a complete pattern with exact witnesses; a time limit, or an
+interrupt, returns the cheapest so far. Without a limit the work is bounded, and the result depends on problem
+and seed alone.
+
+Requires any relations whatever. Ensures an exact witness for every demand, or names those that no pattern
+meets. Does not ensure the least cost; the bound says how far off it can be at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from cellveil.problem import Problem
+from cellveil.progress import Progress
+from cellveil.suppression.book import Book
+from cellveil.suppression.completion import Completion, Deadline, structured
+from cellveil.suppression.cover import CoverBound, cover_bound
+from cellveil.suppression.flow_search import Networks
+from cellveil.suppression.growth import Growth
+from cellveil.suppression.incremental import Incremental
+from cellveil.suppression.network import network
+from cellveil.suppression.outcome import Draft
+from cellveil.suppression.packing import Packing, applies
+from cellveil.suppression.search import Search, drop_unused
+from cellveil.suppression.sequential import SMALL, Stepwise
+
+TRIALS = 300
+"""Random trials of ruin and recreate without a time limit; with one, as many as there is time for."""
+
+BARREN = 600
+"""Trials in vain after which more time is not worth it."""
+
+POLISHES = 3
+BOUND_SHARE = 0.1
+"""Share of the time limit the bound may take."""
+
+
+def auto(
+    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+) -> Draft:
+    """Protect all demands by the best means for the table at hand; see the head of the module."""
+    deadline = Deadline(time_limit)
+    progress = progress or Progress()
+    progress.stage("bound")
+    problem = problem.replace(table=structured(problem.table))
+    bound = cover_bound(problem, time_limit=None if time_limit is None else BOUND_SHARE * time_limit)
+    run = _Run(problem, bound, deadline, seed, progress)
+    if np.isinf(bound.bound):
+        draft = run.by_programs()
+    elif Networks.of(problem).rest() is None:
+        draft = network(problem, time_limit=deadline.left, seed=seed, progress=progress)
+    elif run.largest_component() <= SMALL:
+        draft = run.by_programs()
+    else:
+        draft = run.by_splitting()
+    return replace(draft, lower_bound=None if np.isinf(bound.bound) else bound.bound)
+
+
+class _Run:
+    """One problem on its way through the stages."""
+
+    def __init__(
+        self, problem: Problem, bound: CoverBound, deadline: Deadline, seed: int, progress: Progress
+    ) -> None:
+        self.problem, self.bound, self.deadline = problem, bound, deadline
+        self.seed, self.progress = seed, progress
+
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return self.deadline.is_over
+
+    def largest_component(self) -> int:
+        """Cells of the largest component that has a demand."""
+        program = Incremental(Book(self.problem))
+        return max((program.size_of(int(cell)) for cell in self.problem.primaries), default=0)
+
+    def tell(self, book: Book) -> None:
+        """Report cost, bound, gap and open demands."""
+        gap = (book.cost - self.bound.bound) / book.cost if book.cost > 0 else 0.0
+        figures = {"cost": book.cost, "bound": self.bound.bound, "gap": gap, "open": book.num_open}
+        self.progress.advance(len(self.problem.primaries) * 2 - book.num_open, None, **figures)
+
+    # -- small components ----------------------------------------------------------------------------------
+
+    def by_programs(self) -> Draft:
+        """Linear programs from several beginnings, and ruin and recreate on the cheapest."""
+        best: Completion | None = None
+        for hidden in (None, self.bound.suggestion):
+            if best is not None and (self.is_over() or best.infeasible or best.book.cost <= self.bound.bound):
+                break
+            self.progress.stage("programs")
+            completion = self._completed(Book(self.problem, hidden))
+            self.tell(completion.book)
+            if best is None or _is_better(completion, best):
+                best = completion
+        assert best is not None
+        if not best.book.num_open:
+            self._search(best)
+        return best.draft()
+
+    def _completed(self, book: Book) -> Completion:
+        completion = Completion(
+            book, partial(Stepwise, seed=self.seed), self.deadline, self.progress, seed=self.seed
+        )
+        completion.prove_by_cubes()
+        completion.run()
+        if not completion.book.num_open:
+            drop_unused(completion.book)
+        return completion
+
+    def _search(self, completion: Completion) -> None:
+        """Clean-up, then random trials while they pay."""
+        self.progress.stage("search")
+        search = Search(completion.book, completion.protector, seed=self.seed)
+        search.clean_up(self.is_over)
+        self.tell(completion.book)
+        most = TRIALS if self.deadline.left is None else 10**9
+        while search.trials < most and search.barren < BARREN and not self.is_over():
+            if completion.book.cost <= self.bound.bound:
+                break
+            search.shake(self.is_over, 20)
+            self.tell(completion.book)
+
+    # -- large components ----------------------------------------------------------------------------------
+
+    def by_splitting(self) -> Draft:
+        """A safe start by cubes, then the splitting engine; the cheaper is kept."""
+        book = Book(self.problem)
+        start: Book | None = None
+        if applies(self.problem.table):
+            self.progress.stage("cubes")
+            Packing(book, seed=self.seed).prove()
+            start = self._copied(book)
+            packing = Packing(start, seed=self.seed)
+            packing.protect()
+            self.tell(start)
+        growth = Growth(self.problem, seed=self.seed)
+        self.progress.stage("harvest")
+        growth.harvest(book, self.is_over)
+        self.progress.stage("splitting")
+        growth.build(book, self.is_over)
+        self.tell(book)
+        if book.num_open and start is not None and not start.num_open and self.is_over():
+            return self._draft(start, "time limit")
+        completion = self._completed(book)
+        best = completion.book
+        if not best.num_open:
+            best = self._polished(growth, best)
+        if start is not None and not start.num_open and (best.num_open or start.cost < best.cost):
+            best = start
+        if best is completion.book and best.num_open:
+            return completion.draft()
+        return self._draft(best, "time limit" if self.is_over() else "complete")
+
+    def _copied(self, book: Book) -> Book:
+        copy = Book(self.problem, book.hidden)
+        copy.add_all(book.witnesses())
+        return copy
+
+    def _polished(self, growth: Growth, book: Book) -> Book:
+        self.progress.stage("polish")
+        for _ in range(POLISHES):
+            if self.is_over():
+                break
+            better = growth.polish(book, self.is_over)
+            if better is book:
+                break
+            gained, book = 1 - better.cost / book.cost, better
+            self.tell(book)
+            if gained < 0.005:
+                break
+        return book
+
+    def _draft(self, book: Book, reason: str) -> Draft:
+        return Draft(book.hidden.copy(), reason=reason, witnesses=book.witnesses())
+
+
+def _is_better(one: Completion, other: Completion) -> bool:
+    return (one.book.num_open, one.book.cost) < (other.book.num_open, other.book.cost)
