@@ -209,7 +209,7 @@ def suppress(
     _write_json(report, as_json, figures.to_dict())
     _say(quiet or as_json, figures.summary())
     _say(quiet or as_json, f"Pattern: {out}" if found.is_safe else "Not shown safe: no pattern was written.")
-    _exit(0 if found.is_safe else 1)
+    _exit(INTERRUPTED if found.was_interrupted and found.is_safe else 0 if found.is_safe else 1)
 
 
 @app.command()

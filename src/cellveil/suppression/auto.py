@@ -39,6 +39,8 @@ from cellveil.suppression.packing import Packing, applies
 from cellveil.suppression.search import Search, drop_unused
 from cellveil.suppression.sequential import SMALL, Stepwise
 
+INTERRUPTED = "interrupted: the cheapest complete pattern so far"
+
 TRIALS = 300
 """Random trials of ruin and recreate without a time limit; with one, as many as there is time for."""
 
@@ -60,14 +62,12 @@ def auto(
     problem = problem.replace(table=structured(problem.table))
     bound = cover_bound(problem, time_limit=None if time_limit is None else BOUND_SHARE * time_limit)
     run = _Run(problem, bound, deadline, seed, progress)
-    if np.isinf(bound.bound):
-        draft = run.by_programs()
-    elif Networks.of(problem).rest() is None:
-        draft = network(problem, time_limit=deadline.left, seed=seed, progress=progress)
-    elif run.largest_component() <= SMALL:
-        draft = run.by_programs()
-    else:
-        draft = run.by_splitting()
+    try:
+        draft = run.by_the_best_means()
+    except KeyboardInterrupt:
+        if run.kept is None:
+            raise
+        draft = replace(run.kept, reason=INTERRUPTED)
     return replace(draft, lower_bound=None if np.isinf(bound.bound) else bound.bound)
 
 
@@ -79,6 +79,18 @@ class _Run:
     ) -> None:
         self.problem, self.bound, self.deadline = problem, bound, deadline
         self.seed, self.progress = seed, progress
+        self.kept: Draft | None = None
+        self._least = np.inf
+
+    def by_the_best_means(self) -> Draft:
+        """Choose by structure and size."""
+        if not np.isinf(self.bound.bound) and Networks.of(self.problem).rest() is None:
+            return network(
+                self.problem, time_limit=self.deadline.left, seed=self.seed, progress=self.progress
+            )
+        if np.isinf(self.bound.bound) or self.largest_component() <= SMALL:
+            return self.by_programs()
+        return self.by_splitting()
 
     def is_over(self) -> bool:
         """Whether the time is up."""
@@ -90,7 +102,10 @@ class _Run:
         return max((program.size_of(int(cell)) for cell in self.problem.primaries), default=0)
 
     def tell(self, book: Book) -> None:
-        """Report cost, bound, gap and open demands."""
+        """Report cost, bound, gap and open demands; keep the pattern if it is complete and the cheapest."""
+        if not book.num_open and book.cost < self._least:
+            self._least = book.cost
+            self.kept = self._draft(book, "complete")
         gap = (book.cost - self.bound.bound) / book.cost if book.cost > 0 else 0.0
         figures = {"cost": book.cost, "bound": self.bound.bound, "gap": gap, "open": book.num_open}
         self.progress.advance(len(self.problem.primaries) * 2 - book.num_open, None, **figures)

@@ -101,6 +101,11 @@ class Suppression:
         return (self.cost - self.lower_bound) / self.cost if self.cost > 0 else 0.0
 
     @property
+    def was_interrupted(self) -> bool:
+        """Whether somebody stopped the search, and this is the best it had."""
+        return self.reason.startswith("interrupted")
+
+    @property
     def is_safe(self) -> bool:
         """Whether every primary cell was shown protected, and the certificate proves it."""
         return self.audit.is_safe and self.verification.is_valid
