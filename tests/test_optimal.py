@@ -27,7 +27,7 @@ from instances import INSTANCES, needs_instances
 from kelly import cheapest
 from small_problems import SHAPES, small_problem
 
-PER_SHAPE, PER_SHAPE_SLOW = 11, 55
+PER_SHAPE, PER_SHAPE_SLOW = 10, 60
 
 
 def problems(shape: str) -> Iterator[tuple[Problem, float | None]]:
@@ -92,7 +92,7 @@ def test_unlimited_cells_as_if_limited_far_away() -> None:
 
 
 def test_two_way_tables_are_solved_by_flows() -> None:
-    problem = random_table((20, 20), seed=2)
+    problem = random_table((14, 14), seed=2)
     (part,), _ = parts_of(problem)
     assert isinstance(Separation(problem, part).attacker, FlowAttacker)
     draft = optimal(problem)
@@ -189,7 +189,7 @@ def test_errors_pass_through_the_solver() -> None:
 
 
 def test_same_seed_same_pattern() -> None:
-    problem = random_table((5, 5, 4), seed=3)
+    problem = random_table((4, 4, 4), seed=3)
     first, second = optimal(problem, seed=1), optimal(problem, seed=1)
     assert (first.hidden == second.hidden).all()
 

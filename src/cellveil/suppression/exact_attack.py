@@ -126,10 +126,17 @@ class FlowAttacker:
     """By maximum flows: the cell's movement returns through the other cells, from its head to its tail."""
 
     def __init__(self, network: Network) -> None:
+        from scipy.sparse import csr_matrix
+
         self.network, self.n = network, len(network.tail)
-        self.start = np.concatenate([network.tail, network.head])  # upwards, then downwards
-        self.end = np.concatenate([network.head, network.tail])
-        self.useful = self.start != self.end
+        start = np.concatenate([network.tail, network.head])  # upwards, then downwards
+        end = np.concatenate([network.head, network.tail])
+        self.useful = np.flatnonzero(start != end)
+        size = network.num_nodes
+        pairs, self.place = np.unique(start[self.useful] * size + end[self.useful], return_inverse=True)
+        self.arc_start, self.arc_end = (pairs // size).astype(np.int32), (pairs % size).astype(np.int32)
+        indptr = np.searchsorted(pairs, np.arange(size + 1) * size).astype(np.int32)
+        self.graph = csr_matrix((np.zeros(len(pairs), dtype=np.int32), self.arc_end, indptr), (size, size))
 
     def push(self, own: int, up: bool, caps: Float) -> Push | None:
         """See `Attacker`."""
@@ -150,21 +157,25 @@ class FlowAttacker:
 
     def _cut(self, source: int, sink: int, units: Int) -> tuple[int, list[NDArray[np.bool_]]]:
         """Value of the flow, and the nodes on the source's side of the first and of the last minimum cut."""
-        from scipy.sparse import coo_matrix
-        from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+        from scipy.sparse.csgraph import maximum_flow
 
-        used, n = (units > 0) & self.useful, self.network.num_nodes
-        graph = coo_matrix((units[used], (self.start[used], self.end[used])), shape=(n, n)).tocsr()
-        graph.data = np.minimum(graph.data, 4 * FLOW_UNITS).astype(np.int32)
-        graph = graph.astype(np.int32)
-        result = maximum_flow(graph, source, sink)
-        left = (graph - result.flow).tocsr()
-        left.eliminate_zeros()
-        first = np.zeros(n, dtype=bool)
-        first[breadth_first_order(left, source, return_predecessors=False)] = True
-        last = np.ones(n, dtype=bool)
-        last[breadth_first_order(left.T.tocsr(), sink, return_predecessors=False)] = False
+        room = np.bincount(self.place, weights=units[self.useful], minlength=len(self.arc_end))
+        self.graph.data = np.minimum(room, 4 * FLOW_UNITS).astype(np.int32)
+        result = maximum_flow(self.graph, source, sink)
+        left = self.graph.data > np.asarray(result.flow[self.arc_start, self.arc_end]).ravel()
+        first = self._reached(source, self.arc_start[left], self.arc_end[left])
+        last = ~self._reached(sink, self.arc_end[left], self.arc_start[left])
         return int(result.flow_value), [first] if (first == last).all() else [first, last]
+
+    def _reached(self, root: int, start: NDArray[np.int32], end: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """The nodes that arcs lead to from the root."""
+        reached = np.zeros(self.network.num_nodes, dtype=bool)
+        reached[root] = True
+        while True:
+            further = end[reached[start]]
+            if reached[further].all():
+                return reached
+            reached[further] = True
 
     def _combination(self, side: NDArray[np.bool_]) -> Int:
         potential = side.astype(np.int64)

@@ -229,8 +229,9 @@ class Capacity:
 
 def need_capacity(part: Part, combination: Int, need: Need) -> Capacity | None:
     """What a combination says about one direction; None where it says nothing."""
-    reach = _reach(part, combination, need.own, need.up)
-    return None if reach is None else _capacity(part, reach, float(need.amount))
+    columns = np.flatnonzero(combination)
+    reach = _reach(part, columns, combination[columns], need.own, need.up)
+    return None if reach is None else _capacity(part, columns, reach, float(need.amount))
 
 
 def width_capacity(part: Part, upwards: Int | None, downwards: Int | None, width: Width) -> Capacity | None:
@@ -240,11 +241,13 @@ def width_capacity(part: Part, upwards: Int | None, downwards: Int | None, width
         if combination is None:
             amount -= float((part.up if up else part.down)[width.own])
             continue
-        reach = _reach(part, combination, width.own, up)
+        columns = np.flatnonzero(combination)
+        reach = _reach(part, columns, combination[columns], width.own, up)
         if reach is None:
             return None
-        total += np.minimum(reach, width.amount)
-    return _capacity(part, total, amount)
+        total[columns] += np.minimum(reach, width.amount)
+    columns = np.flatnonzero(total)
+    return _capacity(part, columns, total[columns], amount)
 
 
 def company_row(part: Part, combination: Int, own: int) -> Row | None:
@@ -258,46 +261,53 @@ def company_row(part: Part, combination: Int, own: int) -> Row | None:
 
 def relation_capacities(part: Part) -> list[Capacity]:
     """What single relations say: the strictest of each relation and direction, and all on sliding levels."""
-    matrix = part.component.matrix.tocsr()
+    matrix = part.component.matrix.tocsr().astype(np.int64)
+    by_cell = part.component.matrix.tocsc()
     strictest: dict[tuple[int, bool], tuple[float, Capacity]] = {}
-    found = []
-    for asked in part.asked:
-        for relation in part.component.matrix[:, asked.own].indices.tolist():
-            combination = matrix[relation].toarray()[0].astype(np.int64)
-            if isinstance(asked, Width):
-                found.append(width_capacity(part, combination, combination, asked))
-                continue
-            capacity = need_capacity(part, combination, asked)
+    for need in part.needs:
+        for relation in by_cell.indices[by_cell.indptr[need.own] : by_cell.indptr[need.own + 1]].tolist():
+            entries = slice(matrix.indptr[relation], matrix.indptr[relation + 1])
+            columns, coefs = matrix.indices[entries].astype(np.int64), matrix.data[entries]
+            reach = _reach(part, columns, coefs, need.own, need.up)
+            capacity = None if reach is None else _capacity(part, columns, reach, float(need.amount))
             if capacity is None:
                 continue
-            side = relation, asked.up == (combination[asked.own] > 0)
-            left = capacity.left * abs(int(combination[asked.own]))
+            size = int(coefs[columns == need.own][0])
+            side, left = (relation, need.up == (size > 0)), capacity.left * abs(size)
             if side not in strictest or strictest[side][0] < left:
                 strictest[side] = left, capacity
-    kept = [capacity for _, capacity in strictest.values()]
-    return kept + [capacity for capacity in found if capacity is not None]
+    return [capacity for _, capacity in strictest.values()] + _width_capacities(part, matrix)
 
 
-def _reach(part: Part, combination: Int, own: int, up: bool) -> Float | None:
-    """What each other cell lets the cell move, by this combination; None where it does not hold the cell."""
-    size = int(combination[own])
-    if size == 0:
+def _width_capacities(part: Part, matrix: csr_matrix) -> list[Capacity]:
+    found = []
+    for width in part.widths:
+        for relation in part.component.matrix[:, width.own].indices.tolist():
+            combination = matrix[relation].toarray()[0]
+            found.append(width_capacity(part, combination, combination, width))
+    return [capacity for capacity in found if capacity is not None]
+
+
+def _reach(part: Part, columns: Int, coefs: Int, own: int, up: bool) -> Float | None:
+    """What each cell of a combination lets the cell move; None where it does not hold the cell."""
+    sizes = coefs[columns == own]
+    if not len(sizes):
         return None
-    rising = (combination < 0) == ((size > 0) == up)
-    moved = combination != 0
-    reach = np.zeros(part.num_cells)
-    rooms = np.where(rising, part.up, part.down)
-    reach[moved] = rooms[moved] * (np.abs(combination[moved]) / abs(size) * ABOVE)
-    reach[own] = 0.0
-    return reach
+    size = int(sizes[0])
+    rising = (coefs < 0) == ((size > 0) == up)
+    rooms = np.where(rising, part.up[columns], part.down[columns])
+    reach = rooms * (np.abs(coefs) / abs(size) * ABOVE)
+    return np.where(columns == own, 0.0, reach)
 
 
-def _capacity(part: Part, reach: Float, amount: float) -> Capacity | None:
+def _capacity(part: Part, columns: Int, reach: Float, amount: float) -> Capacity | None:
     if not amount > 0:
         return None
     reach = np.minimum(reach, amount)
-    left = amount - float(reach[part.held].sum())
+    held = part.held[columns]
+    left = amount - float(reach[held].sum())
     if not left > LEAST * amount:
         return None
-    columns = np.flatnonzero((reach > 0) & ~part.held)
-    return Capacity(columns, reach[columns], left, LEAST * amount)
+    kept = (reach > 0) & ~held
+    order = np.argsort(columns[kept])
+    return Capacity(columns[kept][order], reach[kept][order], left, LEAST * amount)

@@ -68,8 +68,8 @@ def lower_bound(problem: Problem, *, time_limit: float | None = None) -> float:
     for left, part in zip(
         range(len(parts), 0, -1), sorted(parts, key=lambda part: part.num_cells), strict=True
     ):
-        limit = None if deadline is None else time.monotonic() + (deadline - time.monotonic()) / left
-        relaxed = relax(Separation(problem, part), lambda limit=limit: _is_over(limit))  # type: ignore[misc]
+        stop = until(None if deadline is None else time.monotonic() + (deadline - time.monotonic()) / left)
+        relaxed = relax(Separation(problem, part, stop), stop)
         total += whole_bound(relaxed.bound, part.price)
     return total
 
@@ -144,5 +144,6 @@ def whole_bound(bound: float, price: Float) -> float:
     return float(np.ceil(bound)) if is_whole else bound
 
 
-def _is_over(limit: float | None) -> bool:
-    return limit is not None and time.monotonic() >= limit
+def until(end: float | None) -> Stop:
+    """Tells whether this moment of the monotonic clock has passed."""
+    return lambda: end is not None and time.monotonic() >= end

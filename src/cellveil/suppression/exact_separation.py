@@ -57,6 +57,12 @@ GRANTED_FROM = (1.0 - 1e-6, 0.6)
 FADING = 0.5
 """How fast a demand that is met loses its urgency."""
 
+AGAIN = 8
+"""For each row wanted so many known capacities are looked at."""
+
+LARGE = 20_000
+"""Parts with more cells are not attacked."""
+
 LONELY = 0.05
 """Cells hidden by this share at least are asked for company."""
 
@@ -95,7 +101,7 @@ class Separation:
         How many attacks were made on fractional points.
     """
 
-    def __init__(self, problem: Problem, part: Part) -> None:
+    def __init__(self, problem: Problem, part: Part, stop: Stop = _never) -> None:
         self.part, self.relations = part, problem.table.relations
         cells, values = part.component.cells, problem.table.values
         ub, lb = problem.ub[cells], problem.lb[cells]
@@ -116,16 +122,16 @@ class Separation:
         self.pool = Pool(part.num_cells)
         self.pool.add(capacity.row() for capacity in self.capacities)
         self._from_start, self._shown = Judgement(), _Shown(part.num_cells)
-        self._always = self._met_from_the_start()
+        self._always = self._met_from_the_start(stop)
 
     # -- fractional points ---------------------------------------------------------------------------------
 
     def broken_rows(self, x: Float, *, most: int, attacks: int, stop: Stop = _never) -> list[Row]:
         """New rows that a fractional point breaks: about so many at most, by at most so many attacks."""
-        found = self._again(x, most)
+        found = self._again(x, most, AGAIN * most)
         met = self._always.copy()
         for number in np.argsort(-self.urgency, kind="stable").tolist():
-            if len(found) >= most or attacks <= 0 or stop():
+            if len(found) >= most or attacks <= 0 or self.is_large or stop():
                 break
             self.urgency[number] *= FADING
             if met[number]:
@@ -140,7 +146,7 @@ class Separation:
     def company_rows(self, x: Float, *, most: int, attacks: int, stop: Stop = _never) -> list[Row]:
         """New company rows that a fractional point breaks."""
         found: list[Row] = []
-        candidates = np.flatnonzero(~self.part.held & (x > LONELY))
+        candidates = np.flatnonzero(~self.part.held & (x > LONELY) & (not self.is_large))
         for own in candidates[np.argsort(-x[candidates], kind="stable")][:attacks].tolist():
             if len(found) >= most or stop():
                 break
@@ -152,15 +158,19 @@ class Separation:
             found += self.pool.add(row for row in rows if row is not None and row.violation(x) > DEEP)
         return found
 
-    def _again(self, x: Float, most: int) -> list[Row]:
-        """Rows of known capacities, the newest first, with other cells taken for granted."""
+    def _again(self, x: Float, most: int, looks: int) -> list[Row]:
+        """Rows of known capacities with other cells taken for granted; those that served last come first."""
         found: list[Row] = []
-        for capacity in reversed(self.capacities):
-            if len(found) >= most:
-                break
-            row = capacity.row_against(x)
+        served: list[int] = []
+        for number in range(len(self.capacities) - 1, max(len(self.capacities) - looks, 0) - 1, -1):
+            row = self.capacities[number].row_against(x)
             if row.violation(x) > DEEP:
                 found += self.pool.add([row])
+                served.append(number)
+                if len(found) >= most:
+                    break
+        again = [self.capacities.pop(number) for number in served]
+        self.capacities += reversed(again)
         return found
 
     def _attack(self, asked: Asked, x: Float, met: Bool) -> list[Row]:
@@ -230,13 +240,16 @@ class Separation:
 
     # -- whole patterns ------------------------------------------------------------------------------------
 
-    def judge(self, hidden: Bool, *, most: int = 8) -> Judgement:
-        """Prove a pattern safe, or find about so many rows it breaks."""
+    def judge(self, hidden: Bool, *, most: int = 4, stop: Stop = _never) -> Judgement:
+        """Prove a pattern safe, or find about so many rows it breaks; unclear where it had to stop."""
         judgement, shown = Judgement(witnesses=list(self._from_start.witnesses)), self._shown.copy()
         for number in np.argsort(-self.urgency, kind="stable").tolist():
             asked = self.asked[number]
             if self._always[number] or shown.meets(asked):
                 continue
+            if stop():
+                judgement.is_unclear = True
+                break
             rows = self._prove(asked, hidden, judgement, shown)
             self.urgency[number] *= FADING
             if rows:
@@ -250,17 +263,24 @@ class Separation:
             self.pool.add(judgement.rows)
         return judgement
 
+    @property
+    def is_large(self) -> bool:
+        """Whether attacks would take too long: then single relations alone are looked at."""
+        return self.part.num_cells > LARGE
+
     def farthest(self, own: int, up: bool, amount: int) -> int:
         """How far a cell moves if everything is hidden, in whole units, up to the amount."""
         everything = np.ones(self.part.num_cells, dtype=bool)
         push = self.lp.push(own, up, self._whole_caps(amount, everything, REACH))
         return 0 if push is None else math.floor(push.share * amount + ROUNDING)
 
-    def _met_from_the_start(self) -> Bool:
+    def _met_from_the_start(self, stop: Stop) -> Bool:
         """Which demands are met by what is hidden at the start: their witnesses hold in every pattern."""
         always = np.zeros(len(self.asked), dtype=bool)
         for number in np.argsort(-self.urgency, kind="stable").tolist():
             asked = self.asked[number]
+            if self.is_large or stop():
+                break
             if not self._shown.meets(asked):
                 self._prove(asked, self.part.held, self._from_start, self._shown)
         for number, asked in enumerate(self.asked):

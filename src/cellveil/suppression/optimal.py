@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,12 +36,12 @@ from numpy.typing import NDArray
 from cellveil.attack.witness import Witness, Witnesses
 from cellveil.problem import Problem
 from cellveil.progress import Progress
-from cellveil.solvers.branch_and_cut import search
+from cellveil.solvers.branch_and_cut import Searched, search
 from cellveil.solvers.cutting import Row
 from cellveil.suppression.demands import Demand
 from cellveil.suppression.exact_model import Need, parts_of
-from cellveil.suppression.exact_relaxation import relax, whole_bound
-from cellveil.suppression.exact_separation import DEEP, Judgement, Separation
+from cellveil.suppression.exact_relaxation import relax, until, whole_bound
+from cellveil.suppression.exact_separation import DEEP, Judgement, Separation, Stop
 from cellveil.suppression.exact_start import Starter
 from cellveil.suppression.outcome import Draft
 
@@ -51,19 +51,22 @@ Bool = NDArray[np.bool_]
 DOUBT = 1e-6
 """Taken off the bound of a search that was cut short, as a share."""
 
+TINY = 5e-10
+"""The same where it ran to its end, and weights are not whole."""
+
 TRIALS = 20
 """Random trials on the pattern to start from."""
 
 SMALL = 60
 """In parts up to so many cells the search itself is the fastest way to good patterns."""
 
-START_SHARE, RELAX_SHARE = 0.15, 0.25
-"""Shares of the time for the pattern to start from, and for the relaxation."""
+PREPARING, RELAXING = 0.4, 0.6
+"""Shares of the time for what comes before the search, and of that for the relaxation."""
 
-NODE_ROWS, NODE_ATTACKS = 8, 12
+NODE_ROWS, NODE_ATTACKS = 8, 6
 """New rows, and attacks, for one fractional point below the root."""
 
-ROOT_ROWS = 50
+ROOT_ROWS, ROOT_ATTACKS = 30, 40
 
 
 def optimal(
@@ -85,12 +88,18 @@ def optimal(
     parts, stuck = parts_of(problem)
     if stuck:
         return Draft(problem.hidden_at_start.copy(), infeasible=stuck)
-    solvers = [_PartSolver(problem, Separation(problem, part), seed, progress) for part in parts]
+    end = until(deadline)
+    solvers = [_PartSolver(problem, Separation(problem, part, end), seed, progress, end) for part in parts]
     infeasible = [demand for solver in solvers for demand in solver.impossible()]
     if infeasible:
         return Draft(problem.hidden_at_start.copy(), infeasible=infeasible)
-    for left, solver in zip(range(len(solvers), 0, -1), sorted(solvers, key=len), strict=True):
-        solver.solve(None if deadline is None else (deadline - time.monotonic()) / left)
+    try:
+        for share, work in ((PREPARING, _PartSolver.prepare), (1.0, _PartSolver.search)):
+            for left, solver in zip(range(len(solvers), 0, -1), sorted(solvers, key=len), strict=True):
+                work(solver, None if deadline is None else (deadline - time.monotonic()) * share / left)
+    except KeyboardInterrupt:
+        for solver in solvers:
+            solver.reason = "complete" if solver.bound >= solver.best.cost else "interrupted"
     return _together(problem, solvers)
 
 
@@ -132,7 +141,9 @@ class _PartSolver:
         "complete", or what cut the search short.
     """
 
-    def __init__(self, problem: Problem, separation: Separation, seed: int, progress: Progress) -> None:
+    def __init__(
+        self, problem: Problem, separation: Separation, seed: int, progress: Progress, end: Stop
+    ) -> None:
         self.part, self.separation, self.seed, self.progress = separation.part, separation, seed, progress
         self.starter = Starter(problem, separation, seed=seed)
         self.bound, self.reason = 0.0, "complete"
@@ -140,8 +151,9 @@ class _PartSolver:
         self._verdicts: dict[bytes, Sequence[Row]] = {}
         self._points = 0
         self._offered = math.inf
-        self._stop: Callable[[], bool] = lambda: False
-        self._everything = separation.judge(np.ones(self.part.num_cells, dtype=bool))
+        self._stop = end
+        self._rows: Sequence[Row] = ()
+        self._everything = separation.judge(np.ones(self.part.num_cells, dtype=bool), stop=end)
         self.best = self._reduced(np.ones(self.part.num_cells, dtype=bool), self._everything)
 
     def __len__(self) -> int:
@@ -155,42 +167,41 @@ class _PartSolver:
             for asked in self._everything.unmet
         ]
 
-    def solve(self, seconds: float | None) -> None:
-        """Search until the optimum is proven or the time is over."""
-        start = time.monotonic()
-        try:
-            relaxation = relax(self.separation, _until(start, seconds, RELAX_SHARE))
-            self.bound = whole_bound(relaxation.bound, self.part.price)
-            self._start(relaxation.point, _until(start, seconds, RELAX_SHARE + START_SHARE))
-            self._stop = _until(start, seconds, 1.0)
-            if self.bound < self.best.cost:
-                self._search(
-                    relaxation.active, None if seconds is None else start + seconds - time.monotonic()
-                )
-            self.bound = min(self.bound, self.best.cost)
-        except KeyboardInterrupt:
-            self.reason = "interrupted"
-
-    def _start(self, point: Float, stop: Callable[[], bool]) -> None:
-        """Patterns to start from: around the relaxed point, then from scratch if that is not the optimum."""
-        self._try(self.starter.around(point, stop))
+    def prepare(self, seconds: float | None) -> None:
+        """Relaxation, and patterns to start from."""
+        now = time.monotonic()
+        stop = until(None if seconds is None else now + seconds * RELAXING)
+        relaxation = relax(self.separation, stop)
+        self.bound = min(whole_bound(relaxation.bound, self.part.price), self.best.cost)
+        self._rows = relaxation.active
+        stop = until(None if seconds is None else now + seconds)
+        self._try(self.starter.around(relaxation.point, stop))
         if self.bound < self.best.cost and len(self) > SMALL:
             self._try(self.starter.from_scratch(stop, TRIALS))
 
-    def _search(self, rows: Sequence[Row], seconds: float | None) -> None:
+    def search(self, seconds: float | None) -> None:
+        """Branch and cut until the optimum is proven or the time is over."""
+        if self.bound >= self.best.cost:
+            return
         if seconds is not None and seconds <= 0:
             self.reason = "time limit"
             return
+        self._stop = until(None if seconds is None else time.monotonic() + seconds)
         searched = search(
-            self.part.price, self.part.held, rows, self, [self.best.hidden],
+            self.part.price, self.part.held, self._rows, self, [self.best.hidden],
             time_limit=seconds, seed=self.seed, on_node=self._tell,
         )  # fmt: skip
-        bound = self.best.cost if searched.is_complete else searched.bound * (1 - DOUBT)
-        if searched.is_complete and not _is_whole(self.part.price):
-            bound *= 1 - DOUBT**1.5
-        if not searched.is_complete:
-            bound = whole_bound(bound, self.part.price)
-            self.reason = "interrupted" if searched.was_interrupted else "time limit"
+        self._conclude(searched)
+        if searched.was_interrupted:
+            raise KeyboardInterrupt
+
+    def _conclude(self, searched: Searched) -> None:
+        """Bound and reason."""
+        if searched.is_complete:
+            bound = self.best.cost if _is_whole(self.part.price) else self.best.cost * (1 - TINY)
+        else:
+            bound = whole_bound(searched.bound * (1 - DOUBT), self.part.price)
+            self.reason = "time limit"
         self.bound = max(self.bound, min(bound, self.best.cost, self._unclear))
         if self._unclear < self.best.cost:
             self.reason = "a cheaper pattern could not be decided"
@@ -202,7 +213,7 @@ class _PartSolver:
         known = self.separation.pool.broken(x, DEEP)
         if known:
             return known
-        most, attacks = (ROOT_ROWS, len(self)) if is_root else (NODE_ROWS, NODE_ATTACKS)
+        most, attacks = (ROOT_ROWS, ROOT_ATTACKS) if is_root else (NODE_ROWS, NODE_ATTACKS)
         rows = self.separation.broken_rows(x, most=most, attacks=attacks, stop=self._stop)
         rows += self.separation.company_rows(x, most=most // 2, attacks=attacks, stop=self._stop)
         return sorted(rows, key=lambda row: -row.violation(x))
@@ -243,8 +254,8 @@ class _PartSolver:
             self._judged(chosen)
 
     def _reduced(self, chosen: Bool, judgement: Judgement) -> _Found:
-        """The pattern without the cells that no witness moves."""
-        moved = np.zeros(len(chosen), dtype=bool)
+        """The pattern without the cells that no witness moves, if all demands have one."""
+        moved = np.full(len(chosen), judgement.is_unclear)
         for witness in judgement.witnesses:
             moved[np.searchsorted(self.part.component.cells, witness.cells)] = True
         hidden = self.part.held | (chosen & moved)
@@ -257,11 +268,3 @@ class _PartSolver:
 
 def _is_whole(price: Float) -> bool:
     return bool((price == np.floor(price)).all())
-
-
-def _until(start: float, seconds: float | None, share: float) -> Callable[[], bool]:
-    """Tells whether this share of the seconds is over."""
-    if seconds is None:
-        return lambda: False
-    end = start + seconds * share
-    return lambda: time.monotonic() >= end
