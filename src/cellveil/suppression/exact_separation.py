@@ -22,13 +22,14 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.attack.flows import NetworkFlows
 from cellveil.attack.lattice import Lattice
 from cellveil.attack.lift import lift
 from cellveil.attack.witness import LARGEST_NUMERATOR, Witness, movable_multiple
 from cellveil.problem import Problem
 from cellveil.solvers.cutting import Row
 from cellveil.solvers.tolerances import REACH, ROUNDING
-from cellveil.suppression.exact_attack import SHORT, LPAttacker, attacker_of
+from cellveil.suppression.exact_attack import SHORT, FlowAttacker, LPAttacker, attacker_of
 from cellveil.suppression.exact_model import (
     Asked,
     Capacity,
@@ -121,6 +122,7 @@ class Separation:
         self._known = {capacity.key for capacity in self.capacities}
         self.pool = Pool(part.num_cells)
         self.pool.add(capacity.row() for capacity in self.capacities)
+        self._flows: tuple[Bool, NetworkFlows] | None = None
         self._from_start, self._shown = Judgement(), _Shown(part.num_cells)
         self._always = self._met_from_the_start(stop)
 
@@ -291,6 +293,10 @@ class Separation:
         """Write down a witness; where there is none, the rows that say so."""
         if isinstance(asked, Width):
             return self._prove_width(asked, hidden, judgement, shown)
+        if isinstance(self.attacker, FlowAttacker):
+            rows = self._prove_by_flow(asked, hidden, judgement, shown)
+            if rows or shown.meets(asked):
+                return rows
         for reach in (REACH, np.inf):
             caps = self._whole_caps(asked.amount, hidden, reach)
             moved = self.lp.cheapest(asked.own, asked.up, caps)
@@ -306,6 +312,29 @@ class Separation:
         if not shown.meets(asked):
             judgement.is_unclear = True
         return []
+
+    def _prove_by_flow(self, need: Need, hidden: Bool, judgement: Judgement, shown: _Shown) -> list[Row]:
+        """The same by a maximum flow."""
+        witness = self._flows_in(hidden).find(
+            int(self.part.component.cells[need.own]), need.amount, up=need.up
+        )
+        if witness is not None:
+            self._note(witness, judgement, shown)
+            return []
+        push = self.attacker.push(need.own, need.up, self._whole_caps(need.amount, hidden, 1.0))
+        found = () if push is None else push.combinations
+        return self._rows_broken_by(hidden, (need_capacity(self.part, h, need) for h in found))
+
+    def _flows_in(self, hidden: Bool) -> NetworkFlows:
+        """The flows inside a pattern; kept for the next question about it."""
+        if self._flows is None or not (self._flows[0] == hidden).all():
+            cells, n = self.part.component.cells, self.relations.num_cells
+            chosen = np.zeros(n, dtype=bool)
+            chosen[cells[hidden]] = True
+            down, up = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+            down[cells], up[cells] = self.room_down, self.room_up
+            self._flows = hidden.copy(), NetworkFlows(self.relations, chosen, (down, up))
+        return self._flows[1]
 
     def _prove_width(self, width: Width, hidden: Bool, judgement: Judgement, shown: _Shown) -> list[Row]:
         caps = self._whole_caps(width.amount, hidden, REACH)
@@ -339,10 +368,13 @@ class Separation:
         return np.where(np.tile(hidden, 2), np.minimum(self._caps / amount, reach), 0.0)
 
     def _take(self, moved: Float, hidden: Bool, judgement: Judgement, shown: _Shown) -> None:
-        """Make a deviation exact, and note it and what it shows, each way."""
+        """Make a deviation exact, and note it."""
         witness = self._exact(moved, hidden)
-        if witness is None:
-            return
+        if witness is not None:
+            self._note(witness, judgement, shown)
+
+    def _note(self, witness: Witness, judgement: Judgement, shown: _Shown) -> None:
+        """Note a deviation and what it shows, each way."""
         own = np.searchsorted(self.part.component.cells, witness.cells)
         for turned in (witness, witness.reversed()):
             steps = movable_multiple(turned, self.room_down[own], self.room_up[own])
