@@ -1,13 +1,16 @@
-"""The incremental linear program on one component, with the book's exact witnesses.
+"""The incremental linear program on one component: the cheapest deviation within given limits.
 
-For a demand (cell p, direction, amount d) it solves, in units of d,
+`CheapestDeviation` solves, in units of an amount d,
 
-    min Σ c_j (y⁺_j + y⁻_j)   subject to   M (y⁺ − y⁻) = 0,   0 ≤ y⁺_j ≤ up_j / d,   0 ≤ y⁻_j ≤ down_j / d,
-    y_p = ± 1
+    min Σ c_j |y_j|   subject to   M y = 0,   lower_j ≤ d y_j ≤ upper_j
 
 with c_j = w_j, or next to nothing for hidden cells; then again with *slopes* c_j = w_j / (|y_j| + ε), which
-come nearer to the true cost of hiding (paid once, however far a cell moves). The vertex is made exact and
-written into the book, with what it moves hidden.
+come nearer to the true cost of hiding (paid once, however far a cell moves). What an attacker cannot rule out
+and what it must be kept off from both are limits: for a demand (cell p, direction, amount d) of the outsider
+they are −down and up, and y_p = ± 1.
+
+`Incremental` asks this for the demands of a book. The vertex is made exact and written into the book, with
+what it moves hidden.
 
 Requires components small enough for simplex (some thousand cells). Ensures exactness of what it writes.
 
@@ -33,6 +36,7 @@ from cellveil.solvers.tolerances import REACH, ROUNDING, SUPPORT
 from cellveil.suppression.book import Book
 
 Float = NDArray[np.float64]
+Bool = NDArray[np.bool_]
 
 NEARLY_FREE = 1e-5
 """Cost of a hidden cell: enough to keep deviations small, too little to prefer hiding another cell."""
@@ -57,7 +61,7 @@ class Incremental:
     @property
     def num_lps(self) -> int:
         """How many programs were solved."""
-        return sum(program.lp.num_solves for program in self._programs.values())
+        return sum(program.num_lps for program in self._programs.values())
 
     def size_of(self, cell: int) -> int:
         """How many cells the component of the cell has."""
@@ -76,7 +80,7 @@ class Incremental:
         """How far the cell can move if everything movable is hidden, up to what is asked."""
         program = self._program(cell)
         amount = int((self.book.need_up if up else self.book.need_down)[cell])
-        return 0 if program is None else program.farthest(cell, up, amount, time_limit)
+        return 0 if program is None else program.reach(cell, up, amount, time_limit)
 
     def _program(self, cell: int) -> _Program | None:
         number = int(self.component_of[cell])
@@ -87,52 +91,109 @@ class Incremental:
         return self._programs[number]
 
 
-class _Program:
-    """The live LP of one component of movable cells."""
+class CheapestDeviation:
+    """The live LP of one component of movable cells, for limits that change from question to question.
 
-    def __init__(self, book: Book, component: Component) -> None:
+    Parameters
+    ----------
+    component
+        The cells that may move, and their relations.
+    weight
+        Cost of hiding each of these cells.
+    """
+
+    def __init__(self, component: Component, weight: Float) -> None:
         from scipy.sparse import hstack
 
-        problem, cells = book.problem, component.cells
-        self.book, self.component, self.cells = book, component, cells
-        self.down, self.up = problem.down[cells], problem.up[cells]
-        weight = problem.weight[cells]
+        self.component, self.cells = component, component.cells
         positive = weight[weight > 0]
         unit = float(np.median(positive)) if len(positive) else 1.0
         self.weight = np.clip(weight / unit, NEARLY_FREE, WEIGHT_RANGE)
-        n, m = len(cells), len(component.rows)
-        self.lp = LiveLP(
+        n, m = len(self.cells), len(component.rows)
+        self._lp = LiveLP(
             hstack([component.matrix, -component.matrix]).tocsc(),
             np.zeros(m),
             np.zeros(2 * n),
             np.zeros(2 * n),
         )
 
-    def protect(
-        self, cell: int, up: bool, amount: int, slopes: tuple[float, ...], time_limit: float | None
-    ) -> Verdict:
-        """See `Incremental.protect`."""
-        free = self.book.hidden[self.cells]
-        answer = self._solve(cell, up, amount, np.where(free, NEARLY_FREE, self.weight), time_limit)
-        if answer.status is LPStatus.INFEASIBLE:
-            return "impossible"
+    @property
+    def num_lps(self) -> int:
+        """How many programs were solved."""
+        return self._lp.num_solves
+
+    def find(
+        self,
+        lower: Float,
+        upper: Float,
+        amount: int,
+        is_hidden: Bool,
+        *,
+        slopes: tuple[float, ...] = SLOPES,
+        time_limit: float | None = None,
+    ) -> LPAnswer:
+        """The deviation between the limits for which the least must be hidden, as far as the program knows.
+
+        Parameters
+        ----------
+        lower, upper
+            Limits of the movement of each cell, ±inf where there is none.
+        amount
+            What counts as a movement of 1; limits far beyond it are tried only where nothing else is found.
+        is_hidden
+            Cells that cost nothing.
+
+        Returns
+        -------
+        The point has one movement for each cell, in the unit of the limits.
+        """
+        answer = self._solve(lower, upper, amount, np.where(is_hidden, NEARLY_FREE, self.weight), time_limit)
         if answer.point is None:
-            return "unclear"
+            return answer
         best = self._moved(answer)
         for slope in slopes:
-            if not self._new_weight(best):
+            if not self._new_weight(best, is_hidden):
                 break
-            costs = np.where(free, NEARLY_FREE, self.weight / (np.abs(best) + slope))
-            answer = self._resolve(costs, time_limit)
-            if answer.point is None:
+            costs = np.where(is_hidden, NEARLY_FREE, self.weight / (np.abs(best) + slope))
+            self._lp.set_costs(np.concatenate([costs, costs]))
+            again = self._lp.solve(time_limit)
+            if again.point is None:
                 break
-            moved = self._moved(answer)
-            if self._new_weight(moved) < self._new_weight(best):
+            moved = self._moved(again)
+            if self._new_weight(moved, is_hidden) < self._new_weight(best, is_hidden):
                 best = moved
-        return "met" if self._write(best * amount, cell, up) else "unclear"
+        return LPAnswer(LPStatus.OPTIMAL, self._new_weight(best, is_hidden), best * amount)
 
-    def _new_weight(self, moved: Float) -> float:
-        return float(self.weight[(np.abs(moved) > SUPPORT) & ~self.book.hidden[self.cells]].sum())
+    def find_whole(
+        self, lower: Float, upper: Float, is_hidden: Bool, *, time_limit: float | None = None
+    ) -> LPAnswer:
+        """The same among deviations by whole units, by an integer program without slopes."""
+        costs = np.where(is_hidden, NEARLY_FREE, self.weight)
+        self._lp.set_costs(np.concatenate([costs, costs]))
+        self._lp.set_bounds(*_both_ways(lower, upper))
+        answer = self._lp.solve_whole(time_limit)
+        if answer.point is None:
+            return answer
+        moved = np.rint(self._moved(answer))
+        return LPAnswer(LPStatus.OPTIMAL, self._new_weight(moved, is_hidden), moved)
+
+    def farthest(
+        self, column: int, up: bool, lower: Float, upper: Float, amount: int, time_limit: float | None
+    ) -> int:
+        """How far a cell can move within the limits if everything is hidden, up to `amount`."""
+        n = len(self.cells)
+        moving = column + (0 if up else n)
+        costs = np.zeros(2 * n)
+        costs[[moving, (moving + n) % (2 * n)]] = -1.0, 1.0
+        least, most = _both_ways(lower / amount, upper / amount)
+        most[moving] = min(most[moving], 1.0)
+        self._lp.set_costs(costs)
+        self._lp.set_bounds(least, most)
+        answer = self._lp.solve(time_limit, fresh=True)
+        return 0 if answer.point is None else math.floor(-answer.objective * amount + ROUNDING)
+
+    def _new_weight(self, moved: Float, is_hidden: Bool) -> float:
+        return float(self.weight[(np.abs(moved) > SUPPORT) & ~is_hidden].sum())
 
     def _moved(self, answer: LPAnswer) -> Float:
         assert answer.point is not None
@@ -140,26 +201,60 @@ class _Program:
         moved = answer.point[:n] - answer.point[n:]
         return np.where(np.abs(moved) > SUPPORT, moved, 0.0)
 
-    def _solve(self, cell: int, up: bool, amount: int, costs: Float, time_limit: float | None) -> LPAnswer:
+    def _solve(
+        self, lower: Float, upper: Float, amount: int, costs: Float, time_limit: float | None
+    ) -> LPAnswer:
         """With short reach first, then with all."""
-        n, target = len(self.cells), int(np.searchsorted(self.cells, cell))
-        if (self.up if up else self.down)[target] < amount:
-            return LPAnswer(LPStatus.INFEASIBLE)
-        moving, resting = (target, target + n) if up else (target + n, target)
-        self.lp.set_costs(np.concatenate([costs, costs]))
+        self._lp.set_costs(np.concatenate([costs, costs]))
+        least, most = _both_ways(lower / amount, upper / amount)
         answer = LPAnswer(LPStatus.UNKNOWN)
         for reach in (REACH, np.inf):
-            lower, upper = np.zeros(2 * n), np.minimum(np.concatenate([self.up, self.down]) / amount, reach)
-            lower[moving], upper[moving], upper[resting] = 1.0, 1.0, 0.0
-            self.lp.set_bounds(lower, upper)
-            answer = self.lp.solve(time_limit, fresh=True)
+            self._lp.set_bounds(least, np.maximum(np.minimum(most, reach), least))
+            answer = self._lp.solve(time_limit, fresh=True)
             if answer.status is not LPStatus.INFEASIBLE:
                 break
         return answer
 
-    def _resolve(self, costs: Float, time_limit: float | None) -> LPAnswer:
-        self.lp.set_costs(np.concatenate([costs, costs]))
-        return self.lp.solve(time_limit)
+
+def _both_ways(lower: Float, upper: Float) -> tuple[Float, Float]:
+    """Limits of the movements upwards, then of those downwards."""
+    nothing = np.zeros_like(lower)
+    return (
+        np.concatenate([np.maximum(lower, nothing), np.maximum(-upper, nothing)]),
+        np.concatenate([np.maximum(upper, nothing), np.maximum(-lower, nothing)]),
+    )
+
+
+class _Program(CheapestDeviation):
+    """The same for the demands of a book, whose limits are those of the outsider."""
+
+    def __init__(self, book: Book, component: Component) -> None:
+        problem, cells = book.problem, component.cells
+        super().__init__(component, problem.weight[cells])
+        self.book = book
+        self.down, self.up = problem.down[cells], problem.up[cells]
+
+    def protect(
+        self, cell: int, up: bool, amount: int, slopes: tuple[float, ...], time_limit: float | None
+    ) -> Verdict:
+        """See `Incremental.protect`."""
+        target = int(np.searchsorted(self.cells, cell))
+        if (self.up if up else self.down)[target] < amount:
+            return "impossible"
+        lower, upper = -self.down, self.up.copy()
+        lower[target] = upper[target] = amount if up else -amount
+        is_hidden = self.book.hidden[self.cells]
+        answer = self.find(lower, upper, amount, is_hidden, slopes=slopes, time_limit=time_limit)
+        if answer.status is LPStatus.INFEASIBLE:
+            return "impossible"
+        if answer.point is None:
+            return "unclear"
+        return "met" if self._write(answer.point, cell, up) else "unclear"
+
+    def reach(self, cell: int, up: bool, amount: int, time_limit: float | None) -> int:
+        """See `Incremental.farthest`."""
+        target = int(np.searchsorted(self.cells, cell))
+        return self.farthest(target, up, -self.down, self.up, amount, time_limit)
 
     def _write(self, moved: Float, cell: int, up: bool) -> bool:
         """Make the deviation exact and write it into the book; tells whether the demand is met now."""
@@ -176,16 +271,3 @@ class _Program:
         own = np.flatnonzero(self.book.hidden[self.cells] | (moved != 0))
         lattice = Lattice(self.book.problem.table.relations, self.cells[own], np.minimum(down, up)[own])
         return lattice.lift(moved[own], down[own], up[own])
-
-    def farthest(self, cell: int, up: bool, amount: int, time_limit: float | None) -> int:
-        """See `Incremental.farthest`."""
-        n = len(self.cells)
-        column = int(np.searchsorted(self.cells, cell)) + (0 if up else n)
-        costs = np.zeros(2 * n)
-        costs[[column, (column + n) % (2 * n)]] = -1.0, 1.0
-        upper = np.concatenate([self.up, self.down]) / amount
-        upper[column] = min(upper[column], 1.0)
-        self.lp.set_costs(costs)
-        self.lp.set_bounds(np.zeros(2 * n), upper)
-        answer = self.lp.solve(time_limit, fresh=True)
-        return 0 if answer.point is None else math.floor(-answer.objective * amount + ROUNDING)
