@@ -201,25 +201,30 @@ def _send_cycles(
     for _ in range(MOST_CYCLES):
         if left == 0:
             break
-        best, length, best_step = np.inf, 0, 0
-        least = left
+        best, length, best_step, shortest = np.inf, 0, 0, 0.0
         for turn in range(THRESHOLDS):
-            if turn == THRESHOLDS - 1:
-                least = 1
-            if shortest_path(graph, plan.cost_up, plan.cost_down, work, own, source, sink, least) >= 0:
-                step, node = left, sink
-                while node != source:
-                    step = min(step, room_of(graph, work, work.entry[node]))
-                    node = graph.end[graph.twin[work.entry[node]]]
-                if work.distance[sink] / step < best:
-                    best, best_step, length, node = work.distance[sink] / step, step, 0, sink
-                    while node != source:
-                        plan.path[length] = work.entry[node]
-                        length += 1
-                        node = graph.end[graph.twin[work.entry[node]]]
-            if least == 1:
+            # All that is missing first, then anything at all: what that costs bounds the ratios in between.
+            least = left if turn == 0 else 1 if turn == 1 else left >> (2 * (turn - 1))
+            if turn > 0 and left == 1:
                 break
-            least = max(least // 4, 1)
+            if turn > 1 and (least <= 1 or shortest * 4.0 ** (turn - 2) >= best * left):
+                break
+            if shortest_path(graph, plan.cost_up, plan.cost_down, work, own, source, sink, least) < 0:
+                if turn == 1:
+                    break
+                continue
+            step, node = left, sink
+            while node != source:
+                step = min(step, room_of(graph, work, work.entry[node]))
+                node = graph.end[graph.twin[work.entry[node]]]
+            if turn == 1:
+                shortest = float(work.distance[sink])
+            if work.distance[sink] / step < best:
+                best, best_step, length, node = work.distance[sink] / step, step, 0, sink
+                while node != source:
+                    plan.path[length] = work.entry[node]
+                    length += 1
+                    node = graph.end[graph.twin[work.entry[node]]]
         if length == 0:
             break
         for i in range(length):
@@ -340,11 +345,13 @@ def _secondaries(book: BookArrays, plan: Plan) -> Int:
 
 @njit(cache=True)
 def _ruined(book: BookArrays, plan: Plan, rng: np.random.Generator, most: int) -> Int:
-    """One secondary at random, and up to `most` − 1 others: in its relations, or anywhere."""
+    """The dearer of two secondaries at random, and up to `most` − 1 others: in its relations, or anywhere."""
     found = _secondaries(book, plan)
     if len(found) == 0:
         return found
-    centre = found[int(rng.random() * len(found))]
+    centre, other = found[int(rng.random() * len(found))], found[int(rng.random() * len(found))]
+    if book.weight[other] > book.weight[centre]:
+        centre = other
     near = rng.random() < 0.7
     wanted = 1 + int(rng.random() * rng.random() * most)
     count = 0

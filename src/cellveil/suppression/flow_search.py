@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Bool = NDArray[np.bool_]
 
-WORK, FEWEST_TURNS, MOST_TURNS = 10_000_000, 50, 10_000
+WORK, FEWEST_TURNS, MOST_TURNS = 40_000_000, 200, 10_000
 """Turns of `Search.improve`: as many as `WORK` over the number of cells, within these limits."""
 
 RUINED = 10
@@ -35,6 +35,12 @@ RUINED = 10
 
 SLACK = 0.02
 """How much dearer than the best a pattern may be from which the search goes on, at the start."""
+
+SMALL, CHOICE = 4000, 4
+"""Beyond so many published cells, paid searches take only so many per node and order of magnitude."""
+
+WHOLE = 30
+"""So many demands, the largest, are searched for among all cells: they make most of the cost."""
 
 BATCH = 1000
 """So many demands or cells are tried between two looks at the clock."""
@@ -139,6 +145,31 @@ class Search:
         return graph_of(nets.num_nodes, nets.tail, nets.head, self.book.room_down, self.book.room_up)
 
     @cached_property
+    def narrow(self) -> tuple[Graph, Plan]:
+        """The same for paid searches in a large table: all hidden cells, but of the others only a choice.
+
+        At each node the cheapest few cells of each order of magnitude of room; good until a search in the
+        whole graph hides another cell.
+        """
+        nets = self.networks
+        chosen = self.book.hidden & (nets.tail >= 0)
+        others = np.flatnonzero(~chosen & (nets.tail >= 0))
+        if len(others) <= SMALL:
+            return self.graph, self.plan
+        weight = nets.problem.weight[others]
+        room = np.minimum(self.book.room_down[others], self.book.room_up[others])
+        magnitude = np.log2(np.maximum(room, 1)).astype(np.int64)
+        for node in (nets.tail[others], nets.head[others]):
+            order = np.lexsort((weight, magnitude, node))
+            group = node[order] * 64 + magnitude[order]
+            first = np.flatnonzero(np.r_[True, np.diff(group) != 0])
+            rank = np.arange(len(order)) - np.repeat(first, np.diff(np.r_[first, len(order)]))
+            chosen[others[order[rank < CHOICE]]] = True
+        tail, head = np.where(chosen, nets.tail, 0), np.where(chosen, nets.head, 0)
+        graph = graph_of(nets.num_nodes, tail, head, self.book.room_down, self.book.room_up)
+        return graph, self.plan._replace(cells=np.flatnonzero(chosen))
+
+    @cached_property
     def work(self) -> Work:
         """Scratch space of the flows."""
         return work_for(self.graph)
@@ -197,7 +228,7 @@ class Search:
         """
         from cellveil.kernels import network_search as kernels
 
-        short = []
+        short, paid = [], 0
         cells, ups, amounts = self.book.open_demands()
         for cell, up, amount in zip(cells.tolist(), ups.tolist(), amounts.tolist(), strict=True):
             if self.is_late:
@@ -206,12 +237,24 @@ class Search:
                 continue
             if not kernels.has_room(self.book.arrays, 2 * len(self.networks.cells)):
                 self.make_room()
-            reached = kernels.take_paid(
-                self.graph, self.work, self.book.arrays, self.plan, cell, up, way, rounds
-            )
+            reached = self._take_paid(cell, up, way, rounds, whole=paid < WHOLE)
+            paid += 1
             if reached < amount:
                 short.append((Demand(cell, up, amount), int(reached)))
         return short
+
+    def _take_paid(self, cell: int, up: bool, way: int, rounds: int, whole: bool) -> int:
+        """Meet a demand among all cells, or first among the choice of them; return how far the cell gets."""
+        from cellveil.kernels import network_search as kernels
+
+        book, reached = self.book.arrays, 0
+        if not whole:
+            graph, plan = self.narrow
+            reached = int(kernels.take_paid(graph, self.work, book, plan, cell, up, way, rounds))
+        if kernels.is_open(book, cell, up):
+            reached = int(kernels.take_paid(self.graph, self.work, book, self.plan, cell, up, way, rounds))
+            self.__dict__.pop("narrow", None)
+        return reached
 
     def clean_up(self) -> None:
         """Publish secondaries again where all demands keep a witness, the dearest first."""
@@ -234,7 +277,9 @@ class Search:
         """
         from cellveil.kernels import network_search as kernels
 
-        turns = min(max(WORK // max(len(self.networks.cells), 1), FEWEST_TURNS), MOST_TURNS)
+        self.__dict__.pop("narrow", None)  # chosen anew, for what is hidden by now
+        graph, plan = self.narrow
+        turns = min(max(WORK // max(len(plan.cells), 1), FEWEST_TURNS), MOST_TURNS)
         best, pattern = self.book.cost, self.book.hidden.copy()
         done = 0
         while done < turns and best > 0 and not self.is_late:
@@ -242,15 +287,7 @@ class Search:
             batch = min(turns - done, MOST_TURNS // 100, max(turns // 20, 1))
             slack = SLACK * (1 - done / turns)
             made = kernels.improve(
-                self.graph,
-                self.work,
-                self.book.arrays,
-                self.plan,
-                rng,
-                batch,
-                RUINED,
-                slack,
-                best * (1 + slack),
+                graph, self.work, self.book.arrays, plan, rng, batch, RUINED, slack, best * (1 + slack)
             )
             done += max(int(made), 1)
             if self.book.cost < best:
