@@ -109,14 +109,17 @@ class InfeasibleError(CellveilError):
         Names of the cells that cannot be protected.
     conflicts
         Names of the frozen or zero cells that stand in the way.
+    attacker
+        Who knows too much, where it is not the outsider.
     """
 
     exit_code = 3
 
-    def __init__(self, cells: Sequence[str], conflicts: Sequence[str] = ()) -> None:
-        self.cells, self.conflicts = tuple(cells), tuple(conflicts)
+    def __init__(self, cells: Sequence[str], conflicts: Sequence[str] = (), attacker: str = "") -> None:
+        self.cells, self.conflicts, self.attacker = tuple(cells), tuple(conflicts), attacker
+        against = f" against this attacker: {attacker}" if attacker else ""
         message = (
-            f"no pattern can protect {name_some(self.cells)} to the required levels, "
+            f"no pattern can protect {name_some(self.cells)} to the required levels{against}, "
             "even with every other cell hidden."
         )
         if self.conflicts:

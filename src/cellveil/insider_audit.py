@@ -129,7 +129,7 @@ def audit_insiders(
         more than they can.
     """
     started = time.perf_counter()
-    insiders = _insiders(problem, kind, p, q, coalition, OwnParts.of(problem, level, everything))
+    insiders = insiders_of(problem, kind, p, q, coalition, OwnParts.of(problem, level, everything))
     view = PublicView.of(problem, pattern)
     movement = _Farthest(problem.table.relations, view.hidden, time_limit)
     progress = progress or Progress()
@@ -208,9 +208,10 @@ def _described(kind: Kind, p: float | None, q: float, coalition: int) -> str:
     return name if coalition == 1 else f"{name}, coalitions of {coalition}"
 
 
-def _insiders(
+def insiders_of(
     problem: Problem, kind: Kind, p: float | None, q: float, coalition: int, parts: OwnParts
 ) -> Insiders:
+    """The insiders of an audit: capacities and demands of each of them."""
     if kind == "insider":
         return SelfKnowing(problem, parts, coalition)
     if p is None:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cellveil.attack.witness import Witnesses
 from cellveil.auditing import AuditReport
+from cellveil.joint_audit import JointAudit
 from cellveil.proof import Certificate, Verification
 from cellveil.suppression.demands import Demand
 from cellveil.view import Pattern
@@ -60,6 +61,8 @@ class Suppression:
         Proven least cost, and (cost − bound) / cost; None where the method proves none.
     audit, verification
         The audit of the pattern, and the exact check of the audit's certificate.
+    joint
+        The verdicts of further attackers, where some were named.
     """
 
     pattern: Pattern
@@ -72,6 +75,7 @@ class Suppression:
     seconds: Mapping[str, float]
     seed: int
     num_lps: int
+    joint: JointAudit | None = None
 
     @property
     def method(self) -> str:
@@ -107,8 +111,12 @@ class Suppression:
 
     @property
     def is_safe(self) -> bool:
-        """Whether every primary cell was shown protected, and the certificate proves it."""
-        return self.audit.is_safe and self.verification.is_valid
+        """Whether every primary cell was shown protected, and the certificate proves it.
+
+        Against every attacker that was named, too; the certificate is about the outsider.
+        """
+        kept_off = self.joint is None or self.joint.is_safe
+        return self.audit.is_safe and self.verification.is_valid and kept_off
 
     def __repr__(self) -> str:
         return f"Suppression({self.method!r}, {self.outcome}, cost {self.cost:g}, {self.pattern!r})"

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.auditing import AuditReport, audit
 from cellveil.errors import InfeasibleError, InputError, nearest_name
+from cellveil.joint_audit import Attacker, JointAudit
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress, Stopwatch
 from cellveil.proof import verify
+from cellveil.suppression.against import Defence
 from cellveil.suppression.auto import auto
 from cellveil.suppression.cycles import cycles
 from cellveil.suppression.elimination import elimination
@@ -21,6 +22,7 @@ from cellveil.suppression.hypercube import hypercube
 from cellveil.suppression.modular import modular
 from cellveil.suppression.network import network
 from cellveil.suppression.outcome import Draft, Outcome, Suppression
+from cellveil.suppression.outsider_shield import mended
 from cellveil.suppression.sequential import sequential
 from cellveil.suppression.textbook import textbook
 from cellveil.tables.keys import Int
@@ -62,6 +64,7 @@ def suppress(
     problem: Problem,
     method: str = "auto",
     *,
+    attackers: Sequence[Attacker] = (),
     time_limit: float | None = None,
     seed: int = 0,
     workers: int = 1,
@@ -73,8 +76,11 @@ def suppress(
     ----------
     method
         A name in `METHODS`.
+    attackers
+        Whom to keep off besides the outsider: see `cellveil.suppression.against`.
     time_limit
         Seconds for the search; when they are over, the best that is safe is returned, and the reason says so.
+        With other attackers one half is for the method, the rest for what they make necessary.
     seed
         For methods that draw random numbers.
     workers
@@ -98,10 +104,13 @@ def suppress(
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     run = METHODS[method].run
     watch = Stopwatch()
+    defence = Defence(problem, attackers, seed=seed, progress=progress)
+    share = time_limit / 2 if time_limit is not None and attackers else time_limit
     with watch.time("suppress"):
-        draft = run(problem, time_limit=time_limit, seed=seed, progress=progress)
+        draft = run(defence.basis, time_limit=share, seed=seed, progress=progress)
     if draft.infeasible:
-        raise infeasibility(problem, np.unique([demand.cell for demand in draft.infeasible]))
+        cells = np.unique([demand.cell for demand in draft.infeasible])
+        raise infeasibility(problem, cells, defence.basis_name)
     name = getattr(run, "__name__", method)
     pattern = Pattern.hiding(problem, draft.hidden, name)
     with watch.time("audit"):
@@ -112,59 +121,70 @@ def suppress(
         if report.is_safe or not len(report.unsafe_cells):
             break
         with watch.time("suppress"):
-            pattern = _mend(problem, pattern, report, seed, progress)
+            hidden = mended(problem, pattern.hidden, report.unsafe_cells, seed, progress)
+        pattern = Pattern.hiding(problem, hidden, name)
         with watch.time("audit"):
             report = audit(problem, pattern, exact=False, workers=workers, progress=progress)
-    return _conclude(problem, pattern, report, draft, watch, seed)
-
-
-def _mend(
-    problem: Problem, pattern: Pattern, report: AuditReport, seed: int, progress: Progress | None
-) -> Pattern:
-    """Protect the rejected cells anew, to a hair more than asked, starting from the pattern."""
-    short = np.zeros(problem.table.num_cells, dtype=bool)
-    short[report.unsafe_cells] = True
-
-    def raised(level: Int, room: NDArray[np.float64]) -> Int:
-        more = level + np.maximum(level >> 20, 1)
-        return np.where(short & (level > 0), np.where(more <= room, more, level), 0)
-
-    start = problem.replace(
-        status=np.where(pattern.hidden & ~short, Status.SECONDARY, problem.status).astype(np.int8),
-        lpl=raised(problem.lpl, problem.down),
-        upl=raised(problem.upl, problem.up),
-        spl=np.where(short, problem.spl, 0),
-    )
-    draft = sequential(start, seed=seed, progress=progress)
-    return Pattern.hiding(problem, draft.hidden | pattern.hidden, pattern.method)
+    if not attackers:
+        return _conclude(problem, pattern, report, None, draft, watch, seed)
+    with watch.time("attackers"):
+        hidden = defence.strengthened(pattern.hidden, share, draft.witnesses)
+        if impossible := defence.infeasible(hidden):
+            raise infeasibility(problem, *impossible)
+        pattern, joint = Pattern.hiding(problem, hidden, name), defence.judge(hidden)
+    with watch.time("audit"):
+        report = audit(
+            problem, pattern, exact=False, workers=workers, claims=draft.witnesses, progress=progress
+        )
+    draft.num_lps += defence.num_lps
+    draft.reason = defence.reason if draft.reason == "complete" else draft.reason
+    return _conclude(problem, pattern, report, joint, draft, watch, seed)
 
 
 def _conclude(
-    problem: Problem, pattern: Pattern, report: AuditReport, draft: Draft, watch: Stopwatch, seed: int
+    problem: Problem,
+    pattern: Pattern,
+    report: AuditReport,
+    joint: JointAudit | None,
+    draft: Draft,
+    watch: Stopwatch,
+    seed: int,
 ) -> Suppression:
     with watch.time("verify"):
         proof = verify(problem, pattern, report.certificate)
     secondary = pattern.hidden & (problem.status != Status.PRIMARY)
     cost = float(problem.weight[secondary].sum())
-    is_safe = report.is_safe and proof.is_valid
+    is_safe = report.is_safe and proof.is_valid and (joint is None or joint.is_safe)
     outcome: Outcome = "safe" if is_safe else "not_safe"
+    # what is proven of the outsider's problem holds for the harder one against more attackers
     if is_safe and draft.lower_bound is not None and cost <= draft.lower_bound * (1 + 1e-9):
         outcome = "optimal"
+    others = () if joint is None else joint.reports
     return Suppression(
         pattern=pattern,
         audit=report,
         verification=proof,
         outcome=outcome,
-        reason=draft.reason if is_safe else f"the audit found cells not shown protected ({report.reason})",
+        reason=draft.reason if is_safe else _why_not_safe(report, joint),
         cost=cost,
         lower_bound=draft.lower_bound,
         seconds=watch.seconds,
         seed=seed,
-        num_lps=draft.num_lps + report.num_lps,
+        num_lps=draft.num_lps + sum(one.num_lps for one in (report, *others)),
+        joint=joint,
     )
 
 
-def infeasibility(problem: Problem, cells: Int) -> InfeasibleError:
+def _why_not_safe(report: AuditReport, joint: JointAudit | None) -> str:
+    """Who is not kept off, and why the audit ended."""
+    others = [] if joint is None else [one for one in joint.reports if not one.is_safe]
+    if report.is_safe and others:
+        names = ", ".join(f"{one.attacker} ({one.reason})" for one in others)
+        return f"the audit found attackers that are not kept off: {names}"
+    return f"the audit found cells not shown protected ({report.reason})"
+
+
+def infeasibility(problem: Problem, cells: Int, attacker: str = "") -> InfeasibleError:
     """The error that names the cells nobody can protect, and the published cells in their relations."""
     table = problem.table
     relations = table.relations
@@ -172,4 +192,4 @@ def infeasibility(problem: Problem, cells: Int) -> InfeasibleError:
     rows = np.unique(relations.row_of_entry[involved])
     nearby = np.unique(relations.take_rows(rows).cells)
     fixed = nearby[(problem.status[nearby] == Status.FROZEN) & (table.values[nearby] != 0)]
-    return InfeasibleError(table.cell_names(cells), table.cell_names(fixed))
+    return InfeasibleError(table.cell_names(cells), table.cell_names(fixed), attacker)

@@ -1,0 +1,93 @@
+"""Shields against outsiders: with prior knowledge of the values, or who know that they are whole numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.attack.witness import Ledger, Witnesses
+from cellveil.auditing import AuditReport, audit
+from cellveil.problem import Problem, Status
+from cellveil.progress import Progress
+from cellveil.suppression.demands import Demands
+from cellveil.suppression.sequential import sequential
+from cellveil.suppression.shield import Bool, Moves, Shield
+from cellveil.tables.keys import Int
+from cellveil.view import Pattern
+
+
+class OutsiderShield(Shield):
+    """Protection against an outsider, by the method `sequential` where an audit finds a fault."""
+
+    whole = False
+
+    def __init__(
+        self,
+        problem: Problem,
+        prior: float | None = None,
+        *,
+        seed: int = 0,
+        claims: Witnesses | None = None,
+    ) -> None:
+        super().__init__(problem if prior is None else problem.known_within(prior))
+        self._prior, self._seed, self._claims = prior, seed, claims
+
+    def attack(self, pattern: Pattern) -> AuditReport:
+        """Attack; what an earlier attack showed need not be shown again."""
+        report = audit(self.known, pattern, exact=False, whole=self.whole, claims=self._claims)
+        if report.is_safe:
+            found = report.certificate
+            cells = found.cells.astype(np.int64)
+            self._claims = Witnesses(found.starts, cells, found.numerators, found.denominators)
+        return report.named(with_prior(report.attacker, self._prior))
+
+    def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
+        """See `Shield.strengthen`."""
+        return mended(self.known, hidden, self.judge(hidden).unsafe_cells, self._seed)
+
+
+class WholeShield(OutsiderShield):
+    """Protection against an outsider who knows that values are whole: what moves by whole units is hidden.
+
+    A linear program is solved for each open demand, and an integer program where its vertex is not whole:
+    first among the cells that are hidden or move, then among all.
+    """
+
+    whole = True
+
+    def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
+        """See `Shield.strengthen`."""
+        hidden, known = hidden.copy(), self.known
+        ledger = Ledger(known, hidden, whole=True)
+        rooms = ledger.room_down, ledger.room_up
+        for demand in Demands(known).of(self.judge(hidden).unsafe_cells):
+            if moves.deadline.is_over:
+                break
+            move = moves.push(demand.cell, demand.amount, rooms, hidden, up=demand.up, whole=True)
+            if move.verdict == "impossible" and known.spl[demand.cell] == 0:
+                self.infeasible.add(demand.cell)
+            hidden[move.support] = True
+        return hidden
+
+
+def with_prior(name: str, prior: float | None) -> str:
+    """The attacker in words."""
+    return name if prior is None else f"{name} (prior {prior:g} %)"
+
+
+def mended(problem: Problem, hidden: Bool, unsafe: Int, seed: int, progress: Progress | None = None) -> Bool:
+    """Protect rejected cells anew, to a hair more than asked, starting from the pattern."""
+    short = np.zeros(problem.table.num_cells, dtype=bool)
+    short[unsafe] = True
+
+    def raised(level: Int, room: NDArray[np.float64]) -> Int:
+        more = level + np.maximum(level >> 20, 1)
+        return np.where(short & (level > 0), np.where(more <= room, more, level), 0)
+
+    start = problem.replace(
+        status=np.where(hidden & ~short, Status.SECONDARY, problem.status).astype(np.int8),
+        lpl=raised(problem.lpl, problem.down),
+        upl=raised(problem.upl, problem.up),
+        spl=np.where(short, problem.spl, 0),
+    )
+    return sequential(start, seed=seed, progress=progress).hidden | hidden
