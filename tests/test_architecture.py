@@ -31,7 +31,7 @@ ORDER = (
     *("publishing", "report"),
     *("formats", "datasets"),
     "job",
-    "cli",
+    *("cli_options", "cli"),
 )
 """The parts of the package; each imports only from itself and from parts named before it."""
 

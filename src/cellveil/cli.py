@@ -11,12 +11,29 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from cellveil.cli_options import (
+    AsJson,
+    AttackerName,
+    AttackerNames,
+    Coalition,
+    Instance,
+    Level,
+    P,
+    PatternFile,
+    Prior,
+    Q,
+    Quiet,
+    ReportFile,
+    Weights,
+    WhoAttacks,
+    attackers_of,
+)
 from cellveil.errors import CellveilError, InfeasibleError, InputError
 from cellveil.progress import Progress
 
@@ -42,45 +59,6 @@ INTERNAL_SHOWN = ("figures", "pattern", "certificate", "instance")
 PUBLISHED = "Without PATTERN.csv: a table that somebody published"
 MAX_LISTED = 20
 """So many unprotected cells are printed."""
-
-
-class Weights(StrEnum):
-    """Where the information loss of a cell comes from."""
-
-    given = "given"
-    value = "value"
-    one = "one"
-
-
-class AttackerName(StrEnum):
-    """Whose attack is audited."""
-
-    outsider = "outsider"
-    integer = "integer"
-    insider = "insider"
-    pq = "pq"
-
-
-class Level(StrEnum):
-    """Who is an insider."""
-
-    unit = "unit"
-    holding = "holding"
-
-
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print the report as JSON, and nothing else, on standard output.")
-]
-Instance = Annotated[
-    Path, typer.Argument(metavar="INSTANCE", help="A JJ file, or a folder with cells.csv and hierarchies.")
-]
-PatternFile = Annotated[
-    Path, typer.Argument(metavar="PATTERN.csv", help="The status of each cell; u and m are hidden.")
-]
-ReportFile = Annotated[
-    Path | None, typer.Option("--report", metavar="REPORT.json", help="Write the figures to this file.")
-]
 
 
 def _published(text: str, metavar: str | None = None) -> Any:
@@ -162,6 +140,12 @@ def suppress(
             help="Cost of hiding a cell: as given in the instance, its value, or one for each cell."
         ),
     ] = Weights.given,
+    attacker: AttackerNames = None,
+    p: P = None,
+    q: Q = 100.0,
+    level: WhoAttacks = Level.unit,
+    coalition: Coalition = 1,
+    prior: Prior = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0.0, metavar="SECONDS", help="Time for the search; none by default.")
     ] = None,
@@ -179,6 +163,8 @@ def suppress(
 ) -> None:
     """Find a pattern that protects an instance, audit it, and write it if it is safe.
 
+    Outsiders are always kept off, and with them all attackers that are named.
+
     When no safe pattern is found, no pattern and no certificate is left: older ones are removed.
     """
     from cellveil.formats.instance import read_instance
@@ -189,16 +175,26 @@ def suppress(
     from cellveil.suppression import suppress as find_pattern
 
     _check_targets(instance, out, report, certificate)
+    named = attacker or ([] if prior is None else [AttackerName.outsider])
+    others = attackers_of(named, p, q, level, coalition, prior)
     problem = _weighted(read_instance(instance), weights)
     try:
         with _progress(quiet or as_json) as progress:
-            limits = {"seed": seed, "workers": workers}
-            found = find_pattern(problem, method, time_limit=time_limit, progress=progress, **limits)
+            found = find_pattern(
+                problem,
+                method,
+                attackers=others,
+                time_limit=time_limit,
+                seed=seed,
+                workers=workers,
+                progress=progress,
+            )
     except InfeasibleError as error:
         _remove(out, certificate)
         _write_json(report, as_json, infeasible_figures(problem, method, seed, error))
         raise
-    settings = {"instance": instance.name, "weights": weights.value, "time_limit": time_limit}
+    settings: dict[str, Any] = {"instance": instance.name, "weights": weights.value, "time_limit": time_limit}
+    settings |= {"attackers": [asdict(other) for other in others]} if others else {}
     figures = build_report(problem, found, found.audit, title=instance.name, parameters=settings)
     if found.is_safe:
         write_pattern(problem, found.pattern, out)
@@ -226,23 +222,12 @@ def audit(
         Path | None,
         typer.Argument(metavar="PATTERN.csv", help="The status of each cell; u and m are hidden."),
     ] = None,
-    attacker: Annotated[
-        list[AttackerName] | None,
-        typer.Option(
-            help="Whose attack to try, also several: an outsider (default); one who knows that values are "
-            "whole (integer); contributors who know their own part (insider); or "
-            "contributors who also know the others' to within q % (pq)."
-        ),
-    ] = None,
-    p: Annotated[float | None, typer.Option(help="Of the pq attacker, in per cent.")] = None,
-    q: Annotated[float, typer.Option(help="Of the pq attacker, in per cent.")] = 100.0,
-    level: Annotated[Level, typer.Option(help="Whether units or holdings attack.")] = Level.unit,
-    coalition: Annotated[
-        int, typer.Option(min=1, help="How many insiders put their knowledge together.")
-    ] = 1,
-    prior: Annotated[
-        float | None, typer.Option(metavar="PERCENT", help="The outsider knows every value to within this.")
-    ] = None,
+    attacker: AttackerNames = None,
+    p: P = None,
+    q: Q = 100.0,
+    level: WhoAttacks = Level.unit,
+    coalition: Coalition = 1,
+    prior: Prior = None,
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -299,14 +284,13 @@ def audit(
         raise InputError("a pattern and hierarchies are given", remedy="Give one or the other.")
     from cellveil.formats.instance import read_instance
     from cellveil.formats.pattern import read_pattern
-    from cellveil.joint_audit import Attacker, audit_against
+    from cellveil.joint_audit import audit_against
     from cellveil.report.joint import joint_figures
 
     _check_targets(instance, report)
     if report is not None and report.resolve() == pattern.resolve():
         raise InputError("the report would overwrite the pattern", file=report, remedy="Name another file.")
-    knowledge: dict[str, Any] = {"p": p, "q": q, "level": level.value, "coalition": coalition, "prior": prior}
-    attackers = [Attacker(name.value, **knowledge) for name in attacker or [AttackerName.outsider]]
+    attackers = attackers_of(attacker or [AttackerName.outsider], p, q, level, coalition, prior)
     problem = read_instance(instance)
     given = read_pattern(pattern, problem)
     with _progress(quiet or as_json) as progress:

@@ -13,9 +13,12 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cellveil.problem import Problem
 from cellveil.publishing import Labels, Release, objections, public_page
 from cellveil.report.figures import ClassOfCells, Margins, officials_table, plain, rules_fired
+from cellveil.report.joint import attackers_summary, joint_objections
 from cellveil.view import PublicView
 
 if TYPE_CHECKING:
@@ -59,7 +62,7 @@ def build_report(
         suppression,
         view,
         audit if audit is not None and audit.view_hash == view.content_hash else None,
-        tuple(objections(problem, view, audit)),
+        (*objections(problem, view, audit), *joint_objections(suppression.joint, suppression.pattern)),
         title,
         dict(parameters or {}),
         labels or {},
@@ -134,6 +137,9 @@ class Report:
     def unsafe_cells(self) -> list[str]:
         """Names of the primary cells not shown safe: all of them without an audit of this view."""
         cells = self.problem.primaries if self.audit is None else self.audit.unsafe_cells
+        joint = self.suppression.joint
+        if joint is not None:
+            cells = np.union1d(cells, joint.unsafe_cells)
         return self.problem.table.cell_names(cells)
 
     @property
@@ -172,6 +178,7 @@ class Report:
             "table": [asdict(line) for line in self.classes],
             "rules": self.rules,
             "audit": self._audit_summary(),
+            "attackers": attackers_summary(self.suppression.joint),
             "parameters": self.parameters,
             "hashes": {"problem": self.problem.content_hash, "view": self.view.content_hash},
             "release": None if self.release is None else asdict(self.release),

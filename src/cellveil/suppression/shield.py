@@ -124,14 +124,19 @@ class Moves:
         up: bool,
         whole: bool = False,
     ) -> Move:
-        """The cheapest deviation within the rooms that moves the cell by `amount`."""
+        """The cheapest deviation within the rooms that moves the cell by `amount`.
+
+        With `whole`, every cell moves by whole units, and this one by `amount` at least.
+        """
         component = self.component(cell)
         if component is None or amount > _room(rooms, cell, up):
             return NO_MOVE
         down_room, up_room = (room[component.cells] for room in rooms)
         lower, upper = -np.maximum(unscale(down_room, 0), 0.0), np.maximum(unscale(up_room, 0), 0.0)
         column = int(np.searchsorted(component.cells, cell))
-        lower[column] = upper[column] = amount if up else -amount
+        least = (lower if up else upper)[column] = amount if up else -amount
+        if not whole:
+            (upper if up else lower)[column] = least
         move = self.within(cell, lower, upper, amount, hidden, whole=whole)
         if move.verdict != "met":
             return move
