@@ -6,9 +6,9 @@ Solves, for deviations y¹ … y^K of one table,
     subject to  M y^k = 0,  low^k ≤ y^k ≤ high^k
 
 by Douglas–Rachford splitting: a step place by place (`kernels.splitting`), then the orthogonal projection
-onto {M y = 0} (`projection`); both are linear in places times deviations. The norm over the deviations makes them
-share what they move: a place is paid once, whoever uses it. The second sum rewards places for reaching goals,
-which may be out of reach; goals that must be reached are bounds.
+onto {M y = 0} (`projection`); both are linear in places times deviations. The norm over the deviations makes
+them share what they move: a place is paid once, whoever uses it. The second sum rewards places for reaching
+goals, which may be out of reach; goals that must be reached are bounds.
 
 Ensures points with M y = 0 up to rounding errors and bounds up to the error reached. They are floating-point
 numbers: nothing here is a proof (see `attack.lattice`).
@@ -28,7 +28,7 @@ Float = NDArray[np.float64]
 
 RELAX = 1.7
 CHECK_EVERY = 20
-ADAPT_EVERY = 60
+ADAPT_EVERY = 100
 PATIENCE = 25
 
 
@@ -70,10 +70,10 @@ class State:
     step: float
     errors: Float
 
-    @property
-    def error(self) -> float:
-        """The largest of the errors."""
-        return float(self.errors.max(initial=0.0))
+    def part(self, columns: list[int]) -> State:
+        """Some of the deviations."""
+        z, x, u = (np.ascontiguousarray(each[:, columns]) for each in (self.z, self.x, self.u))
+        return State(z, x, u, self.step, self.errors[columns])
 
 
 class Splitting:
@@ -130,13 +130,17 @@ class Splitting:
             if done % CHECK_EVERY and done < iterations:
                 continue
             primal, dual = _lengths(x - z), _lengths(z - before)
-            errors = np.maximum(primal, dual) / np.maximum(_lengths(z), 1e-9)
-            history.append(float(errors.max()))
+            errors = primal / np.maximum(_lengths(z), 1e-9)
+            slowness = (
+                dual / np.maximum(_lengths(u), 1e-9) if weighs else dual / np.maximum(_lengths(z), 1e-9)
+            )
+            history.append(float(np.maximum(errors, 0.1 * slowness).max()))
             if history[-1] < tolerance or (until_stalled and _stalls(history)):
                 break
             if weighs and done % ADAPT_EVERY == 0:
-                factor = _imbalance(primal, dual, _lengths(z), _lengths(u))
-                if factor > 1.5 or factor < 1 / 1.5:
+                ratio = np.sqrt(errors.max() / max(float(slowness.max()), 1e-30))
+                factor = float(np.clip(ratio, 0.25, 4.0))
+                if factor > 2.0 or factor < 0.5:
                     u /= factor  # u is the step times the multipliers
                     step /= factor
         return State(z, x, u, step, errors)
@@ -144,12 +148,6 @@ class Splitting:
 
 def _lengths(columns: Float) -> Float:
     return np.asarray(np.sqrt(np.einsum("jk,jk->k", columns, columns)))
-
-
-def _imbalance(primal: Float, dual: Float, size: Float, multipliers: Float) -> float:
-    """How much faster to enforce the relations than now, judged by the deviation that needs it most."""
-    ratios = (primal / np.maximum(size, 1e-12)) / np.maximum(dual / np.maximum(multipliers, 1e-12), 1e-30)
-    return float(np.clip(np.sqrt(ratios.max()), 0.2, 5.0))
 
 
 def _stalls(history: list[float]) -> bool:

@@ -7,8 +7,8 @@
 4. Small components: linear programs one demand at a time from several beginnings, then clean-up and ruin and
    recreate.
 5. Large ones: cubes are packed as a safe start, certified within seconds. Then the splitting engine looks for
-   all costly deviations together, settles them exactly, and polishes what it has; the rest is completed by
-   cubes and programs. The cheaper pattern is kept.
+   the deviations that carry the cost, and settles them exactly; what is left is completed by cubes and
+   programs. The cheaper pattern is kept.
 
 At every moment after the first seconds there is a complete pattern with exact witnesses; a time limit, or an
 interrupt, returns the cheapest so far. Without a limit the work is bounded, and the result depends on problem
@@ -47,7 +47,6 @@ TRIALS = 300
 BARREN = 600
 """Trials in vain after which more time is not worth it."""
 
-POLISHES = 3
 BOUND_SHARE = 0.1
 """Share of the time limit the bound may take."""
 
@@ -174,8 +173,7 @@ class _Run:
             return self._draft(start, "time limit")
         completion = self._completed(book)
         best = completion.book
-        if not best.num_open:
-            best = self._polished(growth, best)
+        self.tell(best)
         if start is not None and not start.num_open and (best.num_open or start.cost < best.cost):
             best = start
         if best is completion.book and best.num_open:
@@ -186,20 +184,6 @@ class _Run:
         copy = Book(self.problem, book.hidden)
         copy.add_all(book.witnesses())
         return copy
-
-    def _polished(self, growth: Growth, book: Book) -> Book:
-        self.progress.stage("polish")
-        for _ in range(POLISHES):
-            if self.is_over():
-                break
-            better = growth.polish(book, self.is_over)
-            if better is book:
-                break
-            gained, book = 1 - better.cost / book.cost, better
-            self.tell(book)
-            if gained < 0.005:
-                break
-        return book
 
     def _draft(self, book: Book, reason: str) -> Draft:
         return Draft(book.hidden.copy(), reason=reason, witnesses=book.witnesses())

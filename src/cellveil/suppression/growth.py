@@ -1,8 +1,8 @@
-"""Growing patterns by splitting: all costly demands together, so that they share what they hide.
+"""Growing patterns by splitting: the demands that carry the cost one by one, the others together.
 
-Open demands are spread over a few *tasks*: the largest have one deviation each; the others, grouped by size
-and each in a direction drawn at random, share one as far as they do not stand in each other's way. The
-splitting engine then looks for all these deviations at once,
+Most of the cost sits in a few large demands: these are protected one by one, both directions together. The
+others, grouped by size and each in a direction drawn at random, share one deviation as far as they do not
+stand in each other's way. The splitting engine looks for the deviations of such a *task*:
 
     min Σ_j c_j ‖(y¹_j, …, y^K_j)‖   subject to   M y^k = 0,  bounds,  goals
 
@@ -11,8 +11,7 @@ cell however far it moves, by *slopes*: c_j = w_j / (max_k |y^k_j| + ε) with fa
 
 A float is not a proof: each deviation is then settled inside what is hidden, made exact by the lattice of
 these cells, and only then written into the book. What does not come out exact stays open and comes up again,
-with what it lacked at a price. `polish` takes a finished book and solves for all its paid witnesses again,
-together: the costs of the early ones no longer ignore the later ones.
+with what it lacked at a price.
 
 Requires any relations. Ensures that what a book holds is exact. Does not ensure that no demand stays open.
 """
@@ -30,14 +29,13 @@ from cellveil.problem import Problem, Status
 from cellveil.solvers.projection import Projection, projection_of
 from cellveil.solvers.splitting import Goals, Splitting, State
 from cellveil.suppression.book import Book
-from cellveil.suppression.search import drop_unused
 from cellveil.tables.keys import Int
 
 Float = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Stop = Callable[[], bool]
 
-SLACK = 0.005
+SLACK = 0.01
 """So much more than the amount is looked for, in so much less than the rooms: space for settling."""
 
 MORE_SLACK = 3.0
@@ -46,18 +44,25 @@ MORE_SLACK = 3.0
 ENOUGH, OUTER = 1.0005, 0.9999
 """What is kept of the amount's surplus, and used of the rooms, when settled: space for exactness."""
 
-FIRST_STEP = 0.005
+FIRST_STEP, LAST_STEP = 0.005, 0.0005
 SLOPES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 STEPS_PER_SLOPE = 600
-BURST = 400
-BURSTS = 10
-SINGLE_ROUNDS = 4
-SETTLED = 1e-9
-NEARLY = 1e-7
-"""A deviation less settled than this is not tried to be made exact."""
+ATTEMPTS = 4
+REACH = 100.0
+"""No cell is moved by more than so many units of its task."""
 
-FEWEST_ALONE, MOST_ALONE = 24, 200
-"""How many demands have a deviation of their own, depending on the size of the table."""
+SUPPORT = 1e-7
+MOST_TO_SETTLE = 60_000
+"""Interior points are looked for among up to so many cells."""
+
+SETTLING_TIME = 60.0
+
+GIANTS = 20
+"""So many of the largest demands are protected one by one."""
+
+ROUNDS = 5
+CHEAP, CHEAP_ONES = 0.01, 3
+"""After so many demands in a row that added less than this share of the cost, the rest is done in groups."""
 
 MOST_ENTRIES = 12_000_000
 """Places times deviations held at a time."""
@@ -107,79 +112,87 @@ class Growth:
     # -- what to do ----------------------------------------------------------------------------------------
 
     def harvest(self, book: Book, stop: Stop, *, rounds: int = 6) -> None:
-        """Meet open demands inside what is hidden, free of cost."""
+        """Meet open demands inside what is hidden, free of cost: as many as possible by one deviation."""
+        if int(book.hidden.sum()) > MOST_TO_SETTLE:
+            return
         for _ in range(rounds):
             left = book.num_open
-            if not left or stop():
-                return
-            tasks = self._grouped(book, *book.open_demands()[:2], draws=2)[: self._most]
-            bounds = self._bounds(tasks, book.hidden, 1 - SLACK)
-            state = self.engine.run(
-                self.engine.start(len(tasks), 0.05), np.zeros(self.projection.size), bounds,
-                self._goals(tasks, 1.0, SLACK), tolerance=1e-5, iterations=BURST,
-            )  # fmt: skip
-            self._settle(book, tasks, state, book.hidden, stop)
-            if book.num_open > 0.8 * left:
+            for task in self._grouped(book, *book.open_demands()[:2], draws=1):
+                if stop():
+                    return
+                self._settle(book, task, book.hidden)
+            if book.num_open > 0.9 * left:
                 return
 
-    def build(self, book: Book, stop: Stop, *, rounds: int = 8) -> None:
-        """Hide what open demands need, and meet them."""
+    def build(self, book: Book, stop: Stop) -> None:
+        """Hide what open demands need, and meet them: the largest one by one, the rest in groups."""
+        self._protect_giants(book, stop, GIANTS)
         slack = SLACK
-        for _ in range(rounds):
+        for _ in range(ROUNDS):
+            self.harvest(book, stop)
             left = book.num_open
-            if not left or stop():
+            for task in self._grouped(book, *book.open_demands()[:2], draws=1):
+                if not stop():
+                    self._pay(book, [task], stop, slack)
+            if not book.num_open or stop():
                 return
-            tasks = self._tasks(book)
-            state = self._cheapest(book, tasks, self.engine.start(len(tasks), FIRST_STEP), stop, slack)
-            self._settle(book, tasks, state, self._hide_moved(book, state), stop)
-            if book.num_open and left > book.num_open:
-                self.harvest(book, stop, rounds=2)
             if 2 * book.num_open > left:
-                slack = min(slack * MORE_SLACK, 0.2)
+                slack = min(slack * MORE_SLACK, 0.1)
+        self._protect_giants(book, stop, GIANTS)
+
+    def _protect_giants(self, book: Book, stop: Stop, most: int) -> None:
+        """The largest open demands, as long as they still cost something."""
+        tried: set[int] = set()
+        cheap = 0
+        while len(tried) < most and cheap < CHEAP_ONES:
+            cells, up, _ = book.open_demands()
+            untried = np.flatnonzero(~np.isin(cells, list(tried)))
+            if not len(untried) or stop():
+                return
+            cell = int(cells[untried[0]])
+            tried.add(cell)
+            before = book.cost
+            self.protect(book, cell, bool(up[untried[0]]), stop)
+            cheap = cheap + 1 if book.cost - before < CHEAP * book.cost else 0
 
     def protect(self, book: Book, cell: int, up: bool, stop: Stop) -> bool:
-        """Hide what one open demand needs, and meet it; tells whether that succeeded."""
-        amount = float((book.need_up if up else book.need_down)[cell])
-        task = Task(np.array([cell]), np.array([1.0 if up else -1.0]), np.array([amount]), False)
-        slack = SLACK
-        for _ in range(SINGLE_ROUNDS):
-            if stop():
-                break
-            state = self._cheapest(book, [task], self.engine.start(1, FIRST_STEP), stop, slack)
-            self._settle(book, [task], state, self._hide_moved(book, state), stop)
-            if (book.witness_up if up else book.witness_down)[cell] >= 0:
-                return True
-            slack *= MORE_SLACK
-        return False
+        """Hide what an open demand needs, and its opposite if that is open too; tells whether it was met."""
+        tasks = [
+            Task(np.array([cell]), np.array([sign]), np.array([float(need[cell])]), False)
+            for sign, need, witness in (
+                (1.0, book.need_up, book.witness_up),
+                (-1.0, book.need_down, book.witness_down),
+            )
+            if need[cell] > 0 and witness[cell] < 0
+        ]
+        self._pay(book, tasks, stop, SLACK)
+        return bool((book.witness_up if up else book.witness_down)[cell] >= 0)
 
-    def polish(self, book: Book, stop: Stop) -> Book:
-        """A book for the same problem in which all paid witnesses were looked for together, if cheaper."""
-        free, tasks, start = self._paid_witnesses(book)
-        if not tasks:
-            return book
-        fresh = Book(self.problem)
-        fresh.add_all(book.witnesses().take(free))
-        state = self._cheapest(fresh, tasks, start, stop, SLACK)
-        if stop():
-            return book
-        self._settle(fresh, tasks, state, self._hide_moved(fresh, state), stop)
-        self.harvest(fresh, stop)
-        self.build(fresh, stop)
-        drop_unused(fresh)
-        return fresh if not fresh.num_open and fresh.cost < book.cost else book
+    def _pay(self, book: Book, tasks: list[Task], stop: Stop, slack: float) -> None:
+        """Look for the deviations, hide what they move, and make them exact.
+
+        Where something was read off too early to be feasible, the least that is missing is looked for among
+        what was moved at one time or other; then from where the search stands, with what is hidden by now for
+        free and more slack.
+        """
+        state, touched = self._cheapest(book, tasks, stop, slack)
+        for _ in range(ATTEMPTS):
+            moved = self._hide_moved(book, state)
+            few = moved | self.problem.hidden_at_start
+            if int(few.sum()) > MOST_TO_SETTLE:
+                few = moved
+            left = [
+                k
+                for k, task in enumerate(tasks)
+                if not self._settle(book, task, few) and not self._settle(book, task, few, touched)
+            ]
+            if not left or stop():
+                return
+            tasks, state = [tasks[k] for k in left], state.part(left)
+            slack = min(slack * MORE_SLACK, 0.2)
+            state = self._closer(book, tasks, state, slack)
 
     # -- tasks ---------------------------------------------------------------------------------------------
-
-    def _tasks(self, book: Book) -> list[Task]:
-        """The largest open demands one by one, the others in groups."""
-        cells, up, amounts = book.open_demands()
-        alone = int(np.clip(500_000 // self.projection.size, FEWEST_ALONE, MOST_ALONE))
-        alone = min(alone, max(1, self._most - 6), len(cells))
-        tasks = [
-            Task(cells[[i]], np.array([1.0 if up[i] else -1.0]), amounts[[i]].astype(float), False)
-            for i in range(alone)
-        ]
-        return (tasks + self._grouped(book, cells[alone:], up[alone:], draws=1))[: self._most]
 
     def _grouped(self, book: Book, cells: Int, up: Bool, *, draws: int) -> list[Task]:
         """Demands of about the same size, each cell once, in a random direction; the largest first."""
@@ -197,137 +210,89 @@ class Growth:
                 tasks.append(Task(either[mine], signs[mine], amounts[mine], True))
         return tasks
 
-    def _paid_witnesses(self, book: Book) -> tuple[Int, list[Task], State]:
-        """Numbers of the witnesses that move no secondary; tasks and deviations of the others."""
-        witnesses = book.witnesses()
-        owner = np.repeat(np.arange(len(witnesses)), np.diff(witnesses.starts))
-        secondary = book.hidden & ~self.problem.hidden_at_start
-        paid = np.zeros(len(witnesses), dtype=bool)
-        paid[owner[secondary[witnesses.cells]]] = True
-        trial = Book(self.problem, book.hidden)
-        trial.add_all(witnesses.take(np.flatnonzero(~paid)))
-        tasks, columns = [], []
-        lengths = np.diff(witnesses.starts)
-        for number in sorted(np.flatnonzero(paid).tolist(), key=lambda w: -lengths[w]):
-            witness = witnesses[number]
-            was_up, was_down = trial.witness_up < 0, trial.witness_down < 0
-            if not trial.add(witness):
-                continue
-            rises = np.flatnonzero(was_up & (trial.witness_up >= 0))
-            falls = np.flatnonzero(was_down & (trial.witness_down >= 0))
-            moved = np.zeros(len(secondary))
-            moved[witness.cells] = witness.numerators / witness.denominator
-            cells = np.concatenate([rises, falls])
-            amounts = np.concatenate([trial.need_up[rises], trial.need_down[falls]]).astype(float)
-            # Demands met by the reversed deviation ask for the opposite sign.
-            as_is = np.concatenate([moved[rises] > 0, moved[falls] < 0])
-            if not as_is.any():
-                moved, as_is = -moved, ~as_is
-            tasks.append(Task(cells, np.sign(moved[cells]), amounts, not bool(as_is.all())))
-            columns.append(moved / tasks[-1].unit)
-        state = self.engine.start(len(tasks), FIRST_STEP)
-        for k, column in enumerate(columns):
-            state.z[self.projection.places, k] = column
-        return np.flatnonzero(~paid), tasks[: self._most], _first(state, self._most)
-
     # -- looking -------------------------------------------------------------------------------------------
 
-    def _cheapest(self, book: Book, tasks: list[Task], state: State, stop: Stop, slack: float) -> State:
-        """Deviations of least slope cost that do the tasks, as far as they can be done."""
-        weight = np.where(book.hidden | ~self._movable, 0.0, self.problem.weight / self._unit)
-        tiny = 1e-5 * self.rng.random(len(weight))
-        bounds = self._bounds(tasks, self._movable, 1 - slack)
-        goals = self._goals(tasks, 100.0 * float(weight.max(initial=1.0)), slack)
-        places = self.projection.places
+    def _cheapest(self, book: Book, tasks: list[Task], stop: Stop, slack: float) -> tuple[State, Bool]:
+        """Deviations of least slope cost that do the tasks, and all cells that were moved on the way."""
+        state = self.engine.start(len(tasks), FIRST_STEP)
+        touched = np.zeros(len(self._movable), dtype=bool)
         for slope in SLOPES:
             if stop():
                 break
-            moved = np.abs(state.z[places]).max(axis=1)
-            cost = self._placed(weight / (moved + slope) + tiny)
-            state = self.engine.run(state, cost, bounds, goals, tolerance=1e-3, iterations=STEPS_PER_SLOPE)
-        return state
+            state = self._at_slope(book, tasks, state, slope, slack, 1e-3)
+            touched |= self._moved(state)
+        return state, touched
+
+    def _closer(self, book: Book, tasks: list[Task], state: State, slack: float) -> State:
+        """Go on from a state with what is hidden by now for free, to a higher accuracy."""
+        fresh = State(state.z, state.x, np.zeros_like(state.u), LAST_STEP, state.errors)
+        return self._at_slope(book, tasks, fresh, SLOPES[-1], slack, 1e-5)
+
+    def _at_slope(
+        self, book: Book, tasks: list[Task], state: State, slope: float, slack: float, tolerance: float
+    ) -> State:
+        weight = np.where(book.hidden | ~self._movable, 0.0, self.problem.weight / self._unit)
+        moved = np.abs(state.z[self.projection.places]).max(axis=1)
+        cost = weight / (moved + slope) + 1e-5 * self.rng.random(len(weight))
+        return self.engine.run(
+            state,
+            self._placed(cost),
+            self._bounds(tasks, self._movable, 1 - slack),
+            self._goals(tasks, 100.0 * float(weight.max(initial=1.0)), slack),
+            tolerance=tolerance,
+            iterations=STEPS_PER_SLOPE,
+        )
 
     def _hide_moved(self, book: Book, state: State) -> Bool:
-        """Hide what the deviations move."""
-        moved = (np.abs(state.x[self.projection.places]) > 1e-9).any(axis=1) & self._movable
+        """Hide what the deviations move, and return it."""
+        moved = self._moved(state)
         book.hide(np.flatnonzero(moved & ~book.hidden))
-        return book.hidden
+        return moved
+
+    def _moved(self, state: State) -> Bool:
+        moved = np.abs(state.x[self.projection.places]) > 1e-9
+        return np.asarray(moved.any(axis=1) & self._movable)
 
     # -- exactness -----------------------------------------------------------------------------------------
 
-    def _settle(self, book: Book, tasks: list[Task], state: State, allowed: Bool, stop: Stop) -> None:
-        """Make the deviations exact inside the allowed cells and write them down."""
-        places = self.projection.places
-        there = [
-            task.signs * state.z[places[task.cells], k] >= task.amounts / task.unit * ENOUGH * (1 - 1e-3)
-            for k, task in enumerate(tasks)
-        ]
-        live = [k for k in range(len(tasks)) if there[k].any()]
-        state = State(
-            state.z[:, live], state.x[:, live], 0.0 * state.u[:, live], state.step, state.errors[live]
-        )
-        lattice = self._lattice(book, allowed)
-        nothing = np.zeros(self.projection.size)
-        stuck = dict.fromkeys(live, 0)
-        for _ in range(BURSTS):
-            if not live or stop():
-                return
-            bounds = self._bounds([tasks[k] for k in live], allowed, OUTER, [there[k] for k in live])
-            before = state.errors
-            state = self.engine.run(state, nothing, bounds, Goals.none(), tolerance=SETTLED, iterations=BURST)
-            keep = []
-            for position, k in enumerate(live):
-                error = state.errors[position]
-                if error < NEARLY and self._write(book, lattice, state.z[places, position] * tasks[k].unit):
-                    continue
-                if error < SETTLED:
-                    continue
-                if error > 0.3 * before[position]:  # some stand in each other's way
-                    stuck[k] += 1
-                    z = state.z[places[tasks[k].cells], position]
-                    held = tasks[k].signs * z >= tasks[k].amounts / tasks[k].unit * ENOUGH * (1 - 1e-6)
-                    if stuck[k] > 1:
-                        if len(held) == 1 or (held | ~there[k]).all() or not (held & there[k]).any():
-                            continue
-                        there[k] = there[k] & held
-                        stuck[k] = 0
-                keep.append(position)
-            live = [live[position] for position in keep]
-            state = State(
-                state.z[:, keep], state.x[:, keep], state.u[:, keep], state.step, state.errors[keep]
-            )
+    def _settle(self, book: Book, task: Task, allowed: Bool, candidates: Bool | None = None) -> bool:
+        """Do the task inside the allowed cells, exactly, and write the deviation down; tells whether it met.
 
-    def _lattice(self, book: Book, allowed: Bool) -> Lattice:
+        With `candidates` further cells may be used at their price, and are hidden.
+        """
+        program = _Program(self, book, task, allowed, candidates)
+        moved = program.solve()
+        if moved is None:
+            return False
+        if candidates is not None:
+            new = np.flatnonzero((np.abs(moved) > SUPPORT) & ~book.hidden)
+            book.hide(new)
+            allowed = allowed.copy()
+            allowed[new] = True
+            return self._settle(book, task, allowed)
         cells = np.flatnonzero(allowed)
-        return Lattice(self.problem.table.relations, cells, np.minimum(self._down, self._up)[cells])
+        lattice = Lattice(self.problem.table.relations, cells, np.minimum(self._down, self._up)[cells])
+        witness = lattice.lift(moved[cells] * task.unit, book.room_down[cells], book.room_up[cells])
+        return witness is not None and book.add(witness, stretch=True) > 0
 
-    def _write(self, book: Book, lattice: Lattice, moved: Float) -> int:
-        """Make a deviation exact and write it into the book; return how many demands it meets."""
-        cells = lattice.cells
-        witness = lattice.lift(moved[cells], book.room_down[cells], book.room_up[cells])
-        return 0 if witness is None else book.add(witness, stretch=True)
+    def rooms(self, task: Task) -> tuple[Float, Float]:
+        """How far each cell may fall and rise, in units of the task."""
+        falls, rises = self._down / task.unit, self._up / task.unit
+        if task.both_ways:
+            falls = rises = np.minimum(np.minimum(falls, rises), REACH)
+        return falls, rises
 
     # -- arrays --------------------------------------------------------------------------------------------
 
-    def _bounds(
-        self, tasks: list[Task], allowed: Bool, share: float, there: list[Bool] | None = None
-    ) -> tuple[Float, Float]:
-        """Capacities in units of each task; the goals that are `there` must be kept."""
+    def _bounds(self, tasks: list[Task], allowed: Bool, share: float) -> tuple[Float, Float]:
+        """So much of the capacities, in units of each task."""
         low, high = np.zeros((self.projection.size, len(tasks))), np.zeros((self.projection.size, len(tasks)))
-        down, up = np.where(allowed, self._down, 0.0), np.where(allowed, self._up, 0.0)
         for k, task in enumerate(tasks):
-            falls, rises = down / task.unit, up / task.unit
-            if task.both_ways:
-                falls = rises = np.minimum(np.minimum(falls, rises), 8.0)
+            falls, rises = self.rooms(task)
             lowest, highest = -falls * share, rises * share
-            own, wanted = task.cells, task.amounts / task.unit
-            lowest[own], highest[own] = -falls[own], rises[own]
-            if there is not None:
-                own, wanted, signs = own[there[k]], wanted[there[k]] * ENOUGH, task.signs[there[k]]
-                lowest[own] = np.where(signs > 0, np.minimum(wanted, rises[own]), lowest[own])
-                highest[own] = np.where(signs < 0, np.maximum(-wanted, -falls[own]), highest[own])
-            low[self.projection.places, k] = lowest
-            high[self.projection.places, k] = highest
+            lowest[task.cells], highest[task.cells] = -falls[task.cells], rises[task.cells]
+            low[self.projection.places, k] = np.where(allowed, lowest, 0.0)
+            high[self.projection.places, k] = np.where(allowed, highest, 0.0)
         return low, high
 
     def _goals(self, tasks: list[Task], reward: float, slack: float) -> Goals:
@@ -343,12 +308,67 @@ class Growth:
         return placed
 
 
-def _first(state: State, count: int) -> State:
-    """The first deviations of a state."""
-    return State(
-        np.ascontiguousarray(state.z[:, :count]),
-        np.ascontiguousarray(state.x[:, :count]),
-        np.ascontiguousarray(state.u[:, :count]),
-        state.step,
-        state.errors[:count],
-    )
+class _Program:
+    """The linear program of one task inside some cells.
+
+    Variables are the movements of the cells; for cells at a price rises and falls apart; and for tasks of
+    several goals how far each is reached, which is rewarded.
+    """
+
+    def __init__(
+        self, growth: Growth, book: Book, task: Task, allowed: Bool, candidates: Bool | None
+    ) -> None:
+        from scipy.sparse import block_array, coo_array
+
+        open_ = allowed if candidates is None else allowed | candidates
+        self.cells = np.flatnonzero(open_)
+        self.size = len(open_)
+        matrix = growth.problem.table.relations.matrix[:, self.cells].tocsr()
+        matrix = matrix[np.flatnonzero(np.diff(matrix.indptr))]
+        falls, rises = (np.minimum(room[self.cells] * OUTER, REACH) for room in growth.rooms(task))
+        self.priced = np.flatnonzero(~allowed[self.cells])
+        price = growth.problem.weight[self.cells[self.priced]] / growth.problem.weight.max(initial=1.0)
+        own = np.searchsorted(self.cells, task.cells)
+        wanted = task.amounts / task.unit
+        soft = len(own) > 1
+        goals = len(own) if soft else 0
+        self.low, self.high = -falls, rises
+        full_fall, full_rise = (room[task.cells] for room in growth.rooms(task))
+        self.low[own], self.high[own] = -full_fall, np.minimum(full_rise, REACH)
+        if not soft:
+            enough = np.minimum(wanted * ENOUGH, np.where(task.signs > 0, full_rise, full_fall))
+            self.low[own] = np.where(task.signs > 0, enough, self.low[own])
+            self.high[own] = np.where(task.signs < 0, -enough, self.high[own])
+        self.low[self.priced] = 0.0
+        reached = coo_array(
+            (task.signs / wanted, (np.arange(len(own)), own)), shape=(len(own), len(self.cells))
+        )
+        minus = coo_array((-np.ones(goals), (np.arange(goals), np.arange(goals))), shape=(goals, goals))
+        blocks = [[matrix, -matrix[:, self.priced], None], [reached, None, minus]]
+        self.matrix = block_array(blocks if soft else [blocks[0][:2]], format="csc")
+        self.rows = (
+            np.zeros(self.matrix.shape[0]),
+            np.concatenate([np.zeros(matrix.shape[0]), np.full(goals, np.inf)]),
+        )
+        reward = 1.0 if candidates is None else 1e3
+        free = np.zeros(len(self.cells))
+        free[self.priced] = price
+        self.cost = np.concatenate([free, price, np.full(goals, -reward)])
+        self.bounds = (
+            np.concatenate([self.low, np.zeros(len(self.priced)), np.full(goals, -REACH)]),
+            np.concatenate([self.high, falls[self.priced], np.full(goals, ENOUGH)]),
+        )
+
+    def solve(self) -> Float | None:
+        """The movements of all cells, in units of the task; None where the task cannot be done."""
+        from cellveil.solvers.interior import interior_point
+
+        if (self.bounds[0] > self.bounds[1]).any() or not len(self.cells):
+            return None
+        point = interior_point(self.matrix, self.rows, self.cost, self.bounds, time_limit=SETTLING_TIME)
+        if point is None:
+            return None
+        moved = np.zeros(self.size)
+        moved[self.cells] = point[: len(self.cells)]
+        moved[self.cells[self.priced]] -= point[len(self.cells) : len(self.cells) + len(self.priced)]
+        return moved
