@@ -3,8 +3,8 @@
 Sparse elimination of the relations among the hidden cells, with pivots ±1 as far as they go (in tables nearly
 everywhere), splits the cells into *basic* ones, each given by a whole-number combination of others, and
 *free* ones. Any whole numbers on the free cells extend to a deviation with M y = 0, exactly. So a solver's y
-is made exact by rounding it on a fine grid at the free cells and computing the basic ones; the error at these is
-a few grid units. Where a capacity is passed by a hair, the whole deviation is scaled down by that hair.
+is made exact by rounding it on a fine grid at the free cells and computing the basic ones; the error at these
+is a few grid units. Where a capacity is passed by a hair, the whole deviation is scaled down by that hair.
 
 Where a pivot is not ±1, free cells are rounded to multiples of the pivots' common multiple, so that the
 divisions come out even.
@@ -63,7 +63,7 @@ class Lattice:
         self._coefs = np.array([b for _, _, rest in pivots for b in rest.values()], dtype=np.int64)
 
     def lift(self, moved: Float, room_down: Int, room_up: Int) -> Witness | None:
-        """The exact deviation next to `moved` (over `cells`), scaled into the rooms; None if there is none."""
+        """The exact deviation next to `moved` (over `cells`), scaled into the rooms; None if none."""
         from cellveil.kernels.lattice import back_substitute
 
         largest = float(np.abs(moved).max(initial=0.0))

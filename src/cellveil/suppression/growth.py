@@ -19,16 +19,15 @@ Requires any relations. Ensures that what a book holds is exact. Does not ensure
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.attack.lattice import Lattice
 from cellveil.problem import Problem, Status
 from cellveil.solvers.projection import Projection, projection_of
 from cellveil.solvers.splitting import Goals, Splitting, State
 from cellveil.suppression.book import Book
+from cellveil.suppression.settling import Settling, Task
 from cellveil.tables.keys import Int
 
 Float = NDArray[np.float64]
@@ -41,21 +40,13 @@ SLACK = 0.01
 MORE_SLACK = 3.0
 """By this factor the slack grows from round to round, for what would not settle."""
 
-ENOUGH, OUTER = 1.0005, 0.9999
-"""What is kept of the amount's surplus, and used of the rooms, when settled: space for exactness."""
-
 FIRST_STEP, LAST_STEP = 0.005, 0.0005
 SLOPES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 STEPS_PER_SLOPE = 600
 ATTEMPTS = 4
-REACH = 100.0
-"""No cell is moved by more than so many units of its task."""
-
 SUPPORT = 1e-7
 MOST_TO_SETTLE = 60_000
 """Interior points are looked for among up to so many cells."""
-
-SETTLING_TIME = 60.0
 
 GIANTS = 20
 """So many of the largest demands are protected one by one."""
@@ -71,29 +62,6 @@ SIZE_CLASS = 1.5
 """Demands whose decimal logarithms differ by less share a deviation."""
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """One deviation to look for.
-
-    Parameters
-    ----------
-    cells, signs, amounts
-        How far which cells are to be moved, and which way.
-    both_ways
-        Whether the reversed deviation is to fit the capacities as well.
-    """
-
-    cells: Int
-    signs: Float
-    amounts: Float
-    both_ways: bool
-
-    @property
-    def unit(self) -> float:
-        """Deviations are measured in units of the largest amount."""
-        return float(self.amounts.max())
-
-
 class Growth:
     """The splitting engine on the demands of one problem."""
 
@@ -103,8 +71,7 @@ class Growth:
         self.engine = Splitting(self.projection)
         self.rng = np.random.default_rng(seed)
         self._movable = problem.status != Status.FROZEN
-        self._down = np.where(self._movable, np.minimum(problem.down, 2.0**52), 0.0)
-        self._up = np.where(self._movable, np.minimum(problem.up, 2.0**52), 0.0)
+        self._settling = Settling(problem)
         priced = problem.weight[self._movable & ~problem.hidden_at_start]
         self._unit = float(np.median(priced[priced > 0])) if (priced > 0).any() else 1.0
         self._most = max(1, MOST_ENTRIES // self.projection.size)
@@ -260,27 +227,15 @@ class Growth:
 
         With `candidates` further cells may be used at their price, and are hidden.
         """
-        program = _Program(self, book, task, allowed, candidates)
-        moved = program.solve()
-        if moved is None:
-            return False
         if candidates is not None:
-            new = np.flatnonzero((np.abs(moved) > SUPPORT) & ~book.hidden)
-            book.hide(new)
-            allowed = allowed.copy()
-            allowed[new] = True
-            return self._settle(book, task, allowed)
-        cells = np.flatnonzero(allowed)
-        lattice = Lattice(self.problem.table.relations, cells, np.minimum(self._down, self._up)[cells])
-        witness = lattice.lift(moved[cells] * task.unit, book.room_down[cells], book.room_up[cells])
+            moved = self._settling.missing(task, allowed, candidates)
+            if moved is None:
+                return False
+            new = (np.abs(moved) > SUPPORT) & ~book.hidden
+            book.hide(np.flatnonzero(new))
+            allowed = allowed | new
+        witness = self._settling.exact(book, task, allowed)
         return witness is not None and book.add(witness, stretch=True) > 0
-
-    def rooms(self, task: Task) -> tuple[Float, Float]:
-        """How far each cell may fall and rise, in units of the task."""
-        falls, rises = self._down / task.unit, self._up / task.unit
-        if task.both_ways:
-            falls = rises = np.minimum(np.minimum(falls, rises), REACH)
-        return falls, rises
 
     # -- arrays --------------------------------------------------------------------------------------------
 
@@ -288,7 +243,7 @@ class Growth:
         """So much of the capacities, in units of each task."""
         low, high = np.zeros((self.projection.size, len(tasks))), np.zeros((self.projection.size, len(tasks)))
         for k, task in enumerate(tasks):
-            falls, rises = self.rooms(task)
+            falls, rises = self._settling.rooms(task)
             lowest, highest = -falls * share, rises * share
             lowest[task.cells], highest[task.cells] = -falls[task.cells], rises[task.cells]
             low[self.projection.places, k] = np.where(allowed, lowest, 0.0)
@@ -306,69 +261,3 @@ class Growth:
         placed = np.zeros(self.projection.size)
         placed[self.projection.places] = column
         return placed
-
-
-class _Program:
-    """The linear program of one task inside some cells.
-
-    Variables are the movements of the cells; for cells at a price rises and falls apart; and for tasks of
-    several goals how far each is reached, which is rewarded.
-    """
-
-    def __init__(
-        self, growth: Growth, book: Book, task: Task, allowed: Bool, candidates: Bool | None
-    ) -> None:
-        from scipy.sparse import block_array, coo_array
-
-        open_ = allowed if candidates is None else allowed | candidates
-        self.cells = np.flatnonzero(open_)
-        self.size = len(open_)
-        matrix = growth.problem.table.relations.matrix[:, self.cells].tocsr()
-        matrix = matrix[np.flatnonzero(np.diff(matrix.indptr))]
-        falls, rises = (np.minimum(room[self.cells] * OUTER, REACH) for room in growth.rooms(task))
-        self.priced = np.flatnonzero(~allowed[self.cells])
-        price = growth.problem.weight[self.cells[self.priced]] / growth.problem.weight.max(initial=1.0)
-        own = np.searchsorted(self.cells, task.cells)
-        wanted = task.amounts / task.unit
-        soft = len(own) > 1
-        goals = len(own) if soft else 0
-        self.low, self.high = -falls, rises
-        full_fall, full_rise = (room[task.cells] for room in growth.rooms(task))
-        self.low[own], self.high[own] = -full_fall, np.minimum(full_rise, REACH)
-        if not soft:
-            enough = np.minimum(wanted * ENOUGH, np.where(task.signs > 0, full_rise, full_fall))
-            self.low[own] = np.where(task.signs > 0, enough, self.low[own])
-            self.high[own] = np.where(task.signs < 0, -enough, self.high[own])
-        self.low[self.priced] = 0.0
-        reached = coo_array(
-            (task.signs / wanted, (np.arange(len(own)), own)), shape=(len(own), len(self.cells))
-        )
-        minus = coo_array((-np.ones(goals), (np.arange(goals), np.arange(goals))), shape=(goals, goals))
-        blocks = [[matrix, -matrix[:, self.priced], None], [reached, None, minus]]
-        self.matrix = block_array(blocks if soft else [blocks[0][:2]], format="csc")
-        self.rows = (
-            np.zeros(self.matrix.shape[0]),
-            np.concatenate([np.zeros(matrix.shape[0]), np.full(goals, np.inf)]),
-        )
-        reward = 1.0 if candidates is None else 1e3
-        free = np.zeros(len(self.cells))
-        free[self.priced] = price
-        self.cost = np.concatenate([free, price, np.full(goals, -reward)])
-        self.bounds = (
-            np.concatenate([self.low, np.zeros(len(self.priced)), np.full(goals, -REACH)]),
-            np.concatenate([self.high, falls[self.priced], np.full(goals, ENOUGH)]),
-        )
-
-    def solve(self) -> Float | None:
-        """The movements of all cells, in units of the task; None where the task cannot be done."""
-        from cellveil.solvers.interior import interior_point
-
-        if (self.bounds[0] > self.bounds[1]).any() or not len(self.cells):
-            return None
-        point = interior_point(self.matrix, self.rows, self.cost, self.bounds, time_limit=SETTLING_TIME)
-        if point is None:
-            return None
-        moved = np.zeros(self.size)
-        moved[self.cells] = point[: len(self.cells)]
-        moved[self.cells[self.priced]] -= point[len(self.cells) : len(self.cells) + len(self.priced)]
-        return moved

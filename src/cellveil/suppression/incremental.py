@@ -27,13 +27,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.components import Component, split
-from cellveil.attack.lattice import Lattice
 from cellveil.attack.lift import lift
-from cellveil.attack.witness import Witness
 from cellveil.problem import Status
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
 from cellveil.solvers.tolerances import REACH, ROUNDING, SUPPORT
 from cellveil.suppression.book import Book
+from cellveil.suppression.settling import Settling, Task
 
 Float = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -258,16 +257,26 @@ class _Program(CheapestDeviation):
 
     def _write(self, moved: Float, cell: int, up: bool) -> bool:
         """Make the deviation exact and write it into the book; tells whether the demand is met now."""
-        witness = self._exact(moved)
+        witness = lift(self.component, moved, self.book.room_down[self.cells], self.book.room_up[self.cells])
         if witness is not None:
             self.book.add(witness, hide=True, stretch=True)
-        return bool((self.book.witness_up if up else self.book.witness_down)[cell] >= 0)
+        witness_of = self.book.witness_up if up else self.book.witness_down
+        return bool(witness_of[cell] >= 0 or self._settled(moved, cell, up))
 
-    def _exact(self, moved: Float) -> Witness | None:
-        down, up = self.book.room_down[self.cells], self.book.room_up[self.cells]
-        witness = lift(self.component, moved, down, up)
-        if witness is not None:
-            return witness
-        own = np.flatnonzero(self.book.hidden[self.cells] | (moved != 0))
-        lattice = Lattice(self.book.problem.table.relations, self.cells[own], np.minimum(down, up)[own])
-        return lattice.lift(moved[own], down[own], up[own])
+    def _settled(self, moved: Float, cell: int, up: bool) -> bool:
+        """Another deviation of the same cells, or of some more, where a vertex does not come out exact."""
+        allowed = np.zeros(len(self.book.hidden), dtype=bool)
+        allowed[self.cells] = self.book.hidden[self.cells] | (moved != 0)
+        everything = np.zeros_like(allowed)
+        everything[self.cells] = True
+        amount = (self.book.need_up if up else self.book.need_down)[[cell]].astype(float)
+        task = Task(np.array([cell]), np.array([1.0 if up else -1.0]), amount, False)
+        settling = Settling(self.book.problem)
+        witness = settling.exact(self.book, task, allowed)
+        if witness is None:
+            missing = settling.missing(task, allowed, everything)
+            if missing is None:
+                return False
+            allowed |= np.abs(missing) > SUPPORT
+            witness = settling.exact(self.book, task, allowed)
+        return witness is not None and self.book.add(witness, hide=True, stretch=True) > 0
