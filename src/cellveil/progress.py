@@ -44,3 +44,44 @@ class Stopwatch:
             yield
         finally:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+
+
+class StageClock(Progress):
+    """Passes everything on, and adds the time of each stage to a stopwatch under “whole: stage”.
+
+    Examples
+    --------
+    >>> watch = Stopwatch()
+    >>> with StageClock(None, watch, "search") as progress:
+    ...     progress.stage("bound")
+    >>> list(watch.seconds)
+    ['search: bound']
+    """
+
+    def __init__(self, progress: Progress | None, watch: Stopwatch, whole: str) -> None:
+        self._progress, self._watch, self._whole = progress or Progress(), watch, whole
+        self._stage: str | None = None
+        self._since = 0.0
+
+    def stage(self, name: str) -> None:
+        """See `Progress`."""
+        self._end_stage()
+        self._stage, self._since = name, time.perf_counter()
+        self._progress.stage(name)
+
+    def advance(self, done: int, total: int | None = None, **figures: Any) -> None:
+        """See `Progress`."""
+        self._progress.advance(done, total, **figures)
+
+    def __enter__(self) -> StageClock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end_stage()
+
+    def _end_stage(self) -> None:
+        if self._stage is not None:
+            name = f"{self._whole}: {self._stage}"
+            passed = time.perf_counter() - self._since
+            self._watch.seconds[name] = self._watch.seconds.get(name, 0.0) + passed
+        self._stage = None

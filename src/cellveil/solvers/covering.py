@@ -79,6 +79,8 @@ def solve_whole(program: Covering, time_limit: float | None = None) -> Covered:
     numbers = np.arange(columns, dtype=np.int32)
     kind = np.full(columns, int(api.HighsVarType.kInteger), np.uint8)
     _must(api, solver.changeColsIntegrality(columns, numbers, kind))
+    # Its presolve was seen to cut off optima of such programs: a bound must not rest on it.
+    _must(api, solver.setOptionValue("presolve", "off"))
     solver.run()
     info, solution = solver.getInfo(), solver.getSolution()
     point = np.round(np.array(solution.col_value)) if solution.value_valid else np.full(columns, np.nan)

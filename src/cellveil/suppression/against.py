@@ -137,16 +137,20 @@ class Defence:
                 break
             trial = hidden.copy()
             trial[cell] = False
-            for judge in judges:
-                report = judge.judge(trial)
-                work += (report.num_lps + 1) * int(hidden.sum())
-                if not report.is_safe:  # who objects is asked first the next time
-                    judges = [judge, *(other for other in judges if other is not judge)]
-                    break
-            else:
+            objector, num_lps = _first_to_object(judges, trial, self._primaries_near(cell))
+            work += num_lps * int(hidden.sum())
+            if objector is None:
                 hidden = trial
+            else:  # who objects is asked first the next time
+                judges = [objector, *(judge for judge in judges if judge is not objector)]
             self._progress.advance(done + 1, min(len(order), TRIALS), hidden=int(hidden.sum()))
         return hidden
+
+    def _primaries_near(self, cell: int) -> Int:
+        """Primary cells that stand in a relation with the cell: the first to be laid open by it."""
+        relations = self.problem.table.relations
+        rows = np.unique(relations.row_of_entry[relations.cells == cell])
+        return np.intersect1d(relations.take_rows(rows).cells, self.problem.primaries)
 
 
 def _shield(problem: Problem, attacker: Attacker, seed: int) -> Shield:
@@ -154,6 +158,18 @@ def _shield(problem: Problem, attacker: Attacker, seed: int) -> Shield:
         return InsiderShield(problem, attacker)
     kind = WholeShield if attacker.kind == "integer" else OutsiderShield
     return kind(problem, attacker.prior, seed=seed)
+
+
+def _first_to_object(judges: Sequence[Shield], hidden: Bool, near: Int) -> tuple[Shield | None, int]:
+    """Somebody who gets at one of the primary cells near, or else at any; and the programs spent on it."""
+    spent = 0
+    for is_whole in (False, True) if len(near) else (True,):
+        for judge in judges:
+            report = judge.judge(hidden) if is_whole else judge.judge_part(hidden, near)
+            spent += 1 + report.num_lps
+            if not report.is_safe:
+                return judge, spent
+    return None, spent
 
 
 def _cut_short(deadline: Deadline) -> str:

@@ -22,10 +22,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
-from cellveil.attack.insiders import EVERYBODY, NOBODY, Insiders, OwnParts, PriorPosterior
+from cellveil.attack.insiders import EVERYBODY, NOBODY, Insiders, OwnParts, PriorPosterior, Rooms
 from cellveil.attack.totals import Totals
 from cellveil.attack.witness import Witness
 from cellveil.auditing import AuditReport
@@ -51,9 +52,9 @@ class InsiderShield(Shield):
         self.insiders = insiders_of(problem, kind, attacker.p, attacker.q, attacker.coalition, parts)
         self._found: dict[int, list[Witness]] = {}
 
-    def attack(self, pattern: Pattern) -> AuditReport | InsiderReport:
+    def attack(self, problem: Problem, pattern: Pattern) -> AuditReport | InsiderReport:
         """Attack as every contributor."""
-        return audit_against(self.known, pattern, [self.attacker]).reports[0]
+        return audit_against(problem, pattern, [self.attacker]).reports[0]
 
     def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
         """See `Shield.strengthen`."""
@@ -84,7 +85,7 @@ class InsiderShield(Shield):
 
     def _answered(self, question: _Question, known: list[Move], hidden: Bool, moves: Moves) -> Bool:
         """The pattern with what the cheaper plan hides."""
-        plan = _cheaper_plan(question, known, hidden, self.insiders.coalition, moves)
+        plan = _cheaper_plan(question, known, hidden, moves)
         if plan.verdict == "impossible":
             self.infeasible |= set(question.targets)
         for move in plan.moves:
@@ -108,18 +109,19 @@ class _Question(ABC):
     """What must be possible against every insider: some movement that none of them can rule out."""
 
     targets: Sequence[int]
+    coalition: int
 
     @abstractmethod
     def ask(self, attacker: int, hidden: Bool) -> Move:
         """The cheapest deviation against one of them, or EVERYBODY, or NOBODY."""
 
     @abstractmethod
-    def keeps_off_everybody(self, move: Move) -> bool:
-        """Whether the deviation settles the question against all coalitions."""
-
-    @abstractmethod
     def left(self, found: Sequence[Move], hidden: Bool) -> list[int]:
         """The insiders whom no deviation keeps off, the closest first."""
+
+    def is_settled(self, found: Sequence[Move], hidden: Bool) -> bool:
+        """Whether the deviations keep everybody off."""
+        return not self.left(found, hidden)
 
 
 @dataclass
@@ -143,31 +145,32 @@ class _Plan:
         return float(weight[self.hidden & ~before].sum())
 
 
-def _cheaper_plan(
-    question: _Question, known: list[Move], hidden: Bool, coalition: int, moves: Moves
-) -> _Plan:
+def _cheaper_plan(question: _Question, known: list[Move], hidden: Bool, moves: Moves) -> _Plan:
     """Against everybody together or one by one, whichever hides less."""
-    if coalition > 1 and any(question.keeps_off_everybody(move) for move in known):
+    if known and question.is_settled(known, hidden):
         return _Plan(hidden)
     together, weight = _Plan(hidden.copy()), moves.problem.weight
-    if coalition > 1:
-        together.add(question.ask(EVERYBODY, hidden))
-        return together
-    single = _one_by_one(question, known, hidden, moves)
-    if single.verdict == "impossible" or not single.cost(hidden, weight):
-        return single
     together.add(question.ask(EVERYBODY, hidden))
-    plans = [plan for plan in (single, together) if plan.verdict == "met"]
-    return min(plans, key=lambda plan: plan.cost(hidden, weight), default=single)
+    cost = together.cost(hidden, weight) if together.verdict == "met" else np.inf
+    if question.coalition > 1 or cost == 0:
+        return together
+    single = _one_by_one(question, known, hidden, moves, cost)
+    is_better = single.verdict == "met" and single.cost(hidden, weight) < cost
+    return single if is_better or together.verdict != "met" else together
 
 
-def _one_by_one(question: _Question, known: list[Move], hidden: Bool, moves: Moves) -> _Plan:
-    """One deviation against nobody in particular, then one for each insider whom it does not keep off."""
+def _one_by_one(question: _Question, known: list[Move], hidden: Bool, moves: Moves, enough: float) -> _Plan:
+    """One deviation against nobody in particular, then one for each insider whom it does not keep off.
+
+    Ends where it gets as dear as `enough`.
+    """
     plan, asked = _Plan(hidden.copy()), set()
     left = question.left(known, hidden) if known else [NOBODY]
     while left and plan.verdict == "met" and not moves.deadline.is_over:
         asked.add(left[0])
         plan.add(question.ask(left[0], plan.hidden))
+        if plan.cost(hidden, moves.problem.weight) >= enough:
+            break
         left = [who for who in question.left([*known, *plan.moves], plan.hidden) if who not in asked]
     return plan
 
@@ -178,26 +181,38 @@ class _CellQuestion(_Question):
     def __init__(self, insiders: Insiders, moves: Moves, cell: int, up: bool, amount: int) -> None:
         self.insiders, self.moves = insiders, moves
         self.cell, self.up, self.amount = cell, up, amount
-        self.targets = (cell,)
+        self.targets, self.coalition = (cell,), insiders.coalition
+        self._shown: dict[Witness, dict[int, Fraction]] = {}
 
     def ask(self, attacker: int, hidden: Bool) -> Move:
-        is_one = attacker >= 0 or attacker < NOBODY
+        is_one = attacker not in (EVERYBODY, NOBODY)
         amount = self.insiders.demand(self.cell, self.up, attacker) if is_one else self.amount
         rooms = self.insiders.rooms(attacker, self.cell)
         return self.moves.push(self.cell, amount, rooms, hidden, up=self.up)
 
-    def keeps_off_everybody(self, move: Move) -> bool:
-        down, up = (unscale(room[move.cells], 0) for room in self.insiders.rooms(EVERYBODY, self.cell))
+    def is_settled(self, found: Sequence[Move], hidden: Bool) -> bool:
+        if self.coalition == 1:
+            return super().is_settled(found, hidden)
+        rooms = self.insiders.rooms(EVERYBODY, self.cell)
+        return any(self._is_far_enough(move, rooms) for move in found)
+
+    def _is_far_enough(self, move: Move, rooms: Rooms) -> bool:
+        """Whether the deviation, taken as often as fits into the rooms, moves the cell by the amount."""
+        down, up = (unscale(room[move.cells], 0) for room in rooms)
         y = move.moved
         fits = np.concatenate([up[y > 0] / y[y > 0], down[y < 0] / -y[y < 0]]).min()
         return bool(abs(y[np.searchsorted(move.cells, self.cell)]) * fits >= self.amount)
 
     def left(self, found: Sequence[Move], hidden: Bool) -> list[int]:
-        witnesses = [move.witness for move in found if move.witness is not None]
-        shares = [self.insiders.shown(witness, self.cell, self.up) for witness in witnesses]
-        attackers = set().union(*shares)
+        shares = [self._shares(move.witness) for move in found if move.witness is not None]
+        attackers = {who for share in shares for who in share}
         best = {who: max(share.get(who, share.get(NOBODY, 1)) for share in shares) for who in attackers}
         return sorted((who for who in attackers if best[who] < 1), key=lambda who: (best[who], who))
+
+    def _shares(self, witness: Witness) -> dict[int, Fraction]:
+        if witness not in self._shown:
+            self._shown[witness] = self.insiders.shown(witness, self.cell, self.up)
+        return self._shown[witness]
 
 
 class _TotalQuestion(_Question):
@@ -212,15 +227,12 @@ class _TotalQuestion(_Question):
         self.part = totals.listed(target)[self.cells]
         below, above = (gap[self.cells] for gap in rule.bounds)
         self.below, self.above = (below, above) if up else (above, below)
-        self.targets = self.cells[self.part > 0].tolist()
+        self.targets, self.coalition = self.cells[self.part > 0].tolist(), rule.coalition
 
     def ask(self, attacker: int, hidden: Bool) -> Move:
         lower, upper = self._limits(attacker, hidden)
         amount = max(int(np.abs(lower[lower > 0]).max(initial=1.0)), 1)
         return self.moves.within(self.cell, lower, upper, amount, hidden)
-
-    def keeps_off_everybody(self, move: Move) -> bool:
-        return False
 
     def left(self, found: Sequence[Move], hidden: Bool) -> list[int]:
         parts, left = self.rule.parts, None

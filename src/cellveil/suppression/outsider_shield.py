@@ -32,10 +32,10 @@ class OutsiderShield(Shield):
         super().__init__(problem if prior is None else problem.known_within(prior))
         self._prior, self._seed, self._claims = prior, seed, claims
 
-    def attack(self, pattern: Pattern) -> AuditReport:
-        """Attack; what an earlier attack showed need not be shown again."""
-        report = audit(self.known, pattern, exact=False, whole=self.whole, claims=self._claims)
-        if report.is_safe:
+    def attack(self, problem: Problem, pattern: Pattern) -> AuditReport:
+        """Attack; what the method or an earlier attack showed need not be shown again."""
+        report = audit(problem, pattern, exact=False, whole=self.whole, claims=self._claims)
+        if report.is_safe and problem is self.known:
             found = report.certificate
             cells = found.cells.astype(np.int64)
             self._claims = Witnesses(found.starts, cells, found.numerators, found.denominators)

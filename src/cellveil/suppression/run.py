@@ -12,15 +12,17 @@ from cellveil.auditing import AuditReport, audit
 from cellveil.errors import InfeasibleError, InputError, nearest_name
 from cellveil.joint_audit import Attacker, JointAudit
 from cellveil.problem import Problem, Status
-from cellveil.progress import Progress, Stopwatch
+from cellveil.progress import Progress, StageClock, Stopwatch
 from cellveil.proof import verify
 from cellveil.suppression.against import Defence
 from cellveil.suppression.auto import auto
+from cellveil.suppression.cover import cover_bound
 from cellveil.suppression.cycles import cycles
 from cellveil.suppression.elimination import elimination
 from cellveil.suppression.hypercube import hypercube
 from cellveil.suppression.modular import modular
 from cellveil.suppression.network import network
+from cellveil.suppression.optimal import optimal
 from cellveil.suppression.outcome import Draft, Outcome, Suppression
 from cellveil.suppression.outsider_shield import mended
 from cellveil.suppression.sequential import sequential
@@ -29,6 +31,7 @@ from cellveil.tables.keys import Int
 from cellveil.view import Pattern
 
 MENDING_ROUNDS = 3
+BOUND_SECONDS = 30.0
 
 
 class Method(Protocol):
@@ -56,6 +59,7 @@ METHODS: Mapping[str, MethodEntry] = {
     "hypercube": MethodEntry(hypercube, "cubes: no solver, millions of cells"),
     "modular": MethodEntry(modular, "subtable by subtable (HiTaS), then mended on the whole"),
     "elimination": MethodEntry(elimination, "from everything hidden, publishing what can be spared"),
+    "optimal": MethodEntry(optimal, "branch and cut: the least cost, or how far off it can be"),
     "textbook": MethodEntry(textbook, "the incremental program on the whole table: a yardstick"),
 }
 
@@ -96,7 +100,7 @@ def suppress(
     >>> from cellveil.datasets import two_way
     >>> problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
     >>> suppress(problem)
-    Suppression('sequential', safe, cost 39, Pattern('sequential', 4 of 16 cells hidden))
+    Suppression('auto', optimal, cost 39, Pattern('auto', 4 of 16 cells hidden))
     """
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}", remedy=nearest_name(method, list(METHODS)))
@@ -106,11 +110,15 @@ def suppress(
     watch = Stopwatch()
     defence = Defence(problem, attackers, seed=seed, progress=progress)
     share = time_limit / 2 if time_limit is not None and attackers else time_limit
-    with watch.time("suppress"):
-        draft = run(defence.basis, time_limit=share, seed=seed, progress=progress)
+    with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed:
+        draft = run(defence.basis, time_limit=share, seed=seed, progress=observed)
     if draft.infeasible:
         cells = np.unique([demand.cell for demand in draft.infeasible])
         raise infeasibility(problem, cells, defence.basis_name)
+    if draft.lower_bound is None:
+        with watch.time("bound"):
+            bound = cover_bound(problem, time_limit=BOUND_SECONDS).bound
+            draft.lower_bound = bound if np.isfinite(bound) else None
     name = getattr(run, "__name__", method)
     pattern = Pattern.hiding(problem, draft.hidden, name)
     with watch.time("audit"):
@@ -154,10 +162,15 @@ def _conclude(
         proof = verify(problem, pattern, report.certificate)
     secondary = pattern.hidden & (problem.status != Status.PRIMARY)
     cost = float(problem.weight[secondary].sum())
+    bound = draft.lower_bound
+    if (
+        bound is not None
+    ):  # it speaks of what a method adds; what is hidden at the start costs its weight anyway
+        bound += float(problem.weight[problem.status == Status.SECONDARY].sum())
     is_safe = report.is_safe and proof.is_valid and (joint is None or joint.is_safe)
     outcome: Outcome = "safe" if is_safe else "not_safe"
     # what is proven of the outsider's problem holds for the harder one against more attackers
-    if is_safe and draft.lower_bound is not None and cost <= draft.lower_bound * (1 + 1e-9):
+    if is_safe and bound is not None and cost <= bound * (1 + 1e-9):
         outcome = "optimal"
     others = () if joint is None else joint.reports
     return Suppression(
@@ -167,7 +180,7 @@ def _conclude(
         outcome=outcome,
         reason=draft.reason if is_safe else _why_not_safe(report, joint),
         cost=cost,
-        lower_bound=draft.lower_bound,
+        lower_bound=bound,
         seconds=watch.seconds,
         seed=seed,
         num_lps=draft.num_lps + sum(one.num_lps for one in (report, *others)),

@@ -54,12 +54,24 @@ class Shield(ABC):
     def judge(self, hidden: Bool) -> AuditReport | InsiderReport:
         """The verdict on the pattern; asked for again, it is not worked out again."""
         if self._judged is None or not np.array_equal(self._judged[0], hidden):
-            self._judged = hidden.copy(), self.attack(Pattern.hiding(self.known, hidden, ""))
+            report = self.attack(self.known, Pattern.hiding(self.known, hidden, ""))
+            self._judged = hidden.copy(), report
         return self._judged[1]
 
+    def judge_part(self, hidden: Bool, cells: Int) -> AuditReport | InsiderReport:
+        """The verdict on these primary cells only."""
+        others = np.setdiff1d(self.known.primaries, cells)
+        status = self.known.status.copy()
+        status[others] = Status.SECONDARY
+        levels = {name: getattr(self.known, name).copy() for name in ("lpl", "upl", "spl")}
+        for level in levels.values():
+            level[others] = 0
+        part = self.known.replace(status=status, **levels)
+        return self.attack(part, Pattern.hiding(part, hidden, ""))
+
     @abstractmethod
-    def attack(self, pattern: Pattern) -> AuditReport | InsiderReport:
-        """Attack the pattern."""
+    def attack(self, problem: Problem, pattern: Pattern) -> AuditReport | InsiderReport:
+        """Attack the pattern of the problem, or of a part of it."""
 
     @abstractmethod
     def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
