@@ -246,6 +246,32 @@ class SuppressJob(_Strict):
     seed: int = Field(0, ge=0, description="For methods that draw random numbers.")
 
 
+class AttackerJob(_Strict):
+    """Somebody to keep off besides the outsider."""
+
+    kind: Literal["outsider", "integer", "insider", "pq"] = Field(
+        description="outsider (with prior knowledge), integer (knows that values are whole), insider (a "
+        "contributor who knows its own part), pq (one who also knows the others' to within q %)."
+    )
+    p: float | None = Field(None, gt=0, le=100, description="Of pq, in per cent.")
+    q: float = Field(100.0, gt=0, le=100, description="Of pq, in per cent.")
+    level: Literal["unit", "holding"] = Field("unit", description="Who is an insider.")
+    coalition: int = Field(1, ge=1, description="How many insiders put their knowledge together.")
+    prior: float | None = Field(
+        None, gt=0, description="Of outsider and integer: knows every value to within so many per cent."
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> AttackerJob:
+        if self.kind == "pq" and self.p is None:
+            raise fault("the pq attacker needs p", "Give the p of the rule, for example 15.", "kind")
+        if self.p is not None and self.p > self.q:
+            raise fault("p is above q", "Give 0 < p ≤ q ≤ 100.", "p")
+        if self.prior is not None and self.kind not in ("outsider", "integer"):
+            raise fault("prior knowledge is for outsiders", "Insiders have p and q.", "prior")
+        return self
+
+
 class ReleaseJob(_Strict):
     """The public files."""
 
@@ -285,6 +311,7 @@ class Job(_Strict):
     weights: WeightsJob = Field(WeightsJob(), description="What hiding a cell costs.")
     levels: LevelsJob = Field(LevelsJob(), description="Changes to the levels.")
     suppress: SuppressJob = Field(SuppressJob(), description="The method.")
+    attackers: list[AttackerJob] = Field(default_factory=list, description="Whom else to keep off.")
     release: ReleaseJob = Field(ReleaseJob(), description="The public files.")
 
     _source: Source | None = PrivateAttr(None)

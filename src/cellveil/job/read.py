@@ -63,7 +63,7 @@ TYPES: Mapping[str, tuple[str, str]] = {
 }
 """For each kind of fault: what is wrong, and the remedy."""
 
-ARRAYS = ("tables", "rules", "cells")
+ARRAYS = ("tables", "rules", "cells", "attackers")
 """Sections that are written in double brackets."""
 
 

@@ -19,6 +19,7 @@ from cellveil.formats.pattern import write_pattern
 from cellveil.job.model import Job
 from cellveil.job.output import INTERNAL, PUBLIC, check_apart, check_folder, replaced_files, withdraw
 from cellveil.job.tables import Labels, build_table, read_labels
+from cellveil.joint_audit import Attacker
 from cellveil.primary import Primary, find_primaries
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -108,6 +109,7 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
         suppression = suppress(
             problem,
             job.suppress.method,
+            attackers=[Attacker(**attacker.model_dump()) for attacker in job.attackers],
             time_limit=job.suppress.time_limit,
             seed=job.suppress.seed,
             progress=progress,
@@ -157,7 +159,8 @@ def _problem(job: Job, progress: Progress) -> tuple[Problem, dict[str, Any], Lab
             problem = read_instance(job.instance)
         return problem, {}, read_labels(job.labels, problem.table)
     rule = rule_from_dict(job.rules) if job.rules else None
-    table = build_table(job, max(rule.depth if rule else 1, MIN_DEPTH), progress)
+    known = [attacker.coalition + 2 for attacker in job.attackers]
+    table = build_table(job, max(rule.depth if rule else 1, MIN_DEPTH, *known), progress)
     labels = read_labels(job.labels, table)
     progress.stage("rules")
     primary = _primaries(job, table, rule)
@@ -217,6 +220,9 @@ def _release(
 ) -> Release | None:
     """The release, or None; then that of an earlier run is removed."""
     settings = job.release
+    if suppression.joint is not None and not suppression.joint.is_safe:
+        withdraw(job.output / PUBLIC)
+        return None
     try:
         return release(
             problem,

@@ -1,8 +1,8 @@
 """Interior points: a point well inside what linear conditions leave, found without a vertex.
 
 Solves  min c·x  subject to  row_low ≤ A x ≤ row_high,  low ≤ x ≤ high  by the interior-point method of HiGHS
-without going to a vertex. Where c = 0 the point lies, as a rule, amidst all feasible ones, which leaves room for
-making it exact.
+without going to a vertex. Where c = 0 the point lies, as a rule, amidst all feasible ones, which leaves room
+for making it exact.
 """
 
 from __future__ import annotations

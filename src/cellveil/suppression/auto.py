@@ -20,6 +20,7 @@ meets. Does not ensure the least cost; the bound says how far off it can be at m
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from functools import partial
 
@@ -30,6 +31,7 @@ from cellveil.progress import Progress
 from cellveil.suppression.book import Book
 from cellveil.suppression.completion import Completion, Deadline, structured
 from cellveil.suppression.cover import CoverBound, cover_bound
+from cellveil.suppression.exact_relaxation import lower_bound as relaxed_bound
 from cellveil.suppression.flow_search import Networks
 from cellveil.suppression.growth import Growth
 from cellveil.suppression.incremental import Incremental
@@ -46,6 +48,13 @@ TRIALS = 300
 
 BARREN = 600
 """Trials in vain after which more time is not worth it."""
+
+RESERVE = 1.5
+FEW = 40
+"""More demands than this, left open by splitting, are left to cubes."""
+
+MOST_TO_RELAX, RELAX_SECONDS = 20_000, 5.0
+"""Up to so many cells a better bound is looked for, for so long."""
 
 BOUND_SHARE = 0.1
 """Share of the time limit the bound may take."""
@@ -67,7 +76,7 @@ def auto(
         if run.kept is None:
             raise
         draft = replace(run.kept, reason=INTERRUPTED)
-    return replace(draft, lower_bound=None if np.isinf(bound.bound) else bound.bound)
+    return replace(draft, lower_bound=run.lower_bound(draft))
 
 
 class _Run:
@@ -90,6 +99,19 @@ class _Run:
         if np.isinf(self.bound.bound) or self.largest_component() <= SMALL:
             return self.by_programs()
         return self.by_splitting()
+
+    def lower_bound(self, draft: Draft) -> float | None:
+        """The cover bound, or a better one by linear programs where the table is small and there is a gap."""
+        bound = self.bound.bound
+        if np.isinf(bound):
+            return None
+        cost = float(self.problem.weight[draft.hidden & ~self.problem.hidden_at_start].sum())
+        if cost <= bound or self.problem.table.num_cells > MOST_TO_RELAX or draft.infeasible:
+            return bound
+        self.progress.stage("bound")
+        limit = self.deadline.limit
+        seconds = RELAX_SECONDS if limit is None else min(RELAX_SECONDS, BOUND_SHARE * limit)
+        return max(bound, relaxed_bound(self.problem, time_limit=seconds))
 
     def is_over(self) -> bool:
         """Whether the time is up."""
@@ -155,30 +177,35 @@ class _Run:
     def by_splitting(self) -> Draft:
         """A safe start by cubes, then the splitting engine; the cheaper is kept."""
         book = Book(self.problem)
-        start: Book | None = None
-        if applies(self.problem.table):
+        can_pack = applies(self.problem.table)
+        began = time.monotonic()
+        if can_pack:
             self.progress.stage("cubes")
             Packing(book, seed=self.seed).prove()
             start = self._copied(book)
-            packing = Packing(start, seed=self.seed)
-            packing.protect()
+            Packing(start, seed=self.seed).protect()
             self.tell(start)
+        # The same once more for what splitting leaves open, and then the audit, must fit into the time.
+        reserve = RESERVE * (time.monotonic() - began)
+        is_late = partial(self._is_late, reserve)
         growth = Growth(self.problem, seed=self.seed)
         self.progress.stage("harvest")
-        growth.harvest(book, self.is_over)
+        growth.harvest(book, is_late)
         self.progress.stage("splitting")
-        growth.build(book, self.is_over)
+        growth.build(book, is_late)
         self.tell(book)
-        if book.num_open and start is not None and not start.num_open and self.is_over():
-            return self._draft(start, "time limit")
+        if can_pack and (book.num_open > FEW or is_late()):
+            self.progress.stage("cubes for the rest")
+            Packing(book, seed=self.seed).protect()
         completion = self._completed(book)
-        best = completion.book
-        self.tell(best)
-        if start is not None and not start.num_open and (best.num_open or start.cost < best.cost):
-            best = start
-        if best is completion.book and best.num_open:
+        self.tell(completion.book)
+        if completion.infeasible or self.kept is None:
             return completion.draft()
-        return self._draft(best, "time limit" if self.is_over() else "complete")
+        return replace(self.kept, reason="time limit" if is_late() else "complete")
+
+    def _is_late(self, reserve: float) -> bool:
+        left = self.deadline.left
+        return left is not None and left <= reserve
 
     def _copied(self, book: Book) -> Book:
         copy = Book(self.problem, book.hidden)

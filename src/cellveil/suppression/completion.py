@@ -46,6 +46,7 @@ class Deadline:
     """A moment after which a search returns what it has."""
 
     def __init__(self, time_limit: float | None) -> None:
+        self.limit = time_limit
         self._end = None if time_limit is None else time.monotonic() + time_limit
 
     @property

@@ -51,6 +51,9 @@ MOST_TO_SETTLE = 60_000
 GIANTS = 20
 """So many of the largest demands are protected one by one."""
 
+GIANT_WORK, FEWEST_GIANTS = 4_000_000, 4
+"""In large tables fewer, so that places times demands stay near this."""
+
 ROUNDS = 5
 CHEAP, CHEAP_ONES = 0.01, 3
 """After so many demands in a row that added less than this share of the cost, the rest is done in groups."""
@@ -92,8 +95,14 @@ class Growth:
                 return
 
     def build(self, book: Book, stop: Stop) -> None:
-        """Hide what open demands need, and meet them: the largest one by one, the rest in groups."""
-        self._protect_giants(book, stop, GIANTS)
+        """Hide what open demands need, and meet them: the largest one by one, the rest in groups.
+
+        In very large tables only a few of the largest are taken on.
+        """
+        giants = int(np.clip(GIANT_WORK // self.projection.size, FEWEST_GIANTS, GIANTS))
+        self._protect_giants(book, stop, giants)
+        if int(book.hidden.sum()) > MOST_TO_SETTLE:
+            return
         slack = SLACK
         for _ in range(ROUNDS):
             self.harvest(book, stop)
