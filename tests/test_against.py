@@ -362,3 +362,52 @@ def test_the_command_on_what_nobody_can_protect(folder: Path, command: Command) 
     mixed = ("--attacker", "insider", "--attacker", "outsider", "--prior", "90")
     assert command("suppress", folder, "--out", out, *mixed).code == 0
     assert command("audit", folder, out, *mixed).code == 0
+
+
+# -- the job -------------------------------------------------------------------------------------------------
+
+
+def test_a_job_that_keeps_insiders_off(folder: Path, command: Command) -> None:
+    job, public = folder.parent / "job.toml", folder.parent / "out" / "public"
+    text = f'instance = "{folder.name}"\noutput = "out"\n[release]\nformats = ["csv"]\n'
+    job.write_text(text)
+    assert command("run", job).code == 0
+    assert (
+        command("audit", folder, folder.parent / "out/internal/pattern.csv", "--attacker", "insider").code
+        == 1
+    )
+    job.write_text(text + '[[attackers]]\nkind = "insider"\n[[attackers]]\nkind = "pq"\np = 10\n')
+    assert command("run", job).code == 0 and any(public.iterdir())
+    assert (
+        command("audit", folder, folder.parent / "out/internal/pattern.csv", "--attacker", "insider").code
+        == 0
+    )
+    job.write_text(text + '[[attackers]]\nkind = "outsider"\nprior = 5\n')
+    done = command("run", job)
+    assert done.code == 3 and "prior 5 %" in done.err and not any(public.glob("*.csv"))
+
+
+def test_a_job_releases_nothing_that_an_attacker_objects_to(
+    folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Defence, "strengthened", lambda self, hidden, *_: hidden)
+    job = folder.parent / "job.toml"
+    job.write_text(f'instance = "{folder.name}"\noutput = "out"\n[[attackers]]\nkind = "insider"\n')
+    assert command("run", job).code == 1
+    assert not any((folder.parent / "out" / "public").glob("*.csv"))
+    assert not (folder.parent / "out" / "internal" / "certificate").exists()
+
+
+@pytest.mark.parametrize(
+    ("keys", "fault"),
+    [
+        ('kind = "pq"', "needs p"),
+        ('kind = "pq"\np = 50\nq = 20', "p is above q"),
+        ('kind = "insider"\nprior = 50', "prior knowledge is for outsiders"),
+    ],
+)
+def test_attackers_of_a_job_are_checked(folder: Path, command: Command, keys: str, fault: str) -> None:
+    job = folder.parent / "job.toml"
+    job.write_text(f'instance = "{folder.name}"\n[[attackers]]\n{keys}\n')
+    done = command("run", job)
+    assert done.code == 2 and fault in done.err
