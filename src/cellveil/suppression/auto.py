@@ -5,7 +5,7 @@
 3. Everything else starts with witnesses inside what is hidden anyway: cubes, then harvests of the splitting
    engine.
 4. Small components: linear programs one demand at a time from several beginnings, then clean-up and ruin and
-   recreate.
+   recreate; with a time limit, branch and cut for the rest of it.
 5. Large ones: cubes are packed as a safe start, certified within seconds. Then the splitting engine looks for
    the deviations that carry the cost, and settles them exactly; what is left is completed by cubes and
    programs. The cheaper pattern is kept.
@@ -21,6 +21,7 @@ meets. Does not ensure the least cost; the bound says how far off it can be at m
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -36,6 +37,7 @@ from cellveil.suppression.flow_search import Networks
 from cellveil.suppression.growth import Growth
 from cellveil.suppression.incremental import Incremental
 from cellveil.suppression.network import network
+from cellveil.suppression.optimal import optimal
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.packing import Packing, applies
 from cellveil.suppression.search import Search, drop_unused
@@ -55,6 +57,9 @@ FEW = 40
 
 MOST_TO_RELAX, RELAX_SECONDS = 20_000, 5.0
 """Up to so many cells a better bound is looked for, for so long."""
+
+MOST_FOR_EXACT, EXACT_SHARE = 1_500, 0.6
+"""Up to so many cells, so much of the time limit is for branch and cut."""
 
 BOUND_SHARE = 0.1
 """Share of the time limit the bound may take."""
@@ -89,6 +94,7 @@ class _Run:
         self.seed, self.progress = seed, progress
         self.kept: Draft | None = None
         self._least = np.inf
+        self._proven = 0.0
 
     def by_the_best_means(self) -> Draft:
         """Choose by structure and size."""
@@ -106,7 +112,8 @@ class _Run:
         if np.isinf(bound):
             return None
         cost = float(self.problem.weight[draft.hidden & ~self.problem.hidden_at_start].sum())
-        if cost <= bound or self.problem.table.num_cells > MOST_TO_RELAX or draft.infeasible:
+        bound = max(bound, self._proven)
+        if self._proven or cost <= bound or self.problem.table.num_cells > MOST_TO_RELAX or draft.infeasible:
             return bound
         self.progress.stage("bound")
         limit = self.deadline.limit
@@ -145,9 +152,24 @@ class _Run:
             if best is None or _is_better(completion, best):
                 best = completion
         assert best is not None
-        if not best.book.num_open:
-            self._search(best)
-        return best.draft()
+        if best.book.num_open:
+            return best.draft()
+        limit = self.deadline.limit
+        is_exact = limit is not None and self.problem.table.num_cells <= MOST_FOR_EXACT
+        self._search(best, partial(self._is_late, EXACT_SHARE * limit if is_exact and limit else 0.0))
+        draft = best.draft()
+        return self._exact(draft, best.book.cost) if is_exact else draft
+
+    def _exact(self, draft: Draft, cost: float) -> Draft:
+        """Branch and cut for the rest of the time, in small tables: a cheaper pattern, or a better bound."""
+        if cost <= self.bound.bound or self.is_over():
+            return draft
+        self.progress.stage("branch and cut")
+        other = optimal(self.problem, time_limit=self.deadline.left, seed=self.seed, progress=self.progress)
+        self._proven = max(self._proven, other.lower_bound or 0.0)
+        weight = np.where(self.problem.hidden_at_start, 0.0, self.problem.weight)
+        is_complete = not other.infeasible and float(weight[other.hidden].sum()) < cost
+        return other if is_complete else draft
 
     def _completed(self, book: Book) -> Completion:
         completion = Completion(
@@ -159,17 +181,17 @@ class _Run:
             drop_unused(completion.book)
         return completion
 
-    def _search(self, completion: Completion) -> None:
+    def _search(self, completion: Completion, is_late: Callable[[], bool]) -> None:
         """Clean-up, then random trials while they pay."""
         self.progress.stage("search")
         search = Search(completion.book, completion.protector, seed=self.seed)
-        search.clean_up(self.is_over)
+        search.clean_up(is_late)
         self.tell(completion.book)
         most = TRIALS if self.deadline.left is None else 10**9
-        while search.trials < most and search.barren < BARREN and not self.is_over():
+        while search.trials < most and search.barren < BARREN and not is_late():
             if completion.book.cost <= self.bound.bound:
                 break
-            search.shake(self.is_over, 20)
+            search.shake(is_late, 20)
             self.tell(completion.book)
 
     # -- large components ----------------------------------------------------------------------------------
