@@ -51,7 +51,7 @@ def everything(problem: Problem) -> np.ndarray:
 
 
 def cost_of(problem: Problem, hidden: np.ndarray) -> float:
-    return float(problem.weight[hidden & ~problem.hidden_at_start].sum())
+    return float(problem.weight[hidden & (problem.status != Status.PRIMARY)].sum())
 
 
 def check(problem: Problem, *attackers: Attacker) -> float | None:
