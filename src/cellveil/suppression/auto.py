@@ -45,7 +45,7 @@ from cellveil.suppression.sequential import SMALL, Stepwise
 
 INTERRUPTED = "interrupted: the cheapest complete pattern so far"
 
-TRIALS = 300
+TRIALS = 100
 """Random trials of ruin and recreate without a time limit; with one, as many as there is time for."""
 
 BARREN = 600
@@ -55,11 +55,11 @@ RESERVE = 1.5
 FEW = 40
 """More demands than this, left open by splitting, are left to cubes."""
 
-MOST_TO_RELAX, RELAX_SECONDS = 20_000, 5.0
-"""Up to so many cells a better bound is looked for, for so long."""
+MOST_TO_RELAX = 20_000
+"""Up to so many cells a better bound is looked for, where there is a time limit."""
 
-MOST_FOR_EXACT, EXACT_SHARE = 1_500, 0.6
-"""Up to so many cells, so much of the time limit is for branch and cut."""
+MOST_FOR_EXACT, MOST_FLOWS_FOR_EXACT, EXACT_SHARE = 1_500, 5_000, 0.6
+"""Up to so many cells (and in networks), so much of the time limit is for branch and cut."""
 
 BOUND_SHARE = 0.1
 """Share of the time limit the bound may take."""
@@ -99,9 +99,7 @@ class _Run:
     def by_the_best_means(self) -> Draft:
         """Choose by structure and size."""
         if not np.isinf(self.bound.bound) and Networks.of(self.problem).rest() is None:
-            return network(
-                self.problem, time_limit=self.deadline.left, seed=self.seed, progress=self.progress
-            )
+            return self.by_flows()
         if np.isinf(self.bound.bound) or self.largest_component() <= SMALL:
             return self.by_programs()
         return self.by_splitting()
@@ -113,12 +111,11 @@ class _Run:
             return None
         cost = float(self.problem.weight[draft.hidden & ~self.problem.hidden_at_start].sum())
         bound = max(bound, self._proven)
-        if self._proven or cost <= bound or self.problem.table.num_cells > MOST_TO_RELAX or draft.infeasible:
+        limit, size = self.deadline.limit, self.problem.table.num_cells
+        if self._proven or cost <= bound or limit is None or size > MOST_TO_RELAX or draft.infeasible:
             return bound
         self.progress.stage("bound")
-        limit = self.deadline.limit
-        seconds = RELAX_SECONDS if limit is None else min(RELAX_SECONDS, BOUND_SHARE * limit)
-        return max(bound, relaxed_bound(self.problem, time_limit=seconds))
+        return max(bound, relaxed_bound(self.problem, time_limit=BOUND_SHARE * limit))
 
     def is_over(self) -> bool:
         """Whether the time is up."""
@@ -137,6 +134,17 @@ class _Run:
         gap = (book.cost - self.bound.bound) / book.cost if book.cost > 0 else 0.0
         figures = {"cost": book.cost, "bound": self.bound.bound, "gap": gap, "open": book.num_open}
         self.progress.advance(len(self.problem.primaries) * 2 - book.num_open, None, **figures)
+
+    def by_flows(self) -> Draft:
+        """Cheapest flows; in tables that are not too large branch and cut for the rest of the time."""
+        limit, left = self.deadline.limit, self.deadline.left
+        is_exact = limit is not None and self.problem.table.num_cells <= MOST_FLOWS_FOR_EXACT
+        seconds = left if left is None or not is_exact else (1 - EXACT_SHARE) * left
+        draft = network(self.problem, time_limit=seconds, seed=self.seed, progress=self.progress)
+        if draft.infeasible or not is_exact:
+            return draft
+        weight = np.where(self.problem.hidden_at_start, 0.0, self.problem.weight)
+        return self._exact(draft, float(weight[draft.hidden].sum()))
 
     # -- small components ----------------------------------------------------------------------------------
 
