@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.problem import Problem, Status
-from cellveil.solvers.projection import Projection, projection_of
+from cellveil.solvers.projection import Projection, SparseProjection, projection_of
 from cellveil.solvers.splitting import Goals, Splitting, State
 from cellveil.suppression.book import Book
 from cellveil.suppression.settling import Settling, Task
@@ -45,6 +45,10 @@ SLOPES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
 STEPS_PER_SLOPE = 600
 ATTEMPTS = 4
 SUPPORT = 1e-7
+MOST_FOR_PROGRAMS = 15_000
+PROGRAM_SLOPES, PROGRAM_SUPPORT = (0.1, 0.01), 1e-6
+"""Tables without a cheap projection, up to so many cells, are left to interior points."""
+
 MOST_TO_SETTLE = 60_000
 """Interior points are looked for among up to so many cells."""
 
@@ -151,6 +155,11 @@ class Growth:
         what was moved at one time or other; then from where the search stands, with what is hidden by now for
         free and more slack.
         """
+        if isinstance(self.projection, SparseProjection) and self._movable.sum() <= MOST_FOR_PROGRAMS:
+            for task in tasks:
+                if not stop():
+                    self._pay_by_programs(book, task)
+            return
         state, touched = self._cheapest(book, tasks, stop, slack)
         for _ in range(ATTEMPTS):
             moved = self._hide_moved(book, state)
@@ -167,6 +176,20 @@ class Growth:
             tasks, state = [tasks[k] for k in left], state.part(left)
             slack = min(slack * MORE_SLACK, 0.2)
             state = self._closer(book, tasks, state, slack)
+
+    def _pay_by_programs(self, book: Book, task: Task) -> None:
+        """The same by interior points on the whole table, where there is no cheap projection."""
+        moved = self._settling.missing(task, book.hidden, self._movable)
+        for slope in PROGRAM_SLOPES:
+            if moved is None:
+                return
+            again = self._settling.missing(
+                task, book.hidden, self._movable, slope=1 / (np.abs(moved) + slope)
+            )
+            moved = moved if again is None else again
+        if moved is not None:
+            book.hide(np.flatnonzero((np.abs(moved) > PROGRAM_SUPPORT) & ~book.hidden & self._movable))
+            self._settle(book, task, book.hidden)
 
     # -- tasks ---------------------------------------------------------------------------------------------
 

@@ -69,13 +69,18 @@ class Settling:
             falls = rises = np.minimum(np.minimum(falls, rises), REACH)
         return falls, rises
 
-    def missing(self, task: Task, allowed: Bool, candidates: Bool) -> Float | None:
-        """The movements, in units of the task, for which the least weight of candidates is needed."""
-        return _Program(self, task, allowed, candidates).solve()
+    def missing(
+        self, task: Task, allowed: Bool, candidates: Bool, *, slope: Float | None = None
+    ) -> Float | None:
+        """The movements, in units of the task, for which the least weight of candidates is needed.
+
+        `slope` multiplies the weight of each cell per unit moved.
+        """
+        return _Program(self, task, allowed, candidates, slope).solve()
 
     def exact(self, book: Book, task: Task, allowed: Bool) -> Witness | None:
         """An exact deviation of the allowed cells that does the task, or much of it."""
-        moved = _Program(self, task, allowed, None).solve()
+        moved = _Program(self, task, allowed, None, None).solve()
         if moved is None:
             return None
         cells = np.flatnonzero(allowed)
@@ -90,7 +95,14 @@ class _Program:
     several goals how far each is reached, which is rewarded.
     """
 
-    def __init__(self, settling: Settling, task: Task, allowed: Bool, candidates: Bool | None) -> None:
+    def __init__(
+        self,
+        settling: Settling,
+        task: Task,
+        allowed: Bool,
+        candidates: Bool | None,
+        slope: Float | None,
+    ) -> None:
         from scipy.sparse import block_array, coo_array
 
         open_ = allowed if candidates is None else allowed | candidates
@@ -101,6 +113,8 @@ class _Program:
         falls, rises = (np.minimum(room[self.cells] * OUTER, REACH) for room in settling.rooms(task))
         self.priced = np.flatnonzero(~allowed[self.cells])
         price = settling.problem.weight[self.cells[self.priced]] / settling.problem.weight.max(initial=1.0)
+        if slope is not None:
+            price = price * slope[self.cells[self.priced]]
         own = np.searchsorted(self.cells, task.cells)
         wanted = task.amounts / task.unit
         soft = len(own) > 1
