@@ -167,7 +167,7 @@ def test_methods_protect_the_papers_tables(name: str, method: str) -> None:
     example = EXAMPLES[name]
     problem = problem_of(example)
     result = suppress(problem, method)
-    assert result.outcome == "safe"
+    assert result.outcome in ("safe", "optimal")
     assert audit(problem, result.pattern).is_safe
     best = example.get("optimum", {}).get("weights_value_secondary_total")
     if best is not None:
