@@ -593,6 +593,21 @@ def test_interrupted_job_changes_nothing(
     assert listing(folder) == before
 
 
+def test_a_search_that_was_interrupted_releases_nothing(
+    folder: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(folder, 'output = "out"\n' + MICRODATA + ONE_TABLE + RULES)
+    before = listing(folder)
+
+    def interrupted(*given: Any, **settings: Any) -> cv.Suppression:
+        return replace(cv.suppress(*given, **settings), reason="interrupted: the cheapest so far")
+
+    monkeypatch.setattr("cellveil.job.run.suppress", interrupted)
+    ended = command("run", folder / "job.toml")
+    assert ended.code == 130 and "nothing was released" in ended.err
+    assert listing(folder) == before
+
+
 # -- the docs ------------------------------------------------------------------------------------------------
 
 DOCS = Path(__file__).parents[1] / "docs" / "jobs.md"

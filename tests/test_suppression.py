@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 
 from cellveil.auditing import audit
-from cellveil.datasets import two_way
+from cellveil.datasets import random_table, two_way
 from cellveil.errors import InfeasibleError, InputError
 from cellveil.formats.instance import read_instance
 from cellveil.problem import Status
+from cellveil.progress import Progress
+from cellveil.proof import verify
 from cellveil.suppression import suppress
+from cellveil.suppression.completion import Deadline
 from cellveil.suppression.demands import Demand, Demands
 from cellveil.tables.numbers import UNBOUNDED
 from instances import INSTANCES, needs_instances
@@ -20,6 +23,41 @@ def test_a_level_beyond_the_bounds_is_infeasible() -> None:
     problem = two_way([[20, 50, 9], [8, 19, 7], [5, 6, 9]], primaries={(0, 0): (25, 25)})
     with pytest.raises(InfeasibleError):
         suppress(problem)
+
+
+class InterruptedAt(Progress):
+    """Somebody presses Ctrl-C as a stage begins."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def stage(self, name: str) -> None:
+        if name == self.name:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_keeps_the_best_certified_pattern() -> None:
+    problem = random_table((5, 5, 5), seed=2)
+    result = suppress(problem, progress=InterruptedAt("search"))
+    assert result.was_interrupted and result.is_safe
+    assert verify(problem, result.pattern, result.certificate).is_valid
+    with pytest.raises(KeyboardInterrupt):  # nothing complete yet
+        suppress(problem, progress=InterruptedAt("bound"))
+
+
+def test_a_search_that_the_clock_ended_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock(Progress):
+        """Time is up as the search begins."""
+
+        is_over = False
+
+        def stage(self, name: str) -> None:
+            self.is_over |= name == "search"
+
+    clock = Clock()
+    monkeypatch.setattr(Deadline, "left", property(lambda self: 0.0 if clock.is_over else 1000.0))
+    result = suppress(random_table((5, 5, 5), seed=2), time_limit=1000, progress=clock)
+    assert result.is_safe and result.reason == "time limit"
 
 
 def test_unknown_method_names_the_nearest() -> None:

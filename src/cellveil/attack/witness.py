@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.problem import Problem
+from cellveil.proof.certificate import Certificate
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED
 
@@ -70,6 +71,12 @@ class Witnesses:
             np.concatenate([nothing, *(w.numerators for w in witnesses)]),
             np.array([w.denominator for w in witnesses], dtype=np.int64),
         )
+
+    @classmethod
+    def proven_by(cls, certificate: Certificate) -> Witnesses:
+        """Those of a certificate."""
+        cells = certificate.cells.astype(np.int64)
+        return cls(certificate.starts, cells, certificate.numerators, certificate.denominators)
 
     @classmethod
     def joined(cls, parts: Sequence[Witnesses]) -> Witnesses:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cellveil.attack.witness import Witnesses
 from cellveil.auditing import AuditReport, audit
 from cellveil.errors import InfeasibleError, InputError, NotSafeError
 from cellveil.files import write_text
@@ -118,9 +119,12 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
         withdraw(public)
         _write_infeasible(job, internal, problem, error)
         raise
+    if suppression.was_interrupted:  # whoever stops a job does not want it to go on and publish
+        raise KeyboardInterrupt
     verdict = suppression.audit
     if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
-        verdict = audit(problem, suppression.pattern, exact=True, progress=progress)
+        proven = Witnesses.proven_by(suppression.certificate)
+        verdict = audit(problem, suppression.pattern, exact=True, claims=proven, progress=progress)
     progress.stage("write")
     with replaced_files(internal) as folder:
         write_folder(problem, folder / FILES["instance"])

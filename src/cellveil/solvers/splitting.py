@@ -29,7 +29,6 @@ Float = NDArray[np.float64]
 RELAX = 1.7
 CHECK_EVERY = 20
 ADAPT_EVERY = 100
-PATIENCE = 25
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,18 +95,16 @@ class Splitting:
         *,
         tolerance: float,
         iterations: int,
-        until_stalled: bool = False,
     ) -> State:
         """Iterate until no error is above the tolerance.
 
-        `cost` is over the places, `bounds` (low, high) over places × deviations. With `until_stalled` the
-        iteration also ends when it no longer comes nearer, as where nothing fits the bounds.
+        `cost` is over the places, `bounds` (low, high) over places × deviations.
         """
         from cellveil.kernels.splitting import lean, shrink
 
         z, u, step = state.z, state.u.copy(), state.step
         x, v = np.empty_like(z), np.empty_like(z)
-        errors, history = state.errors, []
+        errors = state.errors
         weighs = bool(len(goals.places) or cost.any())  # otherwise the step does not matter
         for done in range(1, iterations + 1):
             shrink(z, u, cost, *bounds, step, RELAX, x, v)
@@ -134,8 +131,7 @@ class Splitting:
             slowness = (
                 dual / np.maximum(_lengths(u), 1e-9) if weighs else dual / np.maximum(_lengths(z), 1e-9)
             )
-            history.append(float(np.maximum(errors, 0.1 * slowness).max()))
-            if history[-1] < tolerance or (until_stalled and _stalls(history)):
+            if float(np.maximum(errors, 0.1 * slowness).max()) < tolerance:
                 break
             if weighs and done % ADAPT_EVERY == 0:
                 ratio = np.sqrt(errors.max() / max(float(slowness.max()), 1e-30))
@@ -148,8 +144,3 @@ class Splitting:
 
 def _lengths(columns: Float) -> Float:
     return np.asarray(np.sqrt(np.einsum("jk,jk->k", columns, columns)))
-
-
-def _stalls(history: list[float]) -> bool:
-    """Whether the error has not halved for `PATIENCE` checks."""
-    return len(history) > PATIENCE and history[-1] > 0.5 * history[-1 - PATIENCE]

@@ -73,15 +73,18 @@ def auto(
     progress = progress or Progress()
     progress.stage("bound")
     problem = problem.replace(table=structured(problem.table))
-    bound = cover_bound(problem, time_limit=None if time_limit is None else BOUND_SHARE * time_limit)
-    run = _Run(problem, bound, deadline, seed, progress)
+    cover = cover_bound(problem, time_limit=None if time_limit is None else BOUND_SHARE * time_limit)
+    run = _Run(problem, cover, deadline, seed, progress)
     try:
         draft = run.by_the_best_means()
     except KeyboardInterrupt:
         if run.kept is None:
             raise
         draft = replace(run.kept, reason=INTERRUPTED)
-    return replace(draft, lower_bound=run.lower_bound(draft))
+    bound = run.lower_bound(draft)
+    if draft.reason == "complete" and deadline.is_over and (bound is None or run.cost_of(draft) > bound):
+        draft = replace(draft, reason="time limit")
+    return replace(draft, lower_bound=bound)
 
 
 class _Run:
@@ -109,13 +112,17 @@ class _Run:
         bound = self.bound.bound
         if np.isinf(bound):
             return None
-        cost = float(self.problem.weight[draft.hidden & ~self.problem.hidden_at_start].sum())
         bound = max(bound, self._proven)
         limit, size = self.deadline.limit, self.problem.table.num_cells
-        if self._proven or cost <= bound or limit is None or size > MOST_TO_RELAX or draft.infeasible:
+        is_final = draft.infeasible or draft.reason == INTERRUPTED or self.cost_of(draft) <= bound
+        if self._proven or is_final or limit is None or size > MOST_TO_RELAX:
             return bound
         self.progress.stage("bound")
         return max(bound, relaxed_bound(self.problem, time_limit=BOUND_SHARE * limit))
+
+    def cost_of(self, draft: Draft) -> float:
+        """Of what the draft hides beyond the start."""
+        return float(self.problem.weight[draft.hidden & ~self.problem.hidden_at_start].sum())
 
     def is_over(self) -> bool:
         """Whether the time is up."""
@@ -141,10 +148,7 @@ class _Run:
         is_exact = limit is not None and self.problem.table.num_cells <= MOST_FLOWS_FOR_EXACT
         seconds = left if left is None or not is_exact else (1 - EXACT_SHARE) * left
         draft = network(self.problem, time_limit=seconds, seed=self.seed, progress=self.progress)
-        if draft.infeasible or not is_exact:
-            return draft
-        weight = np.where(self.problem.hidden_at_start, 0.0, self.problem.weight)
-        return self._exact(draft, float(weight[draft.hidden].sum()))
+        return draft if draft.infeasible or not is_exact else self._exact(draft)
 
     # -- small components ----------------------------------------------------------------------------------
 
@@ -166,18 +170,19 @@ class _Run:
         is_exact = limit is not None and self.problem.table.num_cells <= MOST_FOR_EXACT
         self._search(best, partial(self._is_late, EXACT_SHARE * limit if is_exact and limit else 0.0))
         draft = best.draft()
-        return self._exact(draft, best.book.cost) if is_exact else draft
+        return self._exact(draft) if is_exact else draft
 
-    def _exact(self, draft: Draft, cost: float) -> Draft:
+    def _exact(self, draft: Draft) -> Draft:
         """Branch and cut for the rest of the time, in small tables: a cheaper pattern, or a better bound."""
+        cost = self.cost_of(draft)
         if cost <= self.bound.bound or self.is_over():
             return draft
         self.progress.stage("branch and cut")
         other = optimal(self.problem, time_limit=self.deadline.left, seed=self.seed, progress=self.progress)
         self._proven = max(self._proven, other.lower_bound or 0.0)
-        weight = np.where(self.problem.hidden_at_start, 0.0, self.problem.weight)
-        is_complete = not other.infeasible and float(weight[other.hidden].sum()) < cost
-        return other if is_complete else draft
+        better = other if not other.infeasible and self.cost_of(other) < cost else draft
+        was_interrupted = other.reason.startswith("interrupted")
+        return replace(better, reason=INTERRUPTED) if was_interrupted else better
 
     def _completed(self, book: Book) -> Completion:
         completion = Completion(

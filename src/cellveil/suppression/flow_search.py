@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Bool = NDArray[np.bool_]
 
 WORK, FEWEST_TURNS, MOST_TURNS = 40_000_000, 200, 10_000
-"""Turns of `Search.improve`: as many as `WORK` over the number of cells, within these limits."""
+"""Turns of `FlowSearch.improve`: as many as `WORK` over the number of cells, within these limits."""
 
 RUINED = 10
 """At most so many secondaries are taken out in one turn."""
@@ -121,7 +121,7 @@ class Networks:
 
 
 @dataclass
-class Search:
+class FlowSearch:
     """A pattern in the making for the demands of the networks.
 
     Parameters
@@ -299,7 +299,9 @@ class Search:
             self.take_free()
 
 
-def build(networks: Networks, way: int, rounds: int, deadline: float | None) -> tuple[Search, list[Demand]]:
+def build(
+    networks: Networks, way: int, rounds: int, deadline: float | None
+) -> tuple[FlowSearch, list[Demand]]:
     """Meet every demand of the networks, the largest first.
 
     Parameters
@@ -315,7 +317,7 @@ def build(networks: Networks, way: int, rounds: int, deadline: float | None) -> 
     """
     demands = Demands(networks.problem)
     while True:
-        search = Search(networks, Book(networks.restricted(demands)), deadline)
+        search = FlowSearch(networks, Book(networks.restricted(demands)), deadline)
         search.take_free()
         short = search.take_paid(way, rounds)
         kept = [demand for demand, reached in short if not demands.retreat(demand, reached)]
@@ -323,7 +325,7 @@ def build(networks: Networks, way: int, rounds: int, deadline: float | None) -> 
             return search, kept
 
 
-def conclude(search: Search, infeasible: list[Demand], seed: int, progress: Progress) -> Draft:
+def conclude(search: FlowSearch, infeasible: list[Demand], seed: int, progress: Progress) -> Draft:
     """The draft of a search, with what `sequential` proposes for components that are no networks."""
     networks, book = search.networks, search.book
     draft = Draft(book.hidden.copy(), infeasible=infeasible, witnesses=book.witnesses())

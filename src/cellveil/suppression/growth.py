@@ -18,8 +18,6 @@ Requires any relations. Ensures that what a book holds is exact. Does not ensure
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,12 +25,11 @@ from cellveil.problem import Problem, Status
 from cellveil.solvers.projection import Projection, SparseProjection, projection_of
 from cellveil.solvers.splitting import Goals, Splitting, State
 from cellveil.suppression.book import Book
+from cellveil.suppression.search import Stop
 from cellveil.suppression.settling import Settling, Task
-from cellveil.tables.keys import Int
 
 Float = NDArray[np.float64]
 Bool = NDArray[np.bool_]
-Stop = Callable[[], bool]
 
 SLACK = 0.01
 """So much more than the amount is looked for, in so much less than the rooms: space for settling."""
@@ -62,9 +59,6 @@ ROUNDS = 5
 CHEAP, CHEAP_ONES = 0.01, 3
 """After so many demands in a row that added less than this share of the cost, the rest is done in groups."""
 
-MOST_ENTRIES = 12_000_000
-"""Places times deviations held at a time."""
-
 SIZE_CLASS = 1.5
 """Demands whose decimal logarithms differ by less share a deviation."""
 
@@ -81,7 +75,6 @@ class Growth:
         self._settling = Settling(problem)
         priced = problem.weight[self._movable & ~problem.hidden_at_start]
         self._unit = float(np.median(priced[priced > 0])) if (priced > 0).any() else 1.0
-        self._most = max(1, MOST_ENTRIES // self.projection.size)
 
     # -- what to do ----------------------------------------------------------------------------------------
 
@@ -91,7 +84,7 @@ class Growth:
             return
         for _ in range(rounds):
             left = book.num_open
-            for task in self._grouped(book, *book.open_demands()[:2], draws=1):
+            for task in self._grouped(book):
                 if stop():
                     return
                 self._settle(book, task, book.hidden)
@@ -111,7 +104,7 @@ class Growth:
         for _ in range(ROUNDS):
             self.harvest(book, stop)
             left = book.num_open
-            for task in self._grouped(book, *book.open_demands()[:2], draws=1):
+            for task in self._grouped(book):
                 if not stop():
                     self._pay(book, [task], stop, slack)
             if not book.num_open or stop():
@@ -193,21 +186,19 @@ class Growth:
 
     # -- tasks ---------------------------------------------------------------------------------------------
 
-    def _grouped(self, book: Book, cells: Int, up: Bool, *, draws: int) -> list[Task]:
-        """Demands of about the same size, each cell once, in a random direction; the largest first."""
-        rises, falls = np.unique(cells[up]), np.unique(cells[~up])
-        either = np.union1d(rises, falls)
-        fixed = np.where(np.isin(either, rises), 1.0, -1.0)
-        both = np.isin(either, rises) & np.isin(either, falls)
-        tasks = []
-        for _ in range(draws):
-            signs = np.where(both, self.rng.choice([-1.0, 1.0], len(either)), fixed)
-            amounts = np.where(signs > 0, book.need_up[either], book.need_down[either]).astype(float)
-            size = np.floor(np.log10(np.maximum(amounts, 1)) / SIZE_CLASS).astype(int)
-            for s in np.unique(size)[::-1]:
-                mine = size == s
-                tasks.append(Task(either[mine], signs[mine], amounts[mine], True))
-        return tasks
+    def _grouped(self, book: Book) -> list[Task]:
+        """Open demands of about the same size, each cell once, in a random direction; the largest first."""
+        cells, up, _ = book.open_demands()
+        either = np.unique(cells)
+        rises, falls = np.isin(either, cells[up]), np.isin(either, cells[~up])
+        drawn = self.rng.choice([-1.0, 1.0], len(either))
+        signs = np.where(rises & falls, drawn, np.where(rises, 1.0, -1.0))
+        amounts = np.where(signs > 0, book.need_up[either], book.need_down[either]).astype(float)
+        size = np.floor(np.log10(np.maximum(amounts, 1)) / SIZE_CLASS).astype(int)
+        return [
+            Task(either[mine], signs[mine], amounts[mine], True)
+            for mine in (size == s for s in np.unique(size)[::-1])
+        ]
 
     # -- looking -------------------------------------------------------------------------------------------
 
@@ -236,7 +227,7 @@ class Growth:
         return self.engine.run(
             state,
             self._placed(cost),
-            self._bounds(tasks, self._movable, 1 - slack),
+            self._bounds(tasks, 1 - slack),
             self._goals(tasks, 100.0 * float(weight.max(initial=1.0)), slack),
             tolerance=tolerance,
             iterations=STEPS_PER_SLOPE,
@@ -271,15 +262,15 @@ class Growth:
 
     # -- arrays --------------------------------------------------------------------------------------------
 
-    def _bounds(self, tasks: list[Task], allowed: Bool, share: float) -> tuple[Float, Float]:
+    def _bounds(self, tasks: list[Task], share: float) -> tuple[Float, Float]:
         """So much of the capacities, in units of each task."""
         low, high = np.zeros((self.projection.size, len(tasks))), np.zeros((self.projection.size, len(tasks)))
         for k, task in enumerate(tasks):
             falls, rises = self._settling.rooms(task)
             lowest, highest = -falls * share, rises * share
             lowest[task.cells], highest[task.cells] = -falls[task.cells], rises[task.cells]
-            low[self.projection.places, k] = np.where(allowed, lowest, 0.0)
-            high[self.projection.places, k] = np.where(allowed, highest, 0.0)
+            low[self.projection.places, k] = lowest
+            high[self.projection.places, k] = highest
         return low, high
 
     def _goals(self, tasks: list[Task], reward: float, slack: float) -> Goals:

@@ -36,9 +36,7 @@ class OutsiderShield(Shield):
         """Attack; what the method or an earlier attack showed need not be shown again."""
         report = audit(problem, pattern, exact=False, whole=self.whole, claims=self._claims)
         if report.is_safe and problem is self.known:
-            found = report.certificate
-            cells = found.cells.astype(np.int64)
-            self._claims = Witnesses(found.starts, cells, found.numerators, found.denominators)
+            self._claims = Witnesses.proven_by(report.certificate)
         return report.named(with_prior(report.attacker, self._prior))
 
     def strengthen(self, hidden: Bool, moves: Moves) -> Bool:

@@ -119,8 +119,7 @@ def suppress(
         with watch.time("bound"):
             bound = cover_bound(problem, time_limit=BOUND_SECONDS).bound
             draft.lower_bound = bound if np.isfinite(bound) else None
-    name = getattr(run, "__name__", method)
-    pattern = Pattern.hiding(problem, draft.hidden, name)
+    pattern = Pattern.hiding(problem, draft.hidden, method)
     with watch.time("audit"):
         report = audit(
             problem, pattern, exact=False, workers=workers, claims=draft.witnesses, progress=progress
@@ -130,7 +129,7 @@ def suppress(
             break
         with watch.time("suppress"):
             hidden = mended(problem, pattern.hidden, report.unsafe_cells, seed, progress)
-        pattern = Pattern.hiding(problem, hidden, name)
+        pattern = Pattern.hiding(problem, hidden, method)
         with watch.time("audit"):
             report = audit(problem, pattern, exact=False, workers=workers, progress=progress)
     if not attackers:
@@ -139,7 +138,7 @@ def suppress(
         hidden = defence.strengthened(pattern.hidden, share, draft.witnesses)
         if impossible := defence.infeasible(hidden):
             raise infeasibility(problem, *impossible)
-        pattern, joint = Pattern.hiding(problem, hidden, name), defence.judge(hidden)
+        pattern, joint = Pattern.hiding(problem, hidden, method), defence.judge(hidden)
     with watch.time("audit"):
         report = audit(
             problem, pattern, exact=False, workers=workers, claims=draft.witnesses, progress=progress
@@ -163,9 +162,7 @@ def _conclude(
     secondary = pattern.hidden & (problem.status != Status.PRIMARY)
     cost = float(problem.weight[secondary].sum())
     bound = draft.lower_bound
-    if (
-        bound is not None
-    ):  # it speaks of what a method adds; what is hidden at the start costs its weight anyway
+    if bound is not None:  # it speaks of what a method adds; what is hidden at the start has its cost anyway
         bound += float(problem.weight[problem.status == Status.SECONDARY].sum())
     is_safe = report.is_safe and proof.is_valid and (joint is None or joint.is_safe)
     outcome: Outcome = "safe" if is_safe else "not_safe"

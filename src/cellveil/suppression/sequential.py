@@ -51,13 +51,10 @@ class Stepwise(Incremental):
         if self.size_of(cell) > SMALL:
             if self._growth is None:
                 self._growth = Growth(self.book.problem, seed=self._seed)
-            if self._growth.protect(self.book, cell, up, partial(_is_over, Deadline(time_limit))):
+            deadline = Deadline(time_limit)
+            if self._growth.protect(self.book, cell, up, lambda: deadline.is_over):
                 return "met"
         return super().protect(cell, up, time_limit=time_limit)
-
-
-def _is_over(deadline: Deadline) -> bool:
-    return deadline.is_over
 
 
 def sequential(
