@@ -1,4 +1,8 @@
-"""Independent answers by enumeration, in exact arithmetic: no solver, no code of the package's attack."""
+"""Independent answers by enumeration: no code of the package's attack.
+
+Intervals are enumerated in exact arithmetic, without a solver; patterns are enumerated too, each judged by
+SciPy's linear programs.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,11 @@ from collections.abc import Iterator
 from fractions import Fraction
 from itertools import combinations, product
 
-from cellveil.problem import Problem
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+
+from cellveil.problem import Problem, Status
 from cellveil.view import Pattern
 
 
@@ -91,3 +99,55 @@ def _echelon(rows: list[list[Fraction]], n: int) -> tuple[list[list[Fraction]], 
         pivots.append(column)
     kept = work[: len(pivots)] + [row for row in work[len(pivots) :] if row[-1]]
     return kept, pivots
+
+
+def reaches(problem: Problem, hidden: NDArray[np.bool_], cell: int) -> tuple[float, float]:
+    """How far a hidden cell can fall and rise; ∞ where nothing holds it."""
+    bounds = [
+        (-down if np.isfinite(down) else None, up if np.isfinite(up) else None) if is_hidden else (0.0, 0.0)
+        for down, up, is_hidden in zip(problem.down, problem.up, hidden, strict=True)
+    ]
+    matrix = problem.table.relations.matrix
+    found = []
+    for sign in (1.0, -1.0):
+        cost = np.zeros(len(hidden))
+        cost[cell] = sign
+        answer = linprog(cost, A_eq=matrix, b_eq=np.zeros(matrix.shape[0]), bounds=bounds)
+        assert answer.status in (0, 3), answer.message
+        found.append(np.inf if answer.status == 3 else -float(answer.fun))
+    return found[0], found[1]
+
+
+def is_safe(problem: Problem, hidden: NDArray[np.bool_]) -> bool:
+    """Whether a pattern meets all levels."""
+    for cell in problem.primaries.tolist():
+        fall, rise = reaches(problem, hidden, cell)
+        lacks = (problem.lpl[cell] - fall, problem.upl[cell] - rise, problem.spl[cell] - fall - rise)
+        if max(lacks) > 1e-6:
+            return False
+    return True
+
+
+def cheapest_pattern(problem: Problem) -> float | None:
+    """Least cost beyond what is hidden at the start, of all patterns; None where none is safe."""
+    free = np.flatnonzero(problem.status == Status.SAFE)
+    assert len(free) <= 14, "too many patterns"
+    everything = problem.hidden_at_start.copy()
+    everything[free] = True
+    if not is_safe(problem, everything):
+        return None
+    taken = (np.arange(2 ** len(free))[:, None] >> np.arange(len(free))) & 1
+    costs = taken @ problem.weight[free]
+    for number in np.argsort(costs, kind="stable").tolist():
+        hidden = problem.hidden_at_start.copy()
+        hidden[free[taken[number] == 1]] = True
+        if not _leaves_one_alone(problem, hidden) and is_safe(problem, hidden):
+            return float(costs[number])
+    raise AssertionError("hiding everything was safe")
+
+
+def _leaves_one_alone(problem: Problem, hidden: NDArray[np.bool_]) -> bool:
+    """Whether some relation has a single hidden cell, and that is primary."""
+    matrix = (problem.table.relations.matrix != 0).astype(int)
+    alone = np.flatnonzero(matrix @ hidden == 1)
+    return bool((matrix[alone] @ (problem.status == Status.PRIMARY)).any())

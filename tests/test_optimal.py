@@ -1,4 +1,4 @@
-"""`optimal` and `lower_bound` against one mixed-integer program with all deviations in it."""
+"""`optimal` and `lower_bound` against Kelly's program with all deviations in it, and against enumeration."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
+from brute_force import cheapest_pattern
 from cellveil.auditing import audit
 from cellveil.datasets import random_table, two_way
 from cellveil.formats.jj import read_jj
@@ -20,14 +21,15 @@ from cellveil.suppression.exact_attack import FlowAttacker, LPAttacker
 from cellveil.suppression.exact_model import parts_of
 from cellveil.suppression.exact_relaxation import lower_bound, relax
 from cellveil.suppression.exact_separation import Separation, further_cell, is_broken
+from cellveil.suppression.kelly import kelly
 from cellveil.suppression.optimal import optimal
 from cellveil.suppression.outcome import Draft
+from cellveil.tables.numbers import UNBOUNDED
 from cellveil.view import Pattern
 from instances import INSTANCES, needs_instances
-from kelly import cheapest
 from small_problems import SHAPES, small_problem
 
-PER_SHAPE, PER_SHAPE_SLOW = 10, 60
+PER_SHAPE, PER_SHAPE_SLOW = 6, 60
 
 
 def problems(shape: str) -> Iterator[tuple[Problem, float | None]]:
@@ -41,6 +43,34 @@ def problems(shape: str) -> Iterator[tuple[Problem, float | None]]:
         least = cheapest(problem)
         if least is not None or seed % 7 == 0:
             yield problem, least
+
+
+def cheapest(problem: Problem) -> float | None:
+    """Least cost by Kelly's program; None where no pattern is safe."""
+    draft = kelly(problem)
+    assert draft.reason == "complete"
+    return None if draft.infeasible else cost_of(problem, draft)
+
+
+def tiny_problem(rng: np.random.Generator) -> Problem:
+    """A two-way or one-tree table with so many cells frozen that all patterns can be gone through."""
+    sizes, trees = (((3, 4), ()), ((4, 4), ()), ((5, 3), (0,)))[int(rng.integers(3))]
+    table = random_table(
+        sizes, hierarchical=trees, contributors=2, zeros=0.1, unit=5, seed=int(rng.integers(2**31))
+    ).table
+    n, values = table.num_cells, table.values
+    status = np.where(values == 0, Status.FROZEN, Status.SAFE).astype(np.int8)
+    cells = rng.permutation(np.flatnonzero(values > 1))
+    primaries = cells[: int(rng.integers(1, 4))]
+    status[primaries] = Status.PRIMARY
+    free = np.flatnonzero(status == Status.SAFE)
+    status[rng.permutation(free)[9:]] = Status.FROZEN
+    lpl, upl, spl = (np.zeros(n, dtype=np.int64) for _ in range(3))
+    lpl[primaries], upl[primaries] = (rng.integers(0, values[primaries] // 2 + 1) for _ in range(2))
+    spl[primaries] = rng.integers(1, values[primaries])
+    ub = np.where(rng.random(n) < 0.5, UNBOUNDED, values + rng.integers(0, 30, n))
+    weight = rng.integers(1, 50, n).astype(np.float64)
+    return Problem(table, status, weight, np.zeros(n, dtype=np.int64), ub, lpl, upl, spl)
 
 
 def check(problem: Problem, least: float | None) -> None:
@@ -80,6 +110,26 @@ def test_least_cost_on_random_tables(shape: str) -> None:
 def test_least_cost_on_many_random_tables(shape: str) -> None:
     for problem, least in islice(problems(shape), PER_SHAPE, PER_SHAPE_SLOW):
         check(problem, least)
+
+
+def check_by_enumeration(seeds: range) -> None:
+    feasible = 0
+    for seed in seeds:
+        problem = tiny_problem(np.random.default_rng(seed))
+        least = cheapest_pattern(problem)
+        check(problem, least)
+        assert cheapest(problem) == least
+        feasible += least is not None
+    assert feasible > len(seeds) // 4
+
+
+def test_least_cost_by_going_through_all_patterns() -> None:
+    check_by_enumeration(range(8))
+
+
+@pytest.mark.slow
+def test_least_cost_by_going_through_all_patterns_of_many_tables() -> None:
+    check_by_enumeration(range(8, 128))
 
 
 def test_unlimited_cells_as_if_limited_far_away() -> None:
