@@ -29,6 +29,8 @@ from cellveil.cli_options import (
     Prior,
     Q,
     Quiet,
+    Relax,
+    RelaxedInstance,
     ReportFile,
     Weights,
     WhoAttacks,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from cellveil.job import Job, JobResult
     from cellveil.problem import Problem
     from cellveil.published import PublishedTable
+    from cellveil.suppression.relaxing import Relaxation
 
 app = typer.Typer(
     name="cellveil",
@@ -153,6 +156,8 @@ def suppress(
     workers: Annotated[
         int, typer.Option(min=1, help="Processes to use at most; the result does not depend on it.")
     ] = 1,
+    relax: Relax = False,
+    relaxed: RelaxedInstance = None,
     report: ReportFile = None,
     certificate: Annotated[
         Path | None,
@@ -165,9 +170,10 @@ def suppress(
 
     Outsiders are always kept off, and with them all attackers that are named.
 
-    When no safe pattern is found, no pattern and no certificate is left: older ones are removed.
+    When no safe pattern is found, no pattern and no certificate is left: older ones are removed. Where no
+    pattern can be safe, the message says what stands in the way and what would help; --relax does it.
     """
-    from cellveil.formats.instance import read_instance
+    from cellveil.formats.instance import read_instance, write_instance
     from cellveil.formats.pattern import write_pattern
     from cellveil.proof import write_certificate
     from cellveil.report import build_report
@@ -187,17 +193,23 @@ def suppress(
                 time_limit=time_limit,
                 seed=seed,
                 workers=workers,
+                relax=relax,
                 progress=progress,
             )
     except InfeasibleError as error:
         _remove(out, certificate)
         _write_json(report, as_json, infeasible_figures(problem, method, seed, error))
         raise
+    if found.relaxation is not None:
+        problem = found.relaxation.problem
+        _tell_relaxed(found.relaxation)
     settings: dict[str, Any] = {"instance": instance.name, "weights": weights.value, "time_limit": time_limit}
     settings |= {"attackers": [asdict(other) for other in others]} if others else {}
     figures = build_report(problem, found, found.audit, title=instance.name, parameters=settings)
     if found.is_safe:
         write_pattern(problem, found.pattern, out)
+        if relaxed is not None:
+            write_instance(problem, relaxed)
         if certificate is not None:
             write_certificate(found.certificate, certificate)
     else:
@@ -431,6 +443,12 @@ def _check_targets(instance: Path, *targets: Path | None) -> None:
         if target.resolve() in [other.resolve() for other in given[:position]]:
             raise InputError("two results would go to one file", file=target, remedy="Name another file.")
         check_writable(target)
+
+
+def _tell_relaxed(relaxation: Relaxation) -> None:
+    """On standard error, also where nothing else is printed: the pattern is not for what was asked."""
+    lines = [f"cellveil: the requirements could not be met and were relaxed: {relaxation}."]
+    typer.echo("\n".join([*lines, *relaxation.lines()]), err=True)
 
 
 def _remove(*files: Path | None) -> None:

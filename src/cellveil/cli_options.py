@@ -50,6 +50,18 @@ PatternFile = Annotated[
 ReportFile = Annotated[
     Path | None, typer.Option("--report", metavar="REPORT.json", help="Write the figures to this file.")
 ]
+Relax = Annotated[
+    bool,
+    typer.Option(
+        "--relax",
+        help="Where cells cannot be protected: free the cheapest cells that must be published, or lower "
+        "levels, and say so.",
+    ),
+]
+RelaxedInstance = Annotated[
+    Path | None,
+    typer.Option(metavar="INSTANCE", help="With --relax: write the relaxed instance, for audit and verify."),
+]
 AttackerNames = Annotated[
     list[AttackerName] | None,
     typer.Option(

@@ -14,8 +14,8 @@ Messages name files, lines and cells. They never carry a confidential value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 MAX_NAMED = 5
 """How many cells a message names before it goes on with “and 12 more”."""
@@ -111,12 +111,25 @@ class InfeasibleError(CellveilError):
         Names of the frozen or zero cells that stand in the way.
     attacker
         Who knows too much, where it is not the outsider.
+    way_out
+        What would help, as a sentence.
+    details
+        Conflicts and the cheapest relaxation as data, where they were looked for; names and shares only.
     """
 
     exit_code = 3
 
-    def __init__(self, cells: Sequence[str], conflicts: Sequence[str] = (), attacker: str = "") -> None:
+    def __init__(
+        self,
+        cells: Sequence[str],
+        conflicts: Sequence[str] = (),
+        attacker: str = "",
+        *,
+        way_out: str = "",
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
         self.cells, self.conflicts, self.attacker = tuple(cells), tuple(conflicts), attacker
+        self.details: Mapping[str, Any] = dict(details or {})
         against = f" against this attacker: {attacker}" if attacker else ""
         message = (
             f"no pattern can protect {name_some(self.cells)} to the required levels{against}, "
@@ -126,7 +139,8 @@ class InfeasibleError(CellveilError):
             message += (
                 f" Cells that must be published or are zero stand in the way: {name_some(self.conflicts)}."
             )
-        super().__init__(f"{message} Free some of the frozen cells, lower the levels, or recode.")
+        remedy = way_out or "Free some of the frozen cells, lower the levels, or recode."
+        super().__init__(f"{message} {remedy}")
 
 
 def name_some(names: Sequence[str], limit: int = MAX_NAMED) -> str:

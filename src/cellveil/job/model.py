@@ -244,6 +244,11 @@ class SuppressJob(_Strict):
     method: Method = Field("auto", description="Name of the method; `cellveil methods` lists them.")
     time_limit: float | None = Field(None, gt=0, description="Seconds for the search.")
     seed: int = Field(0, ge=0, description="For methods that draw random numbers.")
+    relax: bool = Field(
+        False,
+        description="Where cells cannot be protected: free the cheapest cells that must be published, or "
+        "lower levels, and list them in the report.",
+    )
 
 
 class AttackerJob(_Strict):

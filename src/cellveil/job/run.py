@@ -113,6 +113,7 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
             attackers=[Attacker(**attacker.model_dump()) for attacker in job.attackers],
             time_limit=job.suppress.time_limit,
             seed=job.suppress.seed,
+            relax=job.suppress.relax,
             progress=progress,
         )
     except InfeasibleError as error:
@@ -121,6 +122,8 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
         raise
     if suppression.was_interrupted:  # whoever stops a job does not want it to go on and publish
         raise KeyboardInterrupt
+    if suppression.relaxation is not None:
+        problem = suppression.relaxation.problem
     verdict = suppression.audit
     if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
         proven = Witnesses.proven_by(suppression.certificate)

@@ -116,6 +116,11 @@ class Report:
         if not number:
             return "Safe: the table has no primary cells"
         cells = "the one primary cell" if number == 1 else f"every one of the {number:,} primary cells"
+        relaxation = self.suppression.relaxation
+        if relaxation is not None:
+            return (
+                f"Safe under RELAXED requirements ({relaxation}): {cells} was shown to be protected to them"
+            )
         return f"Safe: {cells} was shown to be protected by the audit"
 
     @cached_property
@@ -177,6 +182,7 @@ class Report:
             "versions": versions(),
             "table": [asdict(line) for line in self.classes],
             "rules": self.rules,
+            "relaxation": None if run.relaxation is None else run.relaxation.to_dict(),
             "audit": self._audit_summary(),
             "attackers": attackers_summary(self.suppression.joint),
             "parameters": self.parameters,
@@ -199,6 +205,7 @@ class Report:
         width = max(width, len("value"))
         lines = [self.heading, self.verdict]
         lines += [f"Released under an exception: {self.override}"] if self.override else []
+        lines += [] if run.relaxation is None else run.relaxation.lines()
         lines += ["", f"{'':10} {'cells':>12} {'%':>6} {'value':>{width}} {'%':>6}"]
         for line in self.classes:
             value, share = line.value or "–", line.percent_value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,9 @@ from cellveil.joint_audit import JointAudit
 from cellveil.proof import Certificate, Verification
 from cellveil.suppression.demands import Demand
 from cellveil.view import Pattern
+
+if TYPE_CHECKING:
+    from cellveil.suppression.relaxing import Relaxation
 
 Outcome = Literal["optimal", "safe", "not_safe", "infeasible"]
 
@@ -63,6 +66,9 @@ class Suppression:
         The audit of the pattern, and the exact check of the audit's certificate.
     joint
         The verdicts of further attackers, where some were named.
+    relaxation
+        What was freed or lowered, where the requirements as given could not be met; all the rest is then
+        about the relaxed problem.
     """
 
     pattern: Pattern
@@ -76,6 +82,7 @@ class Suppression:
     seed: int
     num_lps: int
     joint: JointAudit | None = None
+    relaxation: Relaxation | None = None
 
     @property
     def method(self) -> str:
@@ -119,7 +126,8 @@ class Suppression:
         return self.audit.is_safe and self.verification.is_valid and kept_off
 
     def __repr__(self) -> str:
-        return f"Suppression({self.method!r}, {self.outcome}, cost {self.cost:g}, {self.pattern!r})"
+        relaxed = f", relaxed: {self.relaxation}" if self.relaxation is not None else ""
+        return f"Suppression({self.method!r}, {self.outcome}, cost {self.cost:g}, {self.pattern!r}{relaxed})"
 
     def _repr_html_(self) -> str:
         return f"<code>{self!r}</code>"

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
 
 import numpy as np
 
 from cellveil.auditing import AuditReport, audit
-from cellveil.errors import InfeasibleError, InputError, nearest_name
+from cellveil.errors import InputError, nearest_name
 from cellveil.joint_audit import Attacker, JointAudit
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress, StageClock, Stopwatch
@@ -25,9 +25,9 @@ from cellveil.suppression.network import network
 from cellveil.suppression.optimal import optimal
 from cellveil.suppression.outcome import Draft, Outcome, Suppression
 from cellveil.suppression.outsider_shield import mended
+from cellveil.suppression.relaxing import Relaxation, diagnose, infeasibility, relaxed_like
 from cellveil.suppression.sequential import sequential
 from cellveil.suppression.textbook import textbook
-from cellveil.tables.keys import Int
 from cellveil.view import Pattern
 
 MENDING_ROUNDS = 3
@@ -72,6 +72,7 @@ def suppress(
     time_limit: float | None = None,
     seed: int = 0,
     workers: int = 1,
+    relax: bool = False,
     progress: Progress | None = None,
 ) -> Suppression:
     """Find a pattern that protects every primary cell, and have it judged.
@@ -89,11 +90,15 @@ def suppress(
         For methods that draw random numbers.
     workers
         Processes for the audit; the result does not depend on it.
+    relax
+        Where some primary cells cannot be protected whatever is hidden: take the cheapest way out (see
+        `cellveil.suppression.relaxing`), go on with the relaxed problem, and say so in the result.
 
     Raises
     ------
     InfeasibleError
-        When some primary cells cannot be protected whatever is hidden.
+        When some primary cells cannot be protected whatever is hidden, and nothing is to be relaxed or
+        nothing helps. It names what stands in the way, and the cheapest way out.
 
     Examples
     --------
@@ -113,8 +118,12 @@ def suppress(
     with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed:
         draft = run(defence.basis, time_limit=share, seed=seed, progress=observed)
     if draft.infeasible:
+        diagnosis = diagnose(defence.basis, time_limit=time_limit, seed=seed)
+        if relax and diagnosis.relaxation is not None:
+            options = {"time_limit": time_limit, "seed": seed, "workers": workers, "progress": progress}
+            return _relaxed(problem, diagnosis.relaxation, method, attackers, options)
         cells = np.unique([demand.cell for demand in draft.infeasible])
-        raise infeasibility(problem, cells, defence.basis_name)
+        raise infeasibility(problem, cells, defence.basis_name, diagnosis)
     if draft.lower_bound is None:
         with watch.time("bound"):
             bound = cover_bound(problem, time_limit=BOUND_SECONDS).bound
@@ -146,6 +155,23 @@ def suppress(
     draft.num_lps += defence.num_lps
     draft.reason = defence.reason if draft.reason == "complete" else draft.reason
     return _conclude(problem, pattern, report, joint, draft, watch, seed)
+
+
+def _relaxed(
+    problem: Problem,
+    relaxation: Relaxation,
+    method: str,
+    attackers: Sequence[Attacker],
+    options: dict[str, Any],
+) -> Suppression:
+    """The relaxed problem instead; the result says so."""
+    relaxed = relaxed_like(problem, relaxation)
+    found = suppress(relaxed, method, attackers=attackers, **options)
+    return replace(
+        found,
+        reason=f"{found.reason}; requirements relaxed: {relaxation}",
+        relaxation=replace(relaxation, problem=relaxed),
+    )
 
 
 def _conclude(
@@ -192,14 +218,3 @@ def _why_not_safe(report: AuditReport, joint: JointAudit | None) -> str:
         names = ", ".join(f"{one.attacker} ({one.reason})" for one in others)
         return f"the audit found attackers that are not kept off: {names}"
     return f"the audit found cells not shown protected ({report.reason})"
-
-
-def infeasibility(problem: Problem, cells: Int, attacker: str = "") -> InfeasibleError:
-    """The error that names the cells nobody can protect, and the published cells in their relations."""
-    table = problem.table
-    relations = table.relations
-    involved = np.isin(relations.cells, cells)
-    rows = np.unique(relations.row_of_entry[involved])
-    nearby = np.unique(relations.take_rows(rows).cells)
-    fixed = nearby[(problem.status[nearby] == Status.FROZEN) & (table.values[nearby] != 0)]
-    return InfeasibleError(table.cell_names(cells), table.cell_names(fixed), attacker)
