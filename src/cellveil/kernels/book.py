@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from cellveil.kernels.compiled import inner, outer
 
 Bool = NDArray[np.bool_]
 Int = NDArray[np.int64]
@@ -59,7 +60,15 @@ class BookArrays(NamedTuple):
     cost: Float
 
 
-@njit(cache=True)
+@inner
+def is_open(book: BookArrays, cell: Number, up: bool) -> bool:
+    """Whether a demand has no witness."""
+    if up:
+        return bool(book.need_up[cell] > 0 and book.witness_up[cell] < 0)
+    return bool(book.need_down[cell] > 0 and book.witness_down[cell] < 0)
+
+
+@inner
 def note(book: BookArrays, kind: Number, cell: Number, before: Number) -> None:
     """Write one change into the trail."""
     place = book.counts[TRAIL]
@@ -69,7 +78,7 @@ def note(book: BookArrays, kind: Number, cell: Number, before: Number) -> None:
     book.counts[TRAIL] = place + 1
 
 
-@njit(cache=True)
+@outer
 def hide(book: BookArrays, cell: Number) -> None:
     """Hide a cell, if it is not hidden yet."""
     if not book.hidden[cell]:
@@ -79,7 +88,7 @@ def hide(book: BookArrays, cell: Number) -> None:
         note(book, HIDDEN, cell, ZERO)
 
 
-@njit(cache=True)
+@inner
 def fits(book: BookArrays, cells: Int32, numerators: Int, denominator: Number, sign: Number) -> bool:
     """Whether the deviation, or its reversal (sign −1), stays within the capacities."""
     for i in range(len(cells)):
@@ -91,7 +100,7 @@ def fits(book: BookArrays, cells: Int32, numerators: Int, denominator: Number, s
     return True
 
 
-@njit(cache=True)
+@inner
 def settle(
     book: BookArrays, cells: Int32, numerators: Int, denominator: Number, sign: Number, number: Number
 ) -> Number:
@@ -113,7 +122,7 @@ def settle(
     return met
 
 
-@njit(cache=True)
+@inner
 def add(
     book: BookArrays, cells: Int32, numerators: Int, denominator: Number, hiding: bool | np.bool_
 ) -> Number:
@@ -154,7 +163,7 @@ def add(
     return met
 
 
-@njit(cache=True)
+@outer
 def add_all(
     book: BookArrays, starts: Int, cells: Int32, numerators: Int, denominators: Int, hiding: bool | np.bool_
 ) -> Number:
@@ -166,7 +175,7 @@ def add_all(
     return met
 
 
-@njit(cache=True)
+@outer
 def users(book: BookArrays, cell: Number) -> Int:
     """Witnesses that move the cell and meet a demand, the latest first."""
     found = 0
@@ -184,7 +193,7 @@ def users(book: BookArrays, cell: Number) -> Int:
     return numbers
 
 
-@njit(cache=True)
+@outer
 def publish(book: BookArrays, cell: Number, using: Int) -> tuple[Int, Bool]:
     """Publish a cell and reopen the demands that the witnesses `using` it meet; return these demands.
 
@@ -216,7 +225,7 @@ def publish(book: BookArrays, cell: Number, using: Int) -> tuple[Int, Bool]:
     return cells, up
 
 
-@njit(cache=True)
+@outer
 def roll_back(book: BookArrays, trail: Number, witnesses: Number) -> None:
     """Undo the changes after a place of the trail, and cut off all witnesses from a number on."""
     for place in range(book.counts[TRAIL] - 1, trail - 1, -1):
@@ -240,7 +249,7 @@ def roll_back(book: BookArrays, trail: Number, witnesses: Number) -> None:
     book.counts[ENTRIES] = book.starts[witnesses]
 
 
-@njit(cache=True)
+@outer
 def compact(book: BookArrays) -> None:
     """Drop witnesses that meet nothing, in place, and forget the trail."""
     book.head[:] = -1

@@ -7,11 +7,9 @@ in row-major order.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from cellveil.kernels.book import (
@@ -30,22 +28,9 @@ from cellveil.kernels.book import (
     add,
     roll_back,
 )
+from cellveil.kernels.compiled import inner, part
 
 Bits = NDArray[np.uint64]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def inner(function: Function) -> Function:
-    """For loops that only other loops call: no wrapper for Python is compiled.
-
-    Arguments are np.int64 rather than literals, because each kind of argument is compiled apart.
-    """
-    compiled: Function = njit(  # type: ignore[call-overload]
-        cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
-    )(function)
-    return compiled
-
 
 OUTSIDE = np.int64(-1)
 """In place of the second leaf: the move is the whole chain from the first leaf to the total."""
@@ -236,7 +221,7 @@ def holds(row: Bits, code: Number) -> bool:
     return bool(row[code >> 6] >> np.uint64(code & 63) & np.uint64(1) == 1)
 
 
-@inner
+@part
 def axes_by_choice(grid: Grid, place: Number, order: Int) -> None:
     """Sort the dimensions: the one whose line through the place has the fewest hidden cells first."""
     dims = len(grid.sizes)
@@ -281,7 +266,7 @@ def usable_move(
     return length if has_own else ZERO
 
 
-@inner
+@part
 def extend(
     book: BookArrays,
     grid: Grid,

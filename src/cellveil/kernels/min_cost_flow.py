@@ -14,8 +14,9 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from cellveil.kernels.compiled import inner, outer, part
 
 Bool = NDArray[np.bool_]
 Int = NDArray[np.int64]
@@ -59,7 +60,7 @@ class Work(NamedTuple):
     counts: Int
 
 
-@njit(cache=True)
+@outer
 def clear(work: Work) -> None:
     """Forget the flow."""
     for i in range(work.counts[TOUCHED]):
@@ -68,7 +69,7 @@ def clear(work: Work) -> None:
     work.counts[TOUCHED] = 0
 
 
-@njit(cache=True)
+@inner
 def move(work: Work, arc: int, amount: int) -> None:
     """Add to the flow of an arc."""
     if not work.is_touched[arc]:
@@ -78,7 +79,7 @@ def move(work: Work, arc: int, amount: int) -> None:
     work.flow[arc] += amount
 
 
-@njit(cache=True)
+@inner
 def room_of(graph: Graph, work: Work, entry: int) -> int:
     """How much more an entry's arc can carry in the entry's direction."""
     arc = graph.arc[entry]
@@ -87,7 +88,7 @@ def room_of(graph: Graph, work: Work, entry: int) -> int:
     return int(graph.down[arc] + work.flow[arc])
 
 
-@njit(cache=True)
+@inner
 def push_back(graph: Graph, work: Work, source: int, sink: int, most: int) -> int:
     """Send as much as fits, at most `most`, along the path that `work.entry` tells from the sink back."""
     node, step = sink, most
@@ -103,7 +104,7 @@ def push_back(graph: Graph, work: Work, source: int, sink: int, most: int) -> in
     return step
 
 
-@njit(cache=True)
+@inner
 def shortest_path(
     graph: Graph, cost_up: Int, cost_down: Int, work: Work, own: int, source: int, sink: int, least: int
 ) -> int:
@@ -138,7 +139,7 @@ def shortest_path(
     return -1
 
 
-@njit(cache=True)
+@inner
 def _cost(graph: Graph, cost_up: Int, cost_down: Int, work: Work, entry: int) -> int:
     """Cost of one more unit in the entry's direction; taking a flow back returns its cost."""
     arc = graph.arc[entry]
@@ -147,7 +148,7 @@ def _cost(graph: Graph, cost_up: Int, cost_down: Int, work: Work, entry: int) ->
     return int(cost_down[arc] if work.flow[arc] <= 0 else -cost_up[arc])
 
 
-@njit(cache=True)
+@inner
 def _linear_room(graph: Graph, work: Work, entry: int) -> int:
     """How much more fits before the cost changes: a flow against the entry is taken back first."""
     arc = graph.arc[entry]
@@ -155,13 +156,14 @@ def _linear_room(graph: Graph, work: Work, entry: int) -> int:
     return int(against if against > 0 else room_of(graph, work, entry))
 
 
-@njit(cache=True)
+@part
 def _send_admissible(
     graph: Graph, cost_up: Int, cost_down: Int, work: Work, own: int, source: int, sink: int, most: int
 ) -> int:
     """Send flow along paths of reduced cost 0, depth first, each entry tried once."""
     work.seen[:] = 0
-    work.place[:] = graph.first[:-1]
+    for node in range(len(work.place)):
+        work.place[node] = graph.first[node]
     sent, depth, node = 0, 0, source
     work.seen[source] = 1
     while sent < most:
@@ -198,7 +200,7 @@ def _send_admissible(
     return sent
 
 
-@njit(cache=True)
+@outer
 def cheapest(
     graph: Graph, cost_up: Int, cost_down: Int, work: Work, own: int, source: int, sink: int, amount: int
 ) -> int:
@@ -216,7 +218,7 @@ def cheapest(
     return sent
 
 
-@njit(cache=True)
+@part
 def _path_within(
     graph: Graph, allowed: Bool, work: Work, own: int, source: int, sink: int, least: int
 ) -> bool:
@@ -253,7 +255,7 @@ def _path_within(
     return bool(found)
 
 
-@njit(cache=True)
+@inner
 def _carries(
     graph: Graph, allowed: Bool, work: Work, own: int, node: int, amount: int, leaving: bool
 ) -> bool:
@@ -267,7 +269,7 @@ def _carries(
     return False
 
 
-@njit(cache=True)
+@outer
 def send_within(
     graph: Graph, allowed: Bool, work: Work, own: int, source: int, sink: int, amount: int
 ) -> int:

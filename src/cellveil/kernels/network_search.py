@@ -9,21 +9,24 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from cellveil.kernels.book import (
     ENTRIES,
     HIDDEN,
+    ONE,
     TRAIL,
     UP,
     WITNESSES,
+    YES,
     BookArrays,
     add,
+    is_open,
     publish,
     roll_back,
     users,
 )
+from cellveil.kernels.compiled import inner, outer, part
 from cellveil.kernels.min_cost_flow import (
     TOUCHED,
     Graph,
@@ -75,7 +78,7 @@ class Plan(NamedTuple):
     path: Int
 
 
-@njit(cache=True)
+@inner
 def has_room(book: BookArrays, entries: int) -> bool:
     """Whether the book has room for so many more entries, and for a few hundred witnesses."""
     return bool(
@@ -85,15 +88,7 @@ def has_room(book: BookArrays, entries: int) -> bool:
     )
 
 
-@njit(cache=True)
-def is_open(book: BookArrays, cell: int, up: bool) -> bool:
-    """Whether the demand has no witness."""
-    if up:
-        return bool(book.need_up[cell] > 0 and book.witness_up[cell] < 0)
-    return bool(book.need_down[cell] > 0 and book.witness_down[cell] < 0)
-
-
-@njit(cache=True)
+@inner
 def record(work: Work, book: BookArrays) -> None:
     """Enter the flow into the book, hiding what it moves, and clear it."""
     count = 0
@@ -108,10 +103,10 @@ def record(work: Work, book: BookArrays) -> None:
             moves[count] = work.flow[cell]
             count += 1
     clear(work)
-    add(book, cells, moves, 1, True)
+    add(book, cells, moves, ONE, YES)
 
 
-@njit(cache=True)
+@inner
 def take_free(graph: Graph, work: Work, book: BookArrays, plan: Plan, cell: int, up: bool) -> bool:
     """Meet a demand by a flow over hidden cells, if there is one."""
     amount = book.need_up[cell] if up else book.need_down[cell]
@@ -129,7 +124,7 @@ def take_free(graph: Graph, work: Work, book: BookArrays, plan: Plan, cell: int,
     return True
 
 
-@njit(cache=True)
+@outer
 def take_free_all(
     graph: Graph, work: Work, book: BookArrays, plan: Plan, cells: Int, ups: Bool, begin: int
 ) -> int:
@@ -142,7 +137,7 @@ def take_free_all(
     return len(cells)
 
 
-@njit(cache=True)
+@inner
 def _fill_costs(graph: Graph, work: Work, book: BookArrays, plan: Plan, amount: int, share: float) -> None:
     """Cost per unit: the weight over how far the cell is expected to move.
 
@@ -169,7 +164,7 @@ def _fill_costs(graph: Graph, work: Work, book: BookArrays, plan: Plan, amount: 
                 plan.cost_down[cell] = max(int(down * scale), 4)
 
 
-@njit(cache=True)
+@part
 def _fill_weights(work: Work, book: BookArrays, plan: Plan) -> None:
     """Cost of a cell, however far it moves; nothing where it moves already."""
     top = 0.0
@@ -187,7 +182,7 @@ def _fill_weights(work: Work, book: BookArrays, plan: Plan) -> None:
         plan.cost_up[cell] = plan.cost_down[cell] = cost
 
 
-@njit(cache=True)
+@inner
 def _send_cycles(
     graph: Graph, work: Work, book: BookArrays, plan: Plan, own: int, source: int, sink: int, amount: int
 ) -> int:
@@ -235,7 +230,7 @@ def _send_cycles(
     return int(amount - left)
 
 
-@njit(cache=True)
+@inner
 def _price(work: Work, book: BookArrays) -> float:
     """Weight of the published cells that the flow moves."""
     total = 0.0
@@ -246,7 +241,7 @@ def _price(work: Work, book: BookArrays) -> float:
     return total
 
 
-@njit(cache=True)
+@part
 def _keep(work: Work, plan: Plan) -> int:
     """Set the flow aside."""
     count = work.counts[TOUCHED]
@@ -256,7 +251,7 @@ def _keep(work: Work, plan: Plan) -> int:
     return int(count)
 
 
-@njit(cache=True)
+@outer
 def take_paid(
     graph: Graph,
     work: Work,
@@ -316,7 +311,7 @@ def take_paid(
     return int(amount)
 
 
-@njit(cache=True)
+@part
 def _load(work: Work, book: BookArrays, number: int, cell: int, up: bool) -> None:
     """Take a witness up again as a flow, in the direction in which it moves the cell as wanted."""
     begin, end = book.starts[number], book.starts[number + 1]
@@ -329,7 +324,7 @@ def _load(work: Work, book: BookArrays, number: int, cell: int, up: bool) -> Non
         move(work, moved, sign * book.numerators[entry])
 
 
-@njit(cache=True)
+@part
 def _secondaries(book: BookArrays, plan: Plan) -> Int:
     count = 0
     for cell in plan.cells:
@@ -343,7 +338,7 @@ def _secondaries(book: BookArrays, plan: Plan) -> Int:
     return found
 
 
-@njit(cache=True)
+@part
 def _ruined(book: BookArrays, plan: Plan, rng: np.random.Generator, most: int) -> Int:
     """The dearer of two secondaries at random, and up to `most` − 1 others: in its relations, or anywhere."""
     found = _secondaries(book, plan)
@@ -371,11 +366,12 @@ def _ruined(book: BookArrays, plan: Plan, rng: np.random.Generator, most: int) -
             count += 1
     chosen = np.empty(1 + min(count, wanted - 1), dtype=np.int64)
     chosen[0] = centre
-    chosen[1:] = found[: len(chosen) - 1]
+    for i in range(1, len(chosen)):
+        chosen[i] = found[i - 1]
     return chosen
 
 
-@njit(cache=True)
+@part
 def _repair(
     graph: Graph,
     work: Work,
@@ -418,13 +414,30 @@ def _repair(
     return not is_open(book, cell, up)
 
 
-@njit(cache=True)
+@inner
 def _descending(cells: Int, size: Float, count: int) -> Int:
-    """The first so many, by size."""
-    return cells[:count][np.argsort(-size[:count], kind="mergesort")]
+    """The first so many, by size; those of the same size stay in order. Runs of sorted ones are merged."""
+    old, new = cells[:count].copy(), cells[:count].copy()
+    old_size, new_size = size[:count].copy(), size[:count].copy()
+    width = 1
+    while width < count:
+        for begin in range(0, count, 2 * width):
+            left, right = begin, begin + width
+            for place in range(begin, min(begin + 2 * width, count)):
+                is_left_over = right >= min(begin + 2 * width, count)
+                if left < begin + width and (is_left_over or old_size[left] >= old_size[right]):
+                    taken = left
+                    left += 1
+                else:
+                    taken = right
+                    right += 1
+                new[place], new_size[place] = old[taken], old_size[taken]
+        old, new, old_size, new_size = new, old, new_size, old_size
+        width *= 2
+    return old
 
 
-@njit(cache=True)
+@part
 def _reopened(book: BookArrays, trail: int) -> Int:
     """Places of the trail, after the given one, where demands lost their witness; the largest first."""
     end = book.counts[TRAIL]
@@ -439,7 +452,7 @@ def _reopened(book: BookArrays, trail: int) -> Int:
     return _descending(places, amounts, count)
 
 
-@njit(cache=True)
+@part
 def _newly_hidden(book: BookArrays, trail: int) -> Int:
     """Cells hidden since a place of the trail, the dearest first."""
     end = book.counts[TRAIL]
@@ -453,7 +466,7 @@ def _newly_hidden(book: BookArrays, trail: int) -> Int:
     return _descending(cells, weights, count)
 
 
-@njit(cache=True)
+@inner
 def _recreate(
     graph: Graph, work: Work, book: BookArrays, plan: Plan, trail: int, way: int, allowed: float
 ) -> bool:
@@ -473,7 +486,7 @@ def _recreate(
     return True
 
 
-@njit(cache=True)
+@outer
 def publish_each(graph: Graph, work: Work, book: BookArrays, plan: Plan, candidates: Int, begin: int) -> int:
     """Publish cells, one after the other, where all demands find a witness within what stays hidden.
 
@@ -493,7 +506,7 @@ def publish_each(graph: Graph, work: Work, book: BookArrays, plan: Plan, candida
     return len(candidates)
 
 
-@njit(cache=True)
+@outer
 def improve(
     graph: Graph,
     work: Work,

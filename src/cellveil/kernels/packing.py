@@ -6,7 +6,6 @@ See `cellveil.kernels.cubes` for what a cube is.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from cellveil.kernels.book import (
     ENTRIES,
@@ -20,9 +19,11 @@ from cellveil.kernels.book import (
     Int,
     Number,
     add,
+    is_open,
     publish,
     users,
 )
+from cellveil.kernels.compiled import inner, outer, part
 from cellveil.kernels.cubes import (
     MAX_CUBE,
     OUTSIDE,
@@ -36,7 +37,6 @@ from cellveil.kernels.cubes import (
     find_free,
     go_back,
     home_of,
-    inner,
     move,
     next_leaf,
     sync,
@@ -138,7 +138,7 @@ def keep_best(beam: Beam, score: float, cost: float, cap: Number, parent: Number
     beam.parents[place], beam.choices[place] = parent, b
 
 
-@inner
+@part
 def walk_down(grid: Grid, cell: Number, trial: Int) -> None:
     """Draw a leaf cell below a cell: one dimension after the other, along cells that are there."""
     dims = len(grid.sizes)
@@ -159,7 +159,7 @@ def walk_down(grid: Grid, cell: Number, trial: Int) -> None:
                 break
 
 
-@inner
+@part
 def begin_beam(
     book: BookArrays, grid: Grid, cell: Number, sign: Number, amount: Number, limit: float
 ) -> None:
@@ -183,7 +183,7 @@ def begin_beam(
             beam.a[i, k], beam.b[i, k] = drawn[beam.parents[i], k], UNSET
 
 
-@inner
+@part
 def copy_beam(grid: Grid) -> None:
     """Put the beam aside, to choose the next one from it."""
     beam, old = grid.beam, grid.old_beam
@@ -259,7 +259,7 @@ def apply(grid: Grid, size: Number, step: Number, touched: Number) -> Number:
     return touched
 
 
-@inner
+@part
 def gather(
     book: BookArrays, grid: Grid, cell: Number, sign: Number, amount: Number, budget: float, most: Number
 ) -> tuple[Number, float]:
@@ -290,7 +290,7 @@ def gather(
     return touched, np.inf
 
 
-@inner
+@part
 def refine(book: BookArrays, grid: Grid, cell: Number, touched: Number, spent: float) -> Number:
     """Put newly hidden cells of a sum back to where they were, by one more cube that costs less than they do.
 
@@ -314,7 +314,7 @@ def refine(book: BookArrays, grid: Grid, cell: Number, touched: Number, spent: f
     return touched
 
 
-@inner
+@part
 def pack(
     book: BookArrays, grid: Grid, cell: Number, sign: Number, amount: Number, budget: float, most: Number
 ) -> Number:
@@ -344,7 +344,7 @@ def conclude(book: BookArrays, grid: Grid, touched: Number, taken: bool) -> Numb
     return add(book, grid.touched[:moving], grid.sum_moves[:moving], ONE, YES)
 
 
-@inner
+@part
 def repair(
     book: BookArrays, grid: Grid, cell: Number, number: Number, target: Number, limit: float
 ) -> Number:
@@ -375,15 +375,7 @@ def repair(
     return conclude(book, grid, touched, grid.moved[cell] == 0)
 
 
-@inner
-def is_open(book: BookArrays, cell: Number, up: bool) -> bool:
-    """Whether a demand has no witness."""
-    if up:
-        return bool(book.need_up[cell] > 0 and book.witness_up[cell] < 0)
-    return bool(book.need_down[cell] > 0 and book.witness_down[cell] < 0)
-
-
-@inner
+@part
 def ruin(book: BookArrays, grid: Grid, cell: Number) -> tuple[Int, Bool, Int]:
     """Publish a cell, and what no witness needs any more then; return what is open again, and who met it."""
     using = users(book, cell)
@@ -398,7 +390,7 @@ def ruin(book: BookArrays, grid: Grid, cell: Number) -> tuple[Int, Bool, Int]:
     return cells[::-1].copy(), up[::-1].copy(), old[::-1].copy()  # the oldest first: mostly the largest
 
 
-@inner
+@part
 def prove(book: BookArrays, grid: Grid, cell: Number, up: bool, work: Number) -> bool:
     """Meet a demand by a cube of hidden cells, if there is one."""
     size = find_free(book, grid, cell, ONE if up else -ONE, asked(book, cell, up), work)
@@ -423,7 +415,7 @@ def asked(book: BookArrays, cell: Number, up: bool) -> Number:
     return amount
 
 
-@njit(cache=True, error_model="numpy")
+@outer
 def serve(
     book: BookArrays,
     grid: Grid,

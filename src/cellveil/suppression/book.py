@@ -174,6 +174,11 @@ class Book:
         order = np.lexsort((~up, cells, -amounts))
         return cells[order], up[order], amounts[order]
 
+    def is_open(self, cell: int, up: bool) -> bool:
+        """Whether a demand has no witness."""
+        need, witness = (self.need_up, self.witness_up) if up else (self.need_down, self.witness_down)
+        return bool(need[cell] > 0 and witness[cell] < 0)
+
     def users(self, cell: int) -> Int:
         """Numbers of the witnesses that move the cell and meet a demand at present."""
         from cellveil.kernels import book as kernels
@@ -309,6 +314,15 @@ class Book:
         if self._tuple is None:
             self._tuple = BookArrays(**self._arrays)
         return self._tuple
+
+    def has_room(self, witnesses: int, entries: int) -> bool:
+        """Whether so many more fit in without `reserve`."""
+        num, used, changes, _ = self._arrays["counts"].tolist()
+        return bool(
+            num + witnesses <= len(self._arrays["denominators"])
+            and used + entries <= len(self._arrays["cells"])
+            and changes + CHANGES_PER_ENTRY * entries <= len(self._arrays["trail"])
+        )
 
     def reserve(self, witnesses: int = 0, entries: int = 0, trail: int = 0) -> None:
         """Make room for so many more."""

@@ -233,9 +233,9 @@ class FlowSearch:
         for cell, up, amount in zip(cells.tolist(), ups.tolist(), amounts.tolist(), strict=True):
             if self.is_late:
                 break
-            if not kernels.is_open(self.book.arrays, cell, up):
+            if not self.book.is_open(cell, up):
                 continue
-            if not kernels.has_room(self.book.arrays, 2 * len(self.networks.cells)):
+            if not self.book.has_room(kernels.SPARE, 2 * len(self.networks.cells)):
                 self.make_room()
             reached = self._take_paid(cell, up, way, rounds, whole=paid < WHOLE)
             paid += 1
@@ -251,7 +251,7 @@ class FlowSearch:
         if not whole:
             graph, plan = self.narrow
             reached = int(kernels.take_paid(graph, self.work, book, plan, cell, up, way, rounds))
-        if kernels.is_open(book, cell, up):
+        if self.book.is_open(cell, up):
             reached = int(kernels.take_paid(self.graph, self.work, book, self.plan, cell, up, way, rounds))
             self.__dict__.pop("narrow", None)
         return reached
