@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Bool = NDArray[np.bool_]
 
-WORK, FEWEST_TURNS, MOST_TURNS = 40_000_000, 200, 10_000
+WORK, FEWEST_TURNS, MOST_TURNS = 40_000_000, 200, 4_000
 """Turns of `FlowSearch.improve`: as many as `WORK` over the number of cells, within these limits."""
 
 RUINED = 10
@@ -300,7 +300,7 @@ class FlowSearch:
 
 
 def build(
-    networks: Networks, way: int, rounds: int, deadline: float | None
+    networks: Networks, way: int, rounds: int, deadline: float | None, hidden: Bool | None = None
 ) -> tuple[FlowSearch, list[Demand]]:
     """Meet every demand of the networks, the largest first.
 
@@ -310,6 +310,8 @@ def build(
         How to find a paid witness: a constant of `cellveil.kernels.network_search`.
     rounds
         How often to repeat a paid flow with the costs its amounts suggest, as long as that helps.
+    hidden
+        Cells hidden from the beginning, in the hope that flows share them.
 
     Returns
     -------
@@ -317,7 +319,7 @@ def build(
     """
     demands = Demands(networks.problem)
     while True:
-        search = FlowSearch(networks, Book(networks.restricted(demands)), deadline)
+        search = FlowSearch(networks, Book(networks.restricted(demands), hidden), deadline)
         search.take_free()
         short = search.take_paid(way, rounds)
         kept = [demand for demand, reached in short if not demands.retreat(demand, reached)]

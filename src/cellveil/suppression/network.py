@@ -13,9 +13,13 @@ direction, amount d) after the other, the largest first, the method looks for a 
    cheaper of the two is hidden.
 
 Every circulation is whole, and settles all other demands that it or its reversal meets. Then secondaries are
-published again where all demands keep a witness, the dearest first; and until the limit a few secondaries at
-a time are taken out and their demands met anew under slightly changed weights, which is kept if it is no
-dearer.
+published again where all demands keep a witness, the dearest first.
+
+One by one, far-apart demands hardly share cells, though one long cycle through many primaries may be the
+cheapest of all. So a second pattern is built in the same way, with the cells hidden from the beginning that
+the covering program of `cover` chooses for all relations together. From the cheaper pattern of the two, a few
+secondaries at a time are taken out and their demands met anew under slightly changed weights, which is kept
+if it is no dearer.
 
 Requires whole bounds; components that are no networks are left to `sequential`.
 Ensures an exact whole witness for every demand of a network, or names the demands that no pattern meets.
@@ -34,11 +38,19 @@ import numpy as np
 
 from cellveil.problem import Problem
 from cellveil.progress import Progress
-from cellveil.suppression.flow_search import Networks, build, conclude
+from cellveil.suppression.cover import cover_bound
+from cellveil.suppression.demands import Demands
+from cellveil.suppression.flow_search import FlowSearch, Networks, build, conclude
 from cellveil.suppression.outcome import Draft
 
 SLOPE_ROUNDS = 3
 """So often a paid flow is repeated with the costs its amounts suggest, as long as that helps."""
+
+MOST_DEMANDS_FOR_COVER = 20_000
+"""Where there are more demands, hardly any of them pays, and there is little to share."""
+
+COVER_SHARE = 0.25
+"""So much of the time that is left goes to the covering program at most."""
 
 MOST_CELLS_FOR_CYCLES = 20_000
 """Beyond this many cells, cheapest flows alone make the first pattern."""
@@ -58,5 +70,24 @@ def network(
     search, infeasible = build(networks, way, SLOPE_ROUNDS, deadline)
     if search.book.num_open == 0:
         search.clean_up()
+        search = _cheaper(search, _from_cover(search, way))
         search.improve(np.random.default_rng(seed), progress)
     return conclude(search, infeasible, seed, progress)
+
+
+def _from_cover(search: FlowSearch, way: int) -> FlowSearch | None:
+    """A second pattern, around the cells that single relations need; None where it is not worth it."""
+    networks, deadline = search.networks, search.deadline
+    if Demands(networks.problem).left > MOST_DEMANDS_FOR_COVER or search.book.cost == 0 or search.is_late:
+        return None
+    limit = None if deadline is None else COVER_SHARE * (deadline - time.monotonic())
+    suggestion = cover_bound(search.book.problem, time_limit=limit).suggestion & (networks.tail >= 0)
+    other, _ = build(networks, way, SLOPE_ROUNDS, deadline, suggestion)
+    other.clean_up()
+    return other
+
+
+def _cheaper(search: FlowSearch, other: FlowSearch | None) -> FlowSearch:
+    """The other one if it is as safe, and costs less."""
+    is_better = other is not None and other.book.num_open == 0 and other.book.cost < search.book.cost
+    return other if other is not None and is_better else search
