@@ -12,12 +12,15 @@ from cellveil.auditing import audit
 from cellveil.datasets import random_table
 from cellveil.problem import Status
 from cellveil.proof import verify
+from cellveil.solvers import threads
 from cellveil.solvers.interior import interior_point
 from cellveil.solvers.projection import SparseProjection, TensorProjection, projection_of
 from cellveil.solvers.splitting import Goals, Splitting
+from cellveil.suppression import growth as growing
 from cellveil.suppression.book import Book
 from cellveil.suppression.growth import Growth
 from cellveil.suppression.settling import Settling, Task
+from cellveil.suppression.slopes import window
 from cellveil.view import Pattern
 from small_problems import SHAPES, small_problem
 
@@ -219,3 +222,71 @@ def test_growth_stops_when_told():
     book = Book(problem)
     Growth(problem).build(book, lambda: True)
     assert book.cost == 0
+
+
+@EVERY_TABLE
+def test_a_window_shows_deviations_of_the_whole_table(table):
+    problem = random_table(
+        TABLES[table][0], hierarchical=TABLES[table][1], zeros=0.0, contributors=9.0, seed=3
+    )
+    whole = problem.table
+    for cell in range(0, whole.num_cells, 7):
+        part = window(problem, problem.hidden_at_start, cell, 10.0, 40)
+        assert cell in part.cells and part.size <= 80, "the cell is in it, and it is small"
+        y = part.apply(np.random.default_rng(cell).standard_normal((part.size, 1)))
+        spread = np.zeros(whole.num_cells)
+        spread[part.cells] = y[part.places, 0]
+        assert np.abs(spread[cell]) > 1e-9, "the cell can move"
+        assert np.allclose(whole.relations.matrix @ spread, 0.0, atol=1e-9)
+        assert np.allclose(part.apply(y), y, atol=1e-9), "a projection"
+
+
+@pytest.mark.parametrize("weight", ["value", "one"])
+@pytest.mark.parametrize("trees", [[], [1]])
+def test_growth_through_windows_is_exact(monkeypatch, trees, weight):
+    monkeypatch.setattr(growing, "WINDOW", 150)
+    problem = random_table((9, 12, 8), hierarchical=trees, zeros=0.2, seed=3, weight=weight)
+    growth, book = Growth(problem, seed=2), Book(problem)
+    assert growth.is_windowed
+    began = book.num_open
+    growth.build(book, never)
+    assert book.num_open < began / 4
+    assert are_deviations(problem, book.hidden, book.witnesses()).all()
+
+
+@EVERY_TABLE
+def test_the_number_of_threads_changes_not_a_bit(monkeypatch, table):
+    monkeypatch.setattr(threads, "LEAST_PART", 10)
+    problem = table_named(table)
+    projection = projection_of(problem.table)
+    rng = np.random.default_rng(0)
+    cost, bounds = rng.random(projection.size), np.full((projection.size, 2), 3.0)
+    goals = Goals(np.array([0, 5]), np.array([0, 1]), np.array([1.0, -2.0]), np.array([50.0, 50.0]))
+    ends = []
+    for number in (1, 3):
+        engine = Splitting(projection)
+        with threads.using(number):
+            state = engine.run(
+                engine.start(2, 0.01), cost, (-bounds, bounds), goals, tolerance=1e-9, iterations=60
+            )
+        ends.append(state)
+    one, three = ends
+    assert (one.z == three.z).all() and (one.x == three.x).all() and (one.u == three.u).all()
+
+
+def test_work_in_parts_is_done_once_and_errors_come_through(monkeypatch):
+    monkeypatch.setattr(threads, "LEAST_PART", 1)
+    done = np.zeros(1000, dtype=int)
+
+    def count(first, last):
+        done[first:last] += 1
+
+    def fail(first, last):
+        if last == 1000:
+            raise ValueError("the last part")
+
+    with threads.using(4):
+        threads.in_parts(count, 1000, 1)
+        with pytest.raises(ValueError, match="last part"):
+            threads.in_parts(fail, 1000, 1)
+    assert (done == 1).all()

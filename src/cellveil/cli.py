@@ -154,8 +154,9 @@ def suppress(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="For methods that draw random numbers.")] = 0,
     workers: Annotated[
-        int, typer.Option(min=1, help="Processes to use at most; the result does not depend on it.")
-    ] = 1,
+        int | None,
+        typer.Option(min=1, help="Cores to use, two by default; the result does not depend on it."),
+    ] = None,
     relax: Relax = False,
     relaxed: RelaxedInstance = None,
     report: ReportFile = None,

@@ -34,8 +34,14 @@ GRID_BITS = (50, 44, 38, 32)
 DENSE_ROW = 300
 """Rows longer than this are left to dense elimination."""
 
+SAMPLE = 6
+"""Pivots of dense rows are looked for in so many times as many columns at first."""
+
 MAX_MODULUS = 5040
 LARGEST_ENTRY = 2**20
+
+Pivot = tuple[int, int, dict[int, int]]
+"""A column, its coefficient, and the other entries of the row that gives it."""
 
 
 class Lattice:
@@ -54,6 +60,7 @@ class Lattice:
         elimination = _Elimination(relations, cells, preference)
         elimination.run()
         self.modulus = elimination.modulus
+        self._sums = elimination.num_sums
         # Last pivot first: each is given by free cells and by pivots after it.
         pivots = elimination.pivots[::-1]
         self._pivot = np.array([column for column, _, _ in pivots], dtype=np.int64)
@@ -62,22 +69,46 @@ class Lattice:
         self._columns = np.array([q for _, _, rest in pivots for q in rest], dtype=np.int64)
         self._coefs = np.array([b for _, _, rest in pivots for b in rest.values()], dtype=np.int64)
 
+    PRIME = 2**61 - 1
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the elimination came to its end: not where entries or pivots grew too large."""
+        return self.modulus > 0
+
+    def random_element(self) -> Int:
+        """The movements of one deviation, with no regard to capacities, drawn at random modulo `PRIME`.
+
+        Whatever linear equation holds in it holds in all deviations, but for a chance of 2^−60.
+        """
+        moved: list[int] = np.random.default_rng(0).integers(1, self.PRIME, len(self.cells)).tolist()
+        moved += [0] * self._sums
+        starts, columns, coefs = self._starts.tolist(), self._columns.tolist(), self._coefs.tolist()
+        for k, (pivot, coef) in enumerate(zip(self._pivot.tolist(), self._pivot_coef.tolist(), strict=True)):
+            part = range(starts[k], starts[k + 1])
+            total = sum(coefs[entry] * moved[columns[entry]] for entry in part)
+            moved[pivot] = -total * pow(coef, -1, self.PRIME) % self.PRIME
+        return np.array(moved[: len(self.cells)], dtype=np.int64)
+
     def lift(self, moved: Float, room_down: Int, room_up: Int) -> Witness | None:
         """The exact deviation next to `moved` (over `cells`), scaled into the rooms; None if none."""
         from cellveil.kernels.lattice import back_substitute
 
         largest = float(np.abs(moved).max(initial=0.0))
-        if self.modulus == 0 or not 0.0 < largest < 2.0 ** GRID_BITS[0]:
+        if not self.is_complete or not 0.0 < largest < 2.0 ** GRID_BITS[0]:
             return None
         for bits in GRID_BITS:
             scale = 2 ** max(0, bits - int(np.ceil(np.log2(largest + 1))))
-            numerators = np.rint(moved * (scale / self.modulus)).astype(np.int64) * self.modulus
+            numerators = np.zeros(len(moved) + self._sums, dtype=np.int64)
+            numerators[: len(moved)] = np.rint(moved * (scale / self.modulus)).astype(np.int64)
+            numerators *= self.modulus
             if back_substitute(
                 numerators, self._pivot, self._pivot_coef, self._starts, self._columns, self._coefs
             ):
                 break
         else:
             return None
+        numerators = numerators[: len(moved)]
         denominator = _fitting_denominator(numerators, scale, room_down, room_up)
         kept = numerators != 0
         if denominator is None or not kept.any():
@@ -100,8 +131,9 @@ class _Elimination:
 
     def __init__(self, relations: Relations, cells: Int, preference: Float) -> None:
         self.preference = preference.tolist()
-        self.pivots: list[tuple[int, int, dict[int, int]]] = []
+        self.pivots: list[Pivot] = []
         self.modulus = 1
+        self.num_sums = 0
         columns = relations.columns
         self.rows: dict[int, dict[int, int]] = {}
         self.columns: list[set[int]] = []
@@ -159,28 +191,59 @@ class _Elimination:
         return changed
 
     def _finish_densely(self) -> None:
-        """What is left, as one block: small entries in thin rows and columns are the pivots."""
+        """What is left, as one block: small entries in thin rows and columns are the pivots.
+
+        Pivots are looked for in the thinnest columns only. What the others bring into a row is one figure,
+        a *sum*, with a place of its own after those of the cells.
+        """
         rows = [entries for entries in self.rows.values() if entries]
         columns = np.array(sorted({column for entries in rows for column in entries}), dtype=np.int64)
         block = np.zeros((len(rows), len(columns)), dtype=np.int64)
         for number, entries in enumerate(rows):
             block[number, np.searchsorted(columns, list(entries))] = list(entries.values())
-        while self.modulus and (block := block[block.any(axis=1)]).size:
-            row, column = _thin_pivot(block)
-            line, coef = block[row], int(block[row, column])
-            self.modulus = lcm(self.modulus, abs(coef))
-            if self.modulus > MAX_MODULUS or int(np.abs(block).max()) > LARGEST_ENTRY:
-                self.modulus = 0
-            others = np.flatnonzero(line)
-            others = others[others != column]
-            self.pivots.append(
-                (
-                    int(columns[column]),
-                    coef,
-                    dict(zip(columns[others].tolist(), line[others].tolist(), strict=True)),
-                )
-            )
-            block = _without(block, row, column)
+        room = np.array([self.preference[column] for column in columns.tolist()])
+        thinnest = np.lexsort((columns, -room, np.count_nonzero(block, axis=0)))
+        sums = len(self.preference) + np.arange(len(block))
+        tried = SAMPLE * len(block)
+        while (pivots := self._dense_pivots(block, columns, sums, np.sort(thinnest[:tried]))) is None:
+            tried *= 4
+        self.pivots += pivots
+
+    def _dense_pivots(self, block: Int, columns: Int, sums: Int, sample: Int) -> list[Pivot] | None:
+        """Pivots in the sampled columns, and then what the sums are; None where the sample has too few."""
+        others = np.setdiff1d(np.arange(len(columns)), sample)
+        identity = np.identity(len(block) if len(others) else 0, dtype=np.int64)
+        names = np.concatenate([columns[sample], sums[: len(identity)]])
+        part = np.hstack([block[:, sample], identity]) if len(others) else block
+        # Modulo 2^64 each sum stands for itself: combinations that are nothing, and hardly others, give 0.
+        prints = block[:, others] @ np.random.default_rng(0).integers(-(2**63), 2**63, len(others))
+        pivots: list[Pivot] = []
+        modulus = self.modulus
+        while modulus and (part := part[part.any(axis=1)]).size:
+            spent = ~part[:, : len(sample)].any(axis=1)
+            if spent.any():  # such a row says that sums add up to nothing: by themselves, or not
+                if (part[spent, len(sample) :] @ prints).any():
+                    return None
+                part = part[~spent]
+                continue
+            row, column = _thin_pivot(part[:, : len(sample)])
+            line, coef = part[row], int(part[row, column])
+            modulus = lcm(modulus, abs(coef))
+            if modulus > MAX_MODULUS or int(np.abs(part).max()) > LARGEST_ENTRY:
+                modulus = 0
+            pivots.append((int(names[column]), coef, _entries(names, line, column)))
+            part = _without(part, row, column)
+        self.modulus, self.num_sums = modulus, len(identity)
+        for number in range(len(identity)):
+            pivots.append((int(sums[number]), -1, _entries(columns[others], block[number, others], -1)))
+        return pivots
+
+
+def _entries(names: Int, line: Int, pivot: int) -> dict[int, int]:
+    """The entries of a row besides the pivot."""
+    filled = np.flatnonzero(line)
+    filled = filled[filled != pivot]
+    return dict(zip(names[filled].tolist(), line[filled].tolist(), strict=True))
 
 
 def _thin_pivot(block: Int) -> tuple[int, int]:

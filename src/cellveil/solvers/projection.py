@@ -10,17 +10,20 @@ Three ways, the first that applies:
   singular; a tiny multiple of the identity is added, and one step of refinement takes its effect away.
 
 Works on several vectors over the places of a table at once, as columns; linear in their number and in that of
-the places (tensor) or of the entries of the factors (sparse).
+the places (tensor) or of the entries of the factors (sparse). A table with dimensions may be cut down to some
+codes of each: the projection is then onto the deviations that move nothing else.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.solvers.threads import in_parts
 from cellveil.tables.build import build_relations
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.keys import Int
@@ -34,13 +37,17 @@ Float = NDArray[np.float64]
 MAX_FILL = 12
 """Dense arrays are used up to so many places per stored cell."""
 
+STRIP = 1024
+"""Width of the strips in which long lines are worked on."""
+
 REGULARISATION = 1e-9
 
 
 class Projection(Protocol):
-    """Projects vectors over `size` places onto {M y = 0}; `places` says where each cell stands."""
+    """Projects vectors over `size` places onto {M y = 0}; `places` says where each of the `cells` stands."""
 
     size: int
+    cells: Int
     places: Int
 
     def apply(self, y: Float) -> Float:
@@ -68,34 +75,74 @@ def _is_tensor(table: Table) -> bool:
 
 
 class TensorProjection:
-    """Product of one small projector per dimension, over the full array of a table."""
+    """Product of one small projector per dimension, over the full array of a table or of some of its codes.
 
-    def __init__(self, table: Table) -> None:
-        self.shape = table.sizes
+    Parameters
+    ----------
+    codes
+        For each dimension the codes to keep, ascending; all where nothing is given.
+    """
+
+    def __init__(self, table: Table, codes: list[Int] | None = None) -> None:
+        codes = [np.arange(size) for size in table.sizes] if codes is None else codes
+        self.shape = tuple(len(mine) for mine in codes)
         self.size = prod(self.shape)
-        self.places: Int = np.ravel_multi_index(table.keys, self.shape).astype(np.int64)
-        self._bases = [_row_basis(dimension) for dimension in table.dimensions]
+        spots = [np.full(size, -1) for size in table.sizes]
+        for spot, mine in zip(spots, codes, strict=True):
+            spot[mine] = np.arange(len(mine))
+        keys = [spot[column] for spot, column in zip(spots, table.keys, strict=True)]
+        self.cells: Int = np.flatnonzero(np.all([key >= 0 for key in keys], axis=0))
+        inside = tuple(key[self.cells] for key in keys)
+        self.places: Int = np.ravel_multi_index(inside, self.shape).astype(np.int64)
+        self._bases = [
+            _row_basis(dimension, mine) for dimension, mine in zip(table.dimensions, codes, strict=True)
+        ]
 
     def apply(self, y: Float) -> Float:
         """See `Projection`."""
-        from cellveil.kernels.splitting import centre
-
         y = y.copy()
         for axis, basis in enumerate(self._bases):
             before, after = prod(self.shape[:axis]), prod(self.shape[axis + 1 :]) * y.shape[1]
             block = y.reshape(before, self.shape[axis], after)
-            if basis.shape[1] == 1:
-                centre(block, np.ascontiguousarray(basis[:, 0]))
+            if before >= after:
+                in_parts(partial(_along_rows, block, basis), before, block[0].size)
             else:
-                block -= np.matmul(basis, np.matmul(basis.T, block))
+                strips = -(-after // STRIP)
+                in_parts(partial(_along_strips, block, basis), strips, block[:, :, :STRIP].size)
         return y
 
 
-def _row_basis(dimension: Dimension) -> Float:
-    """Orthonormal columns that span the rows of the dimension's equations."""
+def _along_rows(block: Float, basis: Float, first: int, last: int) -> None:
+    """Project along the middle axis, from row to row of the first one."""
+    _along(block, basis, (first, last), (0, block.shape[2]))
+
+
+def _along_strips(block: Float, basis: Float, first: int, last: int) -> None:
+    """Project along the middle axis, from strip to strip of the last one.
+
+    Strips are the same for any number of threads, and so are rounding errors.
+    """
+    for strip in range(first, last):
+        columns = (strip * STRIP, min((strip + 1) * STRIP, block.shape[2]))
+        _along(block, basis, (0, block.shape[0]), columns)
+
+
+def _along(block: Float, basis: Float, rows: tuple[int, int], columns: tuple[int, int]) -> None:
+    from cellveil.kernels.splitting import centre
+
+    if basis.shape[1] == 1:
+        centre(block, np.ascontiguousarray(basis[:, 0]), rows, columns)
+    else:
+        part = block[slice(*rows), :, slice(*columns)]
+        part -= np.matmul(basis, np.matmul(basis.T, part))
+
+
+def _row_basis(dimension: Dimension, codes: Int) -> Float:
+    """Orthonormal columns that span the rows of the dimension's equations among these codes."""
     rows = np.zeros((len(dimension.equations), len(dimension)))
     for number, equation in enumerate(dimension.equations):
         rows[number, list(equation.codes)] = equation.coefs
+    rows = rows[:, codes]
     _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
     rank = int((sizes > 1e-9 * sizes.max(initial=1.0)).sum())
     return np.ascontiguousarray(directions[:rank].T)
@@ -111,7 +158,8 @@ class SparseProjection:
         self._rows = matrix.tocsr()
         self._columns = matrix.T.tocsr()
         self.size = matrix.shape[1]
-        self.places: Int = np.arange(self.size)
+        self.cells: Int = np.arange(self.size)
+        self.places: Int = self.cells
         gram = (self._rows @ self._columns).tocsc()
         scale = float(gram.diagonal().max(initial=1.0))
         gram = gram + REGULARISATION * scale * identity(gram.shape[0], format="csc")

@@ -17,11 +17,13 @@ numbers: nothing here is a proof (see `attack.lattice`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.solvers.projection import Projection
+from cellveil.solvers.threads import in_parts
 from cellveil.tables.keys import Int
 
 Float = NDArray[np.float64]
@@ -107,7 +109,7 @@ class Splitting:
         errors = state.errors
         weighs = bool(len(goals.places) or cost.any())  # otherwise the step does not matter
         for done in range(1, iterations + 1):
-            shrink(z, u, cost, *bounds, step, RELAX, x, v)
+            in_parts(partial(shrink, z, u, cost, *bounds, step, RELAX, x, v), *z.shape)
             if len(goals.places):
                 lean(
                     z,

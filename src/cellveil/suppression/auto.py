@@ -6,9 +6,13 @@
    engine.
 4. Small components: linear programs one demand at a time from several beginnings, then clean-up and ruin and
    recreate; with a time limit, branch and cut for the rest of it.
-5. Large ones: cubes are packed as a safe start, certified within seconds. Then the splitting engine looks for
-   the deviations that carry the cost, and settles them exactly; what is left is completed by cubes and
-   programs. The cheaper pattern is kept.
+5. Irregular tables (linked ones, relations of any kind) up to some ten thousand cells: programs one demand at
+   a time, with harvests; see `cellveil.suppression.irregular`.
+6. Large regular ones: cubes are packed as a safe start, certified within seconds. Then the splitting engine
+   looks for the deviations that carry the cost, and settles them exactly; what is left is completed by cubes
+   and programs. The cheaper pattern is kept.
+
+Small and irregular tables are looked at with tied cells merged: `cellveil.suppression.ties`.
 
 At every moment after the first seconds there is a complete pattern with exact witnesses; a time limit, or an
 interrupt, returns the cheapest so far. Without a limit the work is bounded, and the result depends on problem
@@ -27,7 +31,7 @@ from functools import partial
 
 import numpy as np
 
-from cellveil.problem import Problem
+from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.book import Book
 from cellveil.suppression.completion import Completion, Deadline, structured
@@ -36,12 +40,14 @@ from cellveil.suppression.exact_relaxation import lower_bound as relaxed_bound
 from cellveil.suppression.flow_search import Networks
 from cellveil.suppression.growth import Growth
 from cellveil.suppression.incremental import Incremental
+from cellveil.suppression.irregular import MOST_CELLS, Harvesting, everything, is_irregular
 from cellveil.suppression.network import network
 from cellveil.suppression.optimal import optimal
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.packing import Packing, applies
 from cellveil.suppression.search import Search, drop_unused
 from cellveil.suppression.sequential import SMALL, Stepwise
+from cellveil.suppression.ties import Merged, merged
 
 INTERRUPTED = "interrupted: the cheapest complete pattern so far"
 
@@ -61,8 +67,11 @@ MOST_TO_RELAX = 20_000
 MOST_FOR_EXACT, MOST_FLOWS_FOR_EXACT, EXACT_SHARE = 1_500, 5_000, 0.6
 """Up to so many cells (and in networks), so much of the time limit is for branch and cut."""
 
-BOUND_SHARE = 0.1
-"""Share of the time limit the bound may take."""
+BOUND_SHARE, START_SHARE = 0.1, 0.1
+"""Shares of the time limit that the bound may take, and a first pattern where there are no cubes."""
+
+MOST_TO_MERGE, WORTH_MERGING = 60_000, 0.05
+"""Up to so many movable cells of an irregular table are looked through for ties; the share worth merging."""
 
 
 def auto(
@@ -73,7 +82,27 @@ def auto(
     progress = progress or Progress()
     progress.stage("bound")
     problem = problem.replace(table=structured(problem.table))
-    cover = cover_bound(problem, time_limit=None if time_limit is None else BOUND_SHARE * time_limit)
+    tied = _tied(problem)
+    if tied is None:
+        return _auto(problem, deadline, seed, progress)
+    return tied.unfold(_auto(tied.problem, deadline, seed, progress))
+
+
+def _tied(problem: Problem) -> Merged | None:
+    """The problem with tied cells merged, where that pays and nothing needs the dimensions."""
+    movable = int((problem.status != Status.FROZEN).sum())
+    if movable > SMALL and (movable > MOST_TO_MERGE or not is_irregular(problem.table)):
+        return None
+    if Networks.of(problem).rest() is None:
+        return None
+    tied = merged(problem)
+    pays = tied is not None and tied.problem.table.num_cells <= (1 - WORTH_MERGING) * movable
+    return tied if pays else None
+
+
+def _auto(problem: Problem, deadline: Deadline, seed: int, progress: Progress) -> Draft:
+    limit = deadline.limit
+    cover = cover_bound(problem, time_limit=None if limit is None else BOUND_SHARE * limit)
     run = _Run(problem, cover, deadline, seed, progress)
     try:
         draft = run.by_the_best_means()
@@ -105,6 +134,8 @@ class _Run:
             return self.by_flows()
         if np.isinf(self.bound.bound) or self.largest_component() <= SMALL:
             return self.by_programs()
+        if self.largest_component() <= MOST_CELLS and is_irregular(self.problem.table):
+            return self.by_harvests()
         return self.by_splitting()
 
     def lower_bound(self, draft: Draft) -> float | None:
@@ -184,9 +215,14 @@ class _Run:
         was_interrupted = other.reason.startswith("interrupted")
         return replace(better, reason=INTERRUPTED) if was_interrupted else better
 
-    def _completed(self, book: Book) -> Completion:
+    def _completed(self, book: Book, make: Callable[[Book], Incremental] | None = None) -> Completion:
         completion = Completion(
-            book, partial(Stepwise, seed=self.seed), self.deadline, self.progress, seed=self.seed
+            book,
+            make or partial(Stepwise, seed=self.seed),
+            self.deadline,
+            self.progress,
+            seed=self.seed,
+            is_spare=self.kept is not None,
         )
         completion.prove_by_cubes()
         completion.run()
@@ -197,15 +233,47 @@ class _Run:
     def _search(self, completion: Completion, is_late: Callable[[], bool]) -> None:
         """Clean-up, then random trials while they pay."""
         self.progress.stage("search")
-        search = Search(completion.book, completion.protector, seed=self.seed)
-        search.clean_up(is_late)
-        self.tell(completion.book)
+        book, seconds = completion.book, self.deadline.seconds
+        search = Search(book, Incremental(book), seed=self.seed, time_left=seconds)
+
+        def stop() -> bool:
+            self.tell(book)
+            return is_late()
+
+        search.clean_up(stop)
+        self.tell(book)
         most = TRIALS if self.deadline.left is None else 10**9
         while search.trials < most and search.barren < BARREN and not is_late():
-            if completion.book.cost <= self.bound.bound:
+            if book.cost <= self.bound.bound:
                 break
             search.shake(is_late, 20)
-            self.tell(completion.book)
+            self.tell(book)
+
+    # -- irregular tables ----------------------------------------------------------------------------------
+
+    def by_harvests(self) -> Draft:
+        """A complete pattern to start from, then programs with harvests, then search; the cheapest counts."""
+        book = Book(self.problem)
+        self.progress.stage("start")
+        if applies(self.problem.table):
+            Packing(book, seed=self.seed).prove(self.deadline.moment)
+            start = self._copied(book)
+            Packing(start, seed=self.seed).protect()
+        else:
+            limit = self.deadline.limit
+            share = Deadline(None if limit is None else START_SHARE * limit)
+            start = everything(self.problem, share.seconds, seed=self.seed)
+        self.tell(start)
+        self.progress.stage("programs")
+        completion = self._completed(
+            book, lambda book: Harvesting(book, self.deadline.seconds, seed=self.seed)
+        )
+        self.tell(completion.book)
+        if not completion.book.num_open:
+            self._search(completion, self.is_over)
+        if completion.infeasible or self.kept is None:
+            return completion.draft()
+        return replace(self.kept, reason="time limit" if self.is_over() else "complete")
 
     # -- large components ----------------------------------------------------------------------------------
 
@@ -222,7 +290,11 @@ class _Run:
             self.tell(start)
         # The same once more for what splitting leaves open, and then the audit, must fit into the time.
         reserve = RESERVE * (time.monotonic() - began)
-        is_late = partial(self._is_late, reserve)
+
+        def is_late() -> bool:
+            self.tell(book)
+            return self._is_late(reserve)
+
         growth = Growth(self.problem, seed=self.seed)
         self.progress.stage("harvest")
         growth.harvest(book, is_late)

@@ -14,6 +14,7 @@ from cellveil.joint_audit import Attacker, JointAudit
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress, StageClock, Stopwatch
 from cellveil.proof import verify
+from cellveil.solvers.threads import default_workers, using
 from cellveil.suppression.against import Defence
 from cellveil.suppression.auto import auto
 from cellveil.suppression.cover import cover_bound
@@ -71,7 +72,7 @@ def suppress(
     attackers: Sequence[Attacker] = (),
     time_limit: float | None = None,
     seed: int = 0,
-    workers: int = 1,
+    workers: int | None = None,
     relax: bool = False,
     progress: Progress | None = None,
 ) -> Suppression:
@@ -89,7 +90,8 @@ def suppress(
     seed
         For methods that draw random numbers.
     workers
-        Processes for the audit; the result does not depend on it.
+        Threads of the search and processes of the audit, at most: two by default where there are two cores.
+        The result does not depend on it.
     relax
         Where some primary cells cannot be protected whatever is hidden: take the cheapest way out (see
         `cellveil.suppression.relaxing`), go on with the relaxed problem, and say so in the result.
@@ -112,10 +114,11 @@ def suppress(
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     run = METHODS[method].run
+    workers = default_workers() if workers is None else workers
     watch = Stopwatch()
     defence = Defence(problem, attackers, seed=seed, progress=progress)
     share = time_limit / 2 if time_limit is not None and attackers else time_limit
-    with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed:
+    with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed, using(workers):
         draft = run(defence.basis, time_limit=share, seed=seed, progress=observed)
     if draft.infeasible:
         diagnosis = diagnose(defence.basis, time_limit=time_limit, seed=seed)
