@@ -74,7 +74,7 @@ class LiveLP:
         self._set("primal_feasibility_tolerance", tolerances.FEASIBILITY)
         self._set("dual_feasibility_tolerance", tolerances.FEASIBILITY)
         self._must(self._solver.passModel(model))
-        self.num_solves = 0
+        self.num_solves = self.num_steps = 0
 
     def set_costs(self, costs: Float, columns: NDArray[np.integer] | None = None) -> None:
         """Set the costs of these columns (all by default)."""
@@ -125,6 +125,7 @@ class LiveLP:
         if time_limit is not None:
             self._set("time_limit", self._solver.getRunTime() + max(time_limit, 0.0))
         self._solver.run()
+        self.num_steps += max(int(self._solver.getInfo().simplex_iteration_count), 0)
         status = self._status()
         if status is not LPStatus.OPTIMAL:
             return LPAnswer(status)

@@ -234,7 +234,7 @@ class _Run:
         """Clean-up, then random trials while they pay."""
         self.progress.stage("search")
         book, seconds = completion.book, self.deadline.seconds
-        search = Search(book, Incremental(book), seed=self.seed, time_left=seconds)
+        search = Search(book, Harvesting(book, seconds, seed=self.seed), seed=self.seed, time_left=seconds)
 
         def stop() -> bool:
             self.tell(book)

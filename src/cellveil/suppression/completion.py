@@ -5,7 +5,8 @@
 * A demand that nothing can meet is noted as infeasible.
 * A demand without a clear answer stays open. In the end, and when time is up, what is open is given to cubes
   where the table has them, and else everything movable in its component is hidden: that protects whatever can
-  be protected at all.
+  be protected at all. Harvests inside it spare the audit most of its programs. Whoever has a complete pattern
+  already can do without.
 
 Requires a protector that tells met, impossible and unclear apart. Ensures that the book keeps the promise of
 `cellveil.suppression.book`; the audit decides about demands left without a witness.
@@ -28,10 +29,14 @@ from cellveil.suppression.incremental import SLOPES, Incremental
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.packing import Packing, applies
 from cellveil.suppression.search import drop_unused
+from cellveil.suppression.settling import Settling, TimeLeft
 from cellveil.tables.recover import with_structure
 from cellveil.tables.table import Table
 
 Bool = NDArray[np.bool_]
+
+OVERTIME = 0.1
+"""Share of a time limit that may be spent beyond it on witnesses."""
 
 OUT_OF_TIME = "time limit: what was still open was protected by hiding more than needed"
 UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
@@ -58,6 +63,10 @@ class Deadline:
     def is_over(self) -> bool:
         """Whether the moment has come."""
         return self.left == 0.0
+
+    def seconds(self) -> float | None:
+        """The same as `left`, to be asked later."""
+        return self.left
 
     @property
     def moment(self) -> float | None:
@@ -94,6 +103,8 @@ class Completion:
         The pattern and the witnesses so far.
     make
         Makes the protector of a book; called again when sliding levels were shifted.
+    is_spare
+        Whether there is a complete pattern already, so that nothing need be finished when time is up.
 
     Attributes
     ----------
@@ -115,8 +126,9 @@ class Completion:
         progress: Progress | None = None,
         *,
         seed: int = 0,
+        is_spare: bool = False,
     ) -> None:
-        self.book, self._make = book, make
+        self.book, self._make, self._is_spare = book, make, is_spare
         self.protector = make(book)
         self.deadline, self.progress, self.seed = deadline, progress or Progress(), seed
         self.infeasible: list[Demand] = []
@@ -138,7 +150,7 @@ class Completion:
         """Meet all open demands."""
         while self._pass():
             pass
-        if self.book.num_open and not self.infeasible:
+        if self.book.num_open and not self.infeasible and not (self._is_spare and self.deadline.is_over):
             self._hide_what_is_left()
 
     def draft(self) -> Draft:
@@ -209,3 +221,9 @@ class Completion:
         number, _ = split(problem.table.relations, problem.status != Status.FROZEN)
         touched = np.isin(number, number[book.open_demands()[0]]) & (number >= 0)
         book.hide(np.flatnonzero(touched & ~book.hidden))
+        Settling(problem, _at_most(self.deadline)).harvest(book, np.random.default_rng(self.seed))
+
+
+def _at_most(deadline: Deadline) -> TimeLeft | None:
+    """Seconds for what must be done when time is up: a share of the limit."""
+    return None if deadline.limit is None else Deadline(OVERTIME * deadline.limit).seconds

@@ -21,6 +21,8 @@ slopes are those of fixed-charge problems.
 from __future__ import annotations
 
 import math
+import time
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -62,18 +64,28 @@ class Incremental:
         """How many programs were solved."""
         return sum(program.num_lps for program in self._programs.values())
 
+    @property
+    def steps_per_lp(self) -> float:
+        """How many simplex steps a program took on average."""
+        return sum(program.num_steps for program in self._programs.values()) / max(self.num_lps, 1)
+
     def size_of(self, cell: int) -> int:
         """How many cells the component of the cell has."""
         number = int(self.component_of[cell])
         return 0 if number < 0 else len(self.components[number].cells)
 
-    def protect(self, cell: int, up: bool, *, time_limit: float | None = None) -> Verdict:
-        """Hide what the open demand needs, as cheaply as the program knows, and write down the witness."""
+    def protect(
+        self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = math.inf
+    ) -> Verdict:
+        """Hide what the open demand needs, as cheaply as the program knows, and write down the witness.
+
+        Cells that cost more than the budget stay published; "impossible" then means for that price.
+        """
         program = self._program(cell)
         if program is None:
             return "impossible"
         amount = int((self.book.need_up if up else self.book.need_down)[cell])
-        return program.protect(cell, up, amount, self.slopes, time_limit)
+        return program.protect(cell, up, amount, self.slopes, time_limit, budget)
 
     def farthest(self, cell: int, up: bool, *, time_limit: float | None = None) -> int:
         """How far the cell can move if everything movable is hidden, up to what is asked."""
@@ -121,6 +133,11 @@ class CheapestDeviation:
         """How many programs were solved."""
         return self._lp.num_solves
 
+    @property
+    def num_steps(self) -> int:
+        """How many simplex steps they took."""
+        return self._lp.num_steps
+
     def find(
         self,
         lower: Float,
@@ -146,7 +163,8 @@ class CheapestDeviation:
         -------
         The point has one movement for each cell, in the unit of the limits.
         """
-        answer = self._solve(lower, upper, amount, np.where(is_hidden, NEARLY_FREE, self.weight), time_limit)
+        end = None if time_limit is None else time.monotonic() + time_limit
+        answer = self._solve(lower, upper, amount, np.where(is_hidden, NEARLY_FREE, self.weight), end)
         if answer.point is None:
             return answer
         best = self._moved(answer)
@@ -155,7 +173,7 @@ class CheapestDeviation:
                 break
             costs = np.where(is_hidden, NEARLY_FREE, self.weight / (np.abs(best) + slope))
             self._lp.set_costs(np.concatenate([costs, costs]))
-            again = self._lp.solve(time_limit)
+            again = self._lp.solve(_left(end), fresh=True)
             if again.point is None:
                 break
             moved = self._moved(again)
@@ -200,19 +218,22 @@ class CheapestDeviation:
         moved = answer.point[:n] - answer.point[n:]
         return np.where(np.abs(moved) > SUPPORT, moved, 0.0)
 
-    def _solve(
-        self, lower: Float, upper: Float, amount: int, costs: Float, time_limit: float | None
-    ) -> LPAnswer:
+    def _solve(self, lower: Float, upper: Float, amount: int, costs: Float, end: float | None) -> LPAnswer:
         """With short reach first, then with all."""
         self._lp.set_costs(np.concatenate([costs, costs]))
         least, most = _both_ways(lower / amount, upper / amount)
         answer = LPAnswer(LPStatus.UNKNOWN)
         for reach in (REACH, np.inf):
             self._lp.set_bounds(least, np.maximum(np.minimum(most, reach), least))
-            answer = self._lp.solve(time_limit, fresh=True)
+            answer = self._lp.solve(_left(end), fresh=True)
             if answer.status is not LPStatus.INFEASIBLE:
                 break
         return answer
+
+
+def _left(end: float | None) -> float | None:
+    """Seconds until a moment on the monotonic clock."""
+    return None if end is None else max(end - time.monotonic(), 0.0)
 
 
 def _both_ways(lower: Float, upper: Float) -> tuple[Float, Float]:
@@ -234,44 +255,52 @@ class _Program(CheapestDeviation):
         self.down, self.up = problem.down[cells], problem.up[cells]
 
     def protect(
-        self, cell: int, up: bool, amount: int, slopes: tuple[float, ...], time_limit: float | None
+        self,
+        cell: int,
+        up: bool,
+        amount: int,
+        slopes: tuple[float, ...],
+        time_limit: float | None,
+        budget: float,
     ) -> Verdict:
         """See `Incremental.protect`."""
         target = int(np.searchsorted(self.cells, cell))
         if (self.up if up else self.down)[target] < amount:
             return "impossible"
-        lower, upper = -self.down, self.up.copy()
-        lower[target] = upper[target] = amount if up else -amount
         is_hidden = self.book.hidden[self.cells]
+        too_dear = ~is_hidden & (self.book.problem.weight[self.cells] > budget)
+        lower, upper = np.where(too_dear, 0.0, -self.down), np.where(too_dear, 0.0, self.up)
+        lower[target] = upper[target] = amount if up else -amount
+        end = None if time_limit is None else time.monotonic() + time_limit
         answer = self.find(lower, upper, amount, is_hidden, slopes=slopes, time_limit=time_limit)
         if answer.status is LPStatus.INFEASIBLE:
             return "impossible"
         if answer.point is None:
             return "unclear"
-        return "met" if self._write(answer.point, cell, up) else "unclear"
+        return "met" if self._write(answer.point, cell, up, end, too_dear) else "unclear"
 
     def reach(self, cell: int, up: bool, amount: int, time_limit: float | None) -> int:
         """See `Incremental.farthest`."""
         target = int(np.searchsorted(self.cells, cell))
         return self.farthest(target, up, -self.down, self.up, amount, time_limit)
 
-    def _write(self, moved: Float, cell: int, up: bool) -> bool:
+    def _write(self, moved: Float, cell: int, up: bool, end: float | None, too_dear: Bool) -> bool:
         """Make the deviation exact and write it into the book; tells whether the demand is met now."""
         witness = lift(self.component, moved, self.book.room_down[self.cells], self.book.room_up[self.cells])
         if witness is not None:
             self.book.add(witness, hide=True, stretch=True)
         witness_of = self.book.witness_up if up else self.book.witness_down
-        return bool(witness_of[cell] >= 0 or self._settled(moved, cell, up))
+        return bool(witness_of[cell] >= 0 or self._settled(moved, cell, up, end, too_dear))
 
-    def _settled(self, moved: Float, cell: int, up: bool) -> bool:
+    def _settled(self, moved: Float, cell: int, up: bool, end: float | None, too_dear: Bool) -> bool:
         """Another deviation of the same cells, or of some more, where a vertex does not come out exact."""
         allowed = np.zeros(len(self.book.hidden), dtype=bool)
         allowed[self.cells] = self.book.hidden[self.cells] | (moved != 0)
         everything = np.zeros_like(allowed)
-        everything[self.cells] = True
+        everything[self.cells] = ~too_dear
         amount = (self.book.need_up if up else self.book.need_down)[[cell]].astype(float)
         task = Task(np.array([cell]), np.array([1.0 if up else -1.0]), amount, False)
-        settling = Settling(self.book.problem)
+        settling = Settling(self.book.problem, partial(_left, end))
         witness = settling.exact(self.book, task, allowed)
         if witness is None:
             missing = settling.missing(task, allowed, everything)

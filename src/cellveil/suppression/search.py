@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from cellveil.suppression.book import Book
+from cellveil.suppression.settling import TimeLeft
 from cellveil.tables.keys import Int
 
 Stop = Callable[[], bool]
@@ -24,15 +25,25 @@ Stop = Callable[[], bool]
 class Protector(Protocol):
     """Meets one open demand of a book, hiding what it needs."""
 
-    def protect(self, cell: int, up: bool) -> str:
-        """Tell "met" where it succeeded."""
+    def protect(self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = np.inf) -> str:
+        """Tell "met" where it succeeded; no cell that costs more than the budget is of use."""
 
 
 class Search:
-    """Trials on one book."""
+    """Trials on one book.
 
-    def __init__(self, book: Book, protector: Protector, *, seed: int = 0) -> None:
+    Parameters
+    ----------
+    time_left
+        Tells how many seconds there are; None for as many as it takes. A trial that they cut short is in
+        vain.
+    """
+
+    def __init__(
+        self, book: Book, protector: Protector, *, seed: int = 0, time_left: TimeLeft | None = None
+    ) -> None:
         self.book, self.protector = book, protector
+        self._time_left = time_left or (lambda: None)
         self.rng = np.random.default_rng(seed)
         self.trials = self.barren = 0
 
@@ -71,7 +82,10 @@ class Search:
         most = before if sideways else np.nextafter(before, -np.inf)
         while book.num_open and book.cost <= most:
             cells, up, _ = book.open_demands()
-            if self.protector.protect(int(cells[0]), bool(up[0])) != "met":
+            verdict = self.protector.protect(
+                int(cells[0]), bool(up[0]), time_limit=self._time_left(), budget=most - book.cost
+            )
+            if verdict != "met":
                 break
         if book.num_open or book.cost > most:
             book.rollback(mark)

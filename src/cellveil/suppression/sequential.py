@@ -20,6 +20,7 @@ Staggemeier (2011).
 
 from __future__ import annotations
 
+import math
 from functools import partial
 
 from cellveil.problem import Problem
@@ -46,15 +47,17 @@ class Stepwise(Incremental):
         self._seed = seed
         self._growth: Growth | None = None
 
-    def protect(self, cell: int, up: bool, *, time_limit: float | None = None) -> Verdict:
+    def protect(
+        self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = math.inf
+    ) -> Verdict:
         """See `Incremental.protect`; what splitting does not bring to an end is left to a program."""
-        if self.size_of(cell) > SMALL:
+        if self.size_of(cell) > SMALL and budget == math.inf:
             if self._growth is None:
                 self._growth = Growth(self.book.problem, seed=self._seed)
             deadline = Deadline(time_limit)
             if self._growth.protect(self.book, cell, up, lambda: deadline.is_over):
                 return "met"
-        return super().protect(cell, up, time_limit=time_limit)
+        return super().protect(cell, up, time_limit=time_limit, budget=budget)
 
 
 def sequential(
@@ -71,6 +74,6 @@ def sequential(
     if not completion.book.num_open:
         cells = completion.book.secondaries()
         if all(completion.protector.size_of(int(cell)) <= CLEANABLE for cell in cells):
-            search = Search(completion.book, completion.protector, seed=seed)
+            search = Search(completion.book, completion.protector, seed=seed, time_left=deadline.seconds)
             search.clean_up(lambda: deadline.is_over)
     return completion.draft()

@@ -3,10 +3,14 @@
 Whoever has chosen which cells to hide asks here for a deviation of just these cells that moves some of them
 far enough. An interior point of all such deviations leaves a little room everywhere, so the lattice of the
 cells makes it exact almost without loss. Where the cells do not suffice, others may be offered at a price.
+
+A *harvest* asks so for many open demands at once, inside what is hidden: one deviation that does for as many
+as it can, the signs drawn at random, and again with others as long as that pays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,6 +32,15 @@ REACH = 100.0
 """No cell is moved by more than so many units of its task."""
 
 SETTLING_TIME = 60.0
+"""Seconds for one program at most."""
+
+SIZE_CLASS = 1.5
+"""Demands whose decimal logarithms differ by less are harvested together."""
+
+FEWEST = 0.1
+"""A round that meets a smaller share of the open demands is the last one."""
+
+TimeLeft = Callable[[], float | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +67,16 @@ class Task:
 
 
 class Settling:
-    """Deviations of given cells of one problem."""
+    """Deviations of given cells of one problem.
 
-    def __init__(self, problem: Problem) -> None:
+    Parameters
+    ----------
+    time_left
+        Tells how many seconds there are; None for as many as it takes.
+    """
+
+    def __init__(self, problem: Problem, time_left: TimeLeft | None = None) -> None:
+        self._time_left = time_left or (lambda: None)
         movable = problem.status != Status.FROZEN
         self.problem = problem
         self.down = np.where(movable, np.minimum(problem.down, 2.0**52), 0.0)
@@ -76,16 +96,48 @@ class Settling:
 
         `slope` multiplies the weight of each cell per unit moved.
         """
-        return _Program(self, task, allowed, candidates, slope).solve()
+        return _Program(self, task, allowed, candidates, slope).solve(self._seconds())
 
     def exact(self, book: Book, task: Task, allowed: Bool) -> Witness | None:
         """An exact deviation of the allowed cells that does the task, or much of it."""
-        moved = _Program(self, task, allowed, None, None).solve()
+        moved = _Program(self, task, allowed, None, None).solve(self._seconds())
         if moved is None:
             return None
         cells = np.flatnonzero(allowed)
         lattice = Lattice(self.problem.table.relations, cells, np.minimum(self.down, self.up)[cells])
         return lattice.lift(moved[cells] * task.unit, book.room_down[cells], book.room_up[cells])
+
+    def harvest(self, book: Book, rng: np.random.Generator, *, rounds: int = 6) -> None:
+        """Meet open demands inside what is hidden, as many as possible by one deviation."""
+        for _ in range(rounds):
+            left = book.num_open
+            for task in grouped(book, rng):
+                if self._seconds() <= 0.0:
+                    return
+                witness = self.exact(book, task, book.hidden)
+                if witness is not None:
+                    book.add(witness, stretch=True)
+            if book.num_open > (1 - FEWEST) * left:
+                return
+
+    def _seconds(self) -> float:
+        left = self._time_left()
+        return SETTLING_TIME if left is None else min(left, SETTLING_TIME)
+
+
+def grouped(book: Book, rng: np.random.Generator) -> list[Task]:
+    """Open demands by size, the largest first: each cell once, in a direction drawn at random."""
+    cells, up, _ = book.open_demands()
+    either = np.unique(cells)
+    rises, falls = np.isin(either, cells[up]), np.isin(either, cells[~up])
+    drawn = rng.choice([-1.0, 1.0], len(either))
+    signs = np.where(rises & falls, drawn, np.where(rises, 1.0, -1.0))
+    amounts = np.where(signs > 0, book.need_up[either], book.need_down[either]).astype(float)
+    size = np.floor(np.log10(np.maximum(amounts, 1)) / SIZE_CLASS).astype(int)
+    return [
+        Task(either[mine], signs[mine], amounts[mine], True)
+        for mine in (size == s for s in np.unique(size)[::-1])
+    ]
 
 
 class _Program:
@@ -146,13 +198,13 @@ class _Program:
             np.concatenate([self.high, falls[self.priced], np.full(goals, ENOUGH)]),
         )
 
-    def solve(self) -> Float | None:
-        """The movements of all cells, in units of the task; None where the task cannot be done."""
+    def solve(self, time_limit: float) -> Float | None:
+        """The movements of all cells, in units of the task; None where the task cannot be done in time."""
         from cellveil.solvers.interior import interior_point
 
-        if (self.bounds[0] > self.bounds[1]).any() or not len(self.cells):
+        if (self.bounds[0] > self.bounds[1]).any() or not len(self.cells) or time_limit <= 0.0:
             return None
-        point = interior_point(self.matrix, self.rows, self.cost, self.bounds, time_limit=SETTLING_TIME)
+        point = interior_point(self.matrix, self.rows, self.cost, self.bounds, time_limit=time_limit)
         if point is None:
             return None
         moved = np.zeros(self.size)
