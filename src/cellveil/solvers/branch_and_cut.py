@@ -104,8 +104,10 @@ def search(
 def _model(seed: int, time_limit: float | None) -> Any:
     import pyscipopt
 
-    model: Any = pyscipopt.Model()
+    api: Any = pyscipopt
+    model: Any = api.Model()
     model.hideOutput()
+    model.setHeuristics(api.SCIP_PARAMSETTING.OFF)  # they know nothing of the oracle
     options: dict[str, Any] = {
         "misc/catchctrlc": False,
         "misc/usesymmetry": 0,
@@ -116,6 +118,9 @@ def _model(seed: int, time_limit: float | None) -> Any:
         "randomization/randomseedshift": seed,
         "limits/gap": 0.0,
         "limits/absgap": 0.0,
+        # what trial branchings promise is little worth before the rows of the oracle have come
+        "branching/relpscost/maxreliable": 1.0,
+        "branching/relpscost/initcand": 20,
     }
     if time_limit is not None:
         options["limits/time"] = max(time_limit, 0.01)

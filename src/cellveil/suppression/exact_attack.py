@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import lcm
 from typing import Protocol
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from cellveil.attack.network import Network, recognise
 from cellveil.solvers.cutting import PricedLP
-from cellveil.solvers.lp import LPStatus
+from cellveil.solvers.lp import LiveLP, LPStatus
 from cellveil.suppression.exact_model import Part
 from cellveil.tables.keys import Int
 
@@ -76,35 +77,33 @@ def attacker_of(part: Part) -> Attacker:
 
 
 class LPAttacker:
-    """By linear programs, one live LP for all."""
+    """By linear programs, one live LP for all: each starts from the basis of the last, which is near."""
 
     def __init__(self, part: Part) -> None:
-        from scipy.sparse import hstack
+        self.part, self.n = part, part.num_cells
+        self._matrix = part.component.matrix.astype(np.float64).tocsc()
+        self._lp = PricedLP(self._matrix, self._zeros(0), self._zeros(1), self._zeros(1))
+        self._costs = np.zeros(self.n)
 
-        matrix = part.component.matrix.astype(np.float64)
-        rows, self.n = matrix.shape
-        both = hstack([matrix, -matrix]).tocsc()
-        self.part = part
-        self.lp = PricedLP(both, np.zeros(rows), np.zeros(2 * self.n), np.zeros(2 * self.n))
+    def _zeros(self, axis: int) -> Float:
+        return np.zeros(self._matrix.shape[axis])
 
     def push(self, own: int, up: bool, caps: Float) -> Push | None:
         """See `Attacker`; None where the solver gave no clear answer."""
-        column, opposite = (own, own + self.n) if up else (own + self.n, own)
-        upper = caps.copy()
-        upper[column], upper[opposite] = min(upper[column], 1.0), 0.0
-        costs = np.zeros(2 * self.n)
-        costs[column] = -1.0
-        self.lp.set_costs(costs)
-        self.lp.set_bounds(np.zeros(2 * self.n), upper)
-        answer = self.lp.solve(fresh=True)
+        lower, upper = -caps[self.n :], caps[: self.n].copy()
+        lower[own], upper[own] = (0.0, min(upper[own], 1.0)) if up else (max(lower[own], -1.0), 0.0)
+        self._costs[own] = -1.0 if up else 1.0
+        self._lp.set_costs(self._costs)
+        self._lp.set_bounds(lower, upper)
+        answer = self._lp.solve()
+        self._costs[own] = 0.0
         if answer.point is None:
             return None
-        moved = answer.point[: self.n] - answer.point[self.n :]
         if -answer.objective >= 1 - SHORT:
-            return Push(-answer.objective, (), moved)
-        multipliers = whole_multiple(self.lp.multipliers())
+            return Push(-answer.objective, (), answer.point)
+        multipliers = whole_multiple(self._lp.multipliers())
         found = () if multipliers is None else (self.part.combination(multipliers),)
-        return Push(-answer.objective, found, moved)
+        return Push(-answer.objective, found, answer.point)
 
     def cheapest(self, own: int, up: bool, caps: Float) -> Float | None:
         """The least movement that takes the cell to 1, if it gets there; else None."""
@@ -114,12 +113,21 @@ class LPAttacker:
             return None
         lower[column] = upper[column] = 1.0
         upper[opposite] = 0.0
-        self.lp.set_costs(np.ones(2 * self.n))
-        self.lp.set_bounds(lower, upper)
-        answer = self.lp.solve(fresh=True)
+        self._both_ways.set_bounds(lower, upper)
+        answer = self._both_ways.solve(fresh=True)
         if answer.status is not LPStatus.OPTIMAL or answer.point is None:
             return None
         return np.asarray(answer.point[: self.n] - answer.point[self.n :])
+
+    @cached_property
+    def _both_ways(self) -> LiveLP:
+        """The program with a column for each way a cell can move, at cost 1."""
+        from scipy.sparse import hstack
+
+        nothing = np.zeros(2 * self.n)
+        lp = LiveLP(hstack([self._matrix, -self._matrix]).tocsc(), self._zeros(0), nothing, nothing)
+        lp.set_costs(np.ones(2 * self.n))
+        return lp
 
 
 class FlowAttacker:

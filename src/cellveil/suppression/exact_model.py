@@ -54,6 +54,10 @@ LEAST = 1e-9
 GRANTED, MOST_GRANTED = 0.3, 60
 """Cells are taken for granted from this share on, and at most so many."""
 
+MOST_STEPS, LEAST_PART = 12, 0.02
+"""Rows are divided by so many of their coefficients at most to be rounded, where the right side is then this
+far above a whole number."""
+
 ABOVE = 1.0 + 2.0**-50
 """Coefficients are rounded up by this factor: division must not make a row stricter than it is."""
 
@@ -222,9 +226,39 @@ class Capacity:
         granted[order[:best]] = True
         return self._row_without(granted, float(lefts[best]))
 
+    def rounded_against(self, x: Float) -> Row:
+        """The row of `row_against`, rounded where the point breaks it more then."""
+        return rounded(self.row_against(x), x)
+
     def _row_without(self, granted: Bool, left: float) -> Row:
         kept = ~granted
         return Row(self.columns[kept], np.minimum(self.reach[kept] / left * ABOVE, 1.0), 1.0)
+
+
+def rounded(row: Row, x: Float) -> Row:
+    """A row Σ a x ≥ 1, a ≤ 1, or what rounding makes of it, whichever the point breaks more.
+
+    Since x is whole, Σ u x ≥ b implies Σ F(u) x ≥ ⌈b⌉ with f = b − ⌊b⌋, F(u) = ⌊u⌋ + min((u − ⌊u⌋) / f, 1)
+    (mixed-integer rounding); it is applied to the row divided by one of its own coefficients. F is continuous
+    and grows, so that rounding u up, and the result, keeps it true.
+    """
+    share = x[row.columns]
+    steps = np.unique(row.shares[(share > 1e-9) & (row.shares < 1.0)])[-MOST_STEPS:]
+    if not len(steps):
+        return row
+    least = (1.0 - 2.0**-45) / steps
+    part = least - np.floor(least)
+    steps, least, part = (one[part > LEAST_PART] for one in (steps, least, part))
+    if not len(steps):
+        return row
+    scaled = row.shares / steps[:, None] * ABOVE
+    whole = np.floor(scaled)
+    coefs = (whole + np.minimum((scaled - whole) / part[:, None], 1.0)) / np.ceil(least)[:, None]
+    broken = 1.0 - coefs @ share
+    best = int(np.argmax(broken))
+    if broken[best] <= row.violation(x) + 1e-9:
+        return row
+    return Row(row.columns, np.minimum(coefs[best] * (1.0 + 2.0**-40), 1.0), 1.0)
 
 
 def need_capacity(part: Part, combination: Int, need: Need) -> Capacity | None:

@@ -41,7 +41,7 @@ from cellveil.suppression.exact_model import (
     relation_capacities,
     width_capacity,
 )
-from cellveil.suppression.exact_pool import Pool
+from cellveil.suppression.exact_pool import Capacities, Pool
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED
 
@@ -51,6 +51,10 @@ Stop = Callable[[], bool]
 
 DEEP = 1e-2
 """A row is worth adding when a fractional point breaks it by this."""
+
+ASIDE = 5e-3
+"""Combinations are looked for a little aside from the point, with all cells hidden by so much more: otherwise
+cells that the point does not hide cost nothing, and rows would be full of them for no reason."""
 
 GRANTED_FROM = (1.0 - 1e-6, 0.6)
 """Cells hidden by so much are taken for granted, the surest first."""
@@ -118,10 +122,15 @@ class Separation:
         self._turn = np.array([1.0 if need.up else -1.0 for need in part.needs])
         self._least = np.array([need.amount * (1 - SHORT) for need in part.needs])
         self._caps = np.concatenate([part.up, part.down])
-        self.capacities = relation_capacities(part)
-        self._known = {capacity.key for capacity in self.capacities}
+        self._needs_of: dict[int, list[Need]] = {}
+        for need in part.needs:
+            self._needs_of.setdefault(need.own, []).append(need)
+        self._owners = np.array(sorted(self._needs_of), dtype=np.int64)
+        self.capacities = Capacities()
+        for capacity in relation_capacities(part):
+            self.capacities.add(capacity)
         self.pool = Pool(part.num_cells)
-        self.pool.add(capacity.row() for capacity in self.capacities)
+        self.pool.add(capacity.row() for capacity in self.capacities.items)
         self._flows: tuple[Bool, NetworkFlows] | None = None
         self._from_start, self._shown = Judgement(), _Shown(part.num_cells)
         self._always = self._met_from_the_start(stop)
@@ -130,7 +139,7 @@ class Separation:
 
     def broken_rows(self, x: Float, *, most: int, attacks: int, stop: Stop = _never) -> list[Row]:
         """New rows that a fractional point breaks: about so many at most, by at most so many attacks."""
-        found = self._again(x, most, AGAIN * most)
+        found = self.pool.add(self.capacities.broken_rows(x, DEEP, AGAIN * most))[:most]
         met = self._always.copy()
         for number in np.argsort(-self.urgency, kind="stable").tolist():
             if len(found) >= most or attacks <= 0 or self.is_large or stop():
@@ -160,34 +169,35 @@ class Separation:
             found += self.pool.add(row for row in rows if row is not None and row.violation(x) > DEEP)
         return found
 
-    def _again(self, x: Float, most: int, looks: int) -> list[Row]:
-        """Rows of known capacities with other cells taken for granted; those that served last come first."""
-        found: list[Row] = []
-        served: list[int] = []
-        for number in range(len(self.capacities) - 1, max(len(self.capacities) - looks, 0) - 1, -1):
-            row = self.capacities[number].row_against(x)
-            if row.violation(x) > DEEP:
-                found += self.pool.add([row])
-                served.append(number)
-                if len(found) >= most:
-                    break
-        again = [self.capacities.pop(number) for number in served]
-        self.capacities += reversed(again)
-        return found
-
     def _attack(self, asked: Asked, x: Float, met: Bool) -> list[Row]:
-        caps = np.minimum(self._caps / asked.amount, 1.0) * np.tile(x, 2)
+        caps = np.minimum(self._caps / asked.amount, 1.0)
         if isinstance(asked, Width):
-            return self._attack_width(asked, caps, x)
-        push = self.attacker.push(asked.own, asked.up, caps)
+            return self._attack_width(asked, caps * np.tile(x, 2), x)
+        push = self.attacker.push(asked.own, asked.up, caps * np.tile(x, 2))
         self.num_attacks += 1
         if push is None:
             return []
         if push.moved is not None and push.share >= 1 - SHORT:
             moved = push.moved[self._own] * self._turn * asked.amount
             met[: len(moved)] |= moved >= self._least
-        rows = self._rows_against(x, (need_capacity(self.part, h, asked) for h in push.combinations))
+        if push.share < 1 - DEEP and isinstance(self.attacker, LPAttacker):
+            sparse = self.attacker.push(asked.own, asked.up, caps * np.tile(np.minimum(x + ASIDE, 1.0), 2))
+            self.num_attacks += 1
+            rows = [] if sparse is None else self._rows_of(sparse.combinations, x)
+            if rows:
+                return rows
+        rows = self._rows_of(push.combinations, x)
         return rows or self._attack_granting(asked, x)
+
+    def _rows_of(self, combinations: Iterable[Int], x: Float) -> list[Row]:
+        """What combinations say about all demands in them: rows that the point breaks."""
+        needs = (
+            (combination, need)
+            for combination in combinations
+            for own in self._owners[combination[self._owners] != 0].tolist()
+            for need in self._needs_of[own]
+        )
+        return self._rows_against(x, (need_capacity(self.part, h, need) for h, need in needs))
 
     def _attack_granting(self, need: Need, x: Float) -> list[Row]:
         """Attack with cells hidden for the most part taken for granted, and the others for the rest only."""
@@ -203,7 +213,7 @@ class Separation:
             self.num_attacks += 1
             if push is None:
                 return []
-            rows = self._rows_against(x, (need_capacity(self.part, h, need) for h in push.combinations))
+            rows = self._rows_of(push.combinations, x)
             if rows:
                 return rows
         return []
@@ -228,16 +238,13 @@ class Separation:
         return self._rows_against(x, (width_capacity(self.part, *pair, width) for pair in pairs))
 
     def _rows_against(self, x: Float, capacities: Iterable[Capacity | None]) -> list[Row]:
-        """The rows of new capacities that the point breaks by enough; such capacities are kept."""
+        """The rows of new capacities that the point breaks by enough; all of them are kept."""
         rows = []
         for capacity in capacities:
-            if capacity is None or capacity.key in self._known:
-                continue
-            row = capacity.row_against(x)
-            if row.violation(x) > DEEP:
-                self._known.add(capacity.key)
-                self.capacities.append(capacity)
-                rows.append(row)
+            if capacity is not None and self.capacities.add(capacity):
+                row = capacity.rounded_against(x)
+                if row.violation(x) > DEEP:
+                    rows.append(row)
         return rows
 
     # -- whole patterns ------------------------------------------------------------------------------------
@@ -359,9 +366,7 @@ class Separation:
         for capacity in capacities:
             if capacity is not None and is_broken(capacity.row(), hidden):
                 rows.append(capacity.row())
-                if capacity.key not in self._known:
-                    self._known.add(capacity.key)
-                    self.capacities.append(capacity)
+                self.capacities.add(capacity)
         return rows
 
     def _whole_caps(self, amount: int, hidden: Bool, reach: float) -> Float:

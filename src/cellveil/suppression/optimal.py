@@ -9,7 +9,8 @@ without the y: what they imply for x are the capacity rows of `exact_model`, fou
 
 1. The relaxation with rows until they gain no more (`exact_relaxation`).
 2. Patterns to start from, by incremental programs, clean-up and trials (`exact_start`).
-3. Branch and cut with SCIP: fractional points are cut off by rows, whole ones are judged exactly, points in
+3. With a time limit, patterns near the best one (local branching).
+4. Branch and cut with SCIP: fractional points are cut off by rows, whole ones are judged exactly, points in
    between give new patterns by rounding and repair.
 
 Requires any relations; in practice some hundred cells in three dimensions, some thousand in two.
@@ -62,6 +63,9 @@ SMALL = 60
 
 PREPARING, RELAXING = 0.4, 0.6
 """Shares of the time for what comes before the search, and of that for the relaxation."""
+
+AROUND, FEW = 0.2, 20
+"""Share of the time for patterns that differ in so few cells from the best."""
 
 NODE_ROWS, NODE_ATTACKS = 8, 6
 """New rows, and attacks, for one fractional point below the root."""
@@ -116,6 +120,10 @@ def _together(problem: Problem, solvers: Sequence[_PartSolver]) -> Draft:
         lower_bound=math.fsum(solver.bound for solver in solvers),
         num_lps=sum(solver.separation.num_attacks for solver in solvers),
         witnesses=Witnesses.of(witnesses),
+        figures={
+            "nodes": sum(solver.nodes for solver in solvers),
+            "rows": sum(len(solver.separation.pool) for solver in solvers),
+        },
     )
 
 
@@ -139,6 +147,8 @@ class _PartSolver:
         Proven least cost.
     reason
         "complete", or what cut the search short.
+    nodes
+        Of all searches.
     """
 
     def __init__(
@@ -146,7 +156,7 @@ class _PartSolver:
     ) -> None:
         self.part, self.separation, self.seed, self.progress = separation.part, separation, seed, progress
         self.starter = Starter(problem, separation, seed=seed)
-        self.bound, self.reason = 0.0, "complete"
+        self.bound, self.reason, self.nodes = 0.0, "complete", 0
         self._unclear = math.inf
         self._verdicts: dict[bytes, Sequence[Row]] = {}
         self._points = 0
@@ -186,14 +196,34 @@ class _PartSolver:
         if seconds is not None and seconds <= 0:
             self.reason = "time limit"
             return
-        self._stop = until(None if seconds is None else time.monotonic() + seconds)
-        searched = search(
-            self.part.price, self.part.held, self._rows, self, [self.best.hidden],
-            time_limit=seconds, seed=self.seed, on_node=self._tell,
-        )  # fmt: skip
+        end = None if seconds is None else time.monotonic() + seconds
+        self._stop = until(end)
+        if seconds is not None and len(self) > SMALL:
+            self._look_around(seconds * AROUND)
+        searched = self._branch_and_cut((), None if end is None else end - time.monotonic())
         self._conclude(searched)
         if searched.was_interrupted:
             raise KeyboardInterrupt
+
+    def _branch_and_cut(self, further: Sequence[Row], seconds: float | None) -> Searched:
+        searched = search(
+            self.part.price, self.part.held, [*self._rows, *further], self, [self.best.hidden],
+            time_limit=seconds, seed=self.seed, on_node=self._tell,
+        )  # fmt: skip
+        self.nodes += searched.nodes
+        return searched
+
+    def _look_around(self, seconds: float) -> None:
+        """Local branching: search the patterns that differ in few cells from the best, while it pays."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0.0:
+            before, hidden = self.best.cost, self.best.hidden
+            sides = np.where(hidden, 1.0, -1.0)
+            near = Row(np.arange(len(self)), sides, float(hidden.sum()) - FEW)
+            if self._branch_and_cut([near], left / 2).was_interrupted:
+                raise KeyboardInterrupt
+            if self.best.cost >= before:
+                return
 
     def _conclude(self, searched: Searched) -> None:
         """Bound and reason."""

@@ -38,6 +38,8 @@ class Draft:
         Proven least cost, where the method has one.
     witnesses
         Deviations the method found: claims, which the audit checks before it believes them.
+    figures
+        What else the method counted, by name.
     """
 
     hidden: NDArray[np.bool_]
@@ -46,6 +48,7 @@ class Draft:
     lower_bound: float | None = None
     num_lps: int = 0
     witnesses: Witnesses = field(default_factory=lambda: Witnesses.of([]))
+    figures: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
