@@ -57,7 +57,7 @@ TRIALS = 100
 BARREN = 600
 """Trials in vain after which more time is not worth it."""
 
-RESERVE = 1.5
+RESERVE = 0.5
 FEW = 40
 """More demands than this, left open by splitting, are left to cubes."""
 
@@ -255,13 +255,14 @@ class _Run:
         """A complete pattern to start from, then programs with harvests, then search; the cheapest counts."""
         book = Book(self.problem)
         self.progress.stage("start")
+        limit = self.deadline.limit
+        share = Deadline(None if limit is None else START_SHARE * limit)
+        start = book
         if applies(self.problem.table):
-            Packing(book, seed=self.seed).prove(self.deadline.moment)
+            Packing(book, seed=self.seed).prove(share.moment)
             start = self._copied(book)
-            Packing(start, seed=self.seed).protect()
-        else:
-            limit = self.deadline.limit
-            share = Deadline(None if limit is None else START_SHARE * limit)
+            Packing(start, seed=self.seed).protect(share.moment)
+        if start.num_open:
             start = everything(self.problem, share.seconds, seed=self.seed)
         self.tell(start)
         self.progress.stage("programs")
@@ -278,37 +279,41 @@ class _Run:
     # -- large components ----------------------------------------------------------------------------------
 
     def by_splitting(self) -> Draft:
-        """A safe start by cubes, then the splitting engine; the cheaper is kept."""
+        """A safe start by cubes, then the splitting engine while there is time; the cheapest is kept."""
         book = Book(self.problem)
         can_pack = applies(self.problem.table)
+        start = book
         began = time.monotonic()
         if can_pack:
             self.progress.stage("cubes")
-            Packing(book, seed=self.seed).prove()
+            Packing(book, seed=self.seed).prove(self.deadline.moment)
             start = self._copied(book)
-            Packing(start, seed=self.seed).protect()
+            Packing(start, seed=self.seed).protect(self.deadline.moment)
             self.tell(start)
-        # The same once more for what splitting leaves open, and then the audit, must fit into the time.
+        # Some time is left for packing cubes once more, around what splitting leaves open.
         reserve = RESERVE * (time.monotonic() - began)
 
         def is_late() -> bool:
             self.tell(book)
             return self._is_late(reserve)
 
-        growth = Growth(self.problem, seed=self.seed)
+        growth = Growth(self.problem, seed=self.seed, time_left=self.deadline.seconds)
         self.progress.stage("harvest")
         growth.harvest(book, is_late)
         self.progress.stage("splitting")
         growth.build(book, is_late)
-        self.tell(book)
         if can_pack and (book.num_open > FEW or is_late()):
             self.progress.stage("cubes for the rest")
-            Packing(book, seed=self.seed).protect()
+            Packing(book, seed=self.seed).protect(self.deadline.moment)
+            book.add_all(start.witnesses(), hide=True)  # what the clock left open
         completion = self._completed(book)
         self.tell(completion.book)
         if completion.infeasible or self.kept is None:
             return completion.draft()
-        return replace(self.kept, reason="time limit" if is_late() else "complete")
+        if self.deadline.limit is not None and not book.num_open:
+            self.progress.stage("search")
+            growth.regrow(book, self.is_over, self.tell)
+        return replace(self.kept, reason="time limit" if self.is_over() else "complete")
 
     def _is_late(self, reserve: float) -> bool:
         left = self.deadline.left

@@ -1,0 +1,152 @@
+"""Irregular tables: what counts as one, safe starts, harvests, budgets, and what happens when time is up."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from cellveil.attack.witness import are_deviations
+from cellveil.datasets import random_table
+from cellveil.problem import Problem, Status
+from cellveil.suppression import suppress
+from cellveil.suppression.auto import auto
+from cellveil.suppression.book import Book
+from cellveil.suppression.completion import Completion, Deadline
+from cellveil.suppression.cover import cover_bound
+from cellveil.suppression.incremental import Incremental
+from cellveil.suppression.irregular import Harvesting, everything, is_irregular
+from cellveil.suppression.search import Search, drop_unused
+from cellveil.suppression.settling import Settling
+from cellveil.tables.build import build_relations
+from cellveil.tables.link import link
+from cellveil.tables.table import Table
+
+
+def linked(seed: int, sizes: tuple[int, int, int] = (9, 8, 7)) -> Problem:
+    """Three two-way margins of a random table, linked; cells of a few contributors are primary."""
+    whole = random_table(sizes, contributors=0.2, zeros=0.3, seed=seed)
+    table = whole.table
+    parts = []
+    for dropped in range(3):
+        kept = [axis for axis in range(3) if axis != dropped]
+        cells = np.flatnonzero(table.keys[dropped] == table.dimensions[dropped].total)
+        dimensions = tuple(table.dimensions[axis] for axis in kept)
+        keys = tuple(table.keys[axis][cells] for axis in kept)
+        relations = build_relations(dimensions, keys, len(cells))
+        parts.append(Table(dimensions, keys, table.values[cells], 0, relations))
+    joint = link(parts)
+    order = [[d.name for d in joint.dimensions].index(d.name) for d in table.dimensions]
+    cells = table.find([joint.keys[axis] for axis in order])
+    assert (table.values[cells] == joint.values).all()
+    levels = {
+        int(c): (int(whole.lpl[o]), int(whole.upl[o])) for c, o in enumerate(cells) if whole.status[o] == 1
+    }
+    return Problem.of(joint, levels)
+
+
+def assert_all_met(book: Book) -> None:
+    assert book.num_open == 0
+    assert are_deviations(book.problem, book.hidden, book.witnesses()).all()
+
+
+def over() -> float:
+    return 0.0
+
+
+def test_linked_tables_are_irregular_and_crossed_ones_are_not():
+    assert is_irregular(linked(0).table)
+    assert not is_irregular(random_table((6, 5, 4), hierarchical=[0], zeros=0.3, seed=1).table)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_everything_movable_meets_all_demands_by_harvests(seed):
+    book = everything(linked(seed), lambda: None)
+    assert_all_met(book)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_harvests_meet_only_what_deviations_of_hidden_cells_meet(seed):
+    problem = linked(seed)
+    book = Book(problem)
+    protector = Harvesting(book, lambda: None)
+    while book.num_open:
+        cells, up, _ = book.open_demands()
+        assert protector.protect(int(cells[0]), bool(up[0])) == "met"
+    drop_unused(book)
+    assert_all_met(book)
+    assert cover_bound(problem).bound <= book.cost
+
+
+def test_what_costs_more_than_the_budget_stays_published():
+    problem = linked(1)
+    book = Book(problem)
+    cells, up, _ = book.open_demands()
+    assert Incremental(book).protect(int(cells[0]), bool(up[0])) == "met"
+    dearest = problem.weight[book.secondaries()].max()
+    for budget in (dearest, 0.9 * dearest, 0.0):
+        other = Book(problem)
+        verdict = Incremental(other).protect(int(cells[0]), bool(up[0]), budget=budget)
+        assert verdict in ("met", "impossible")
+        assert (problem.weight[other.secondaries()] <= budget).all()
+        assert verdict == "met" or budget < dearest
+
+
+def test_a_search_only_gains_and_keeps_all_demands_met():
+    problem = linked(2)
+    book = Book(problem)
+    protector = Harvesting(book, lambda: None)
+    Completion(book, lambda _: protector, Deadline(None)).run()
+    before = book.cost
+    Search(book, protector).clean_up(lambda: False)
+    assert book.cost <= before
+    assert_all_met(book)
+
+
+def test_without_time_nothing_is_settled_and_trials_are_in_vain():
+    problem = linked(0)
+    book = Book(problem, problem.status != Status.FROZEN)
+    Settling(problem, over).harvest(book, np.random.default_rng(0))
+    assert book.num_open == Book(problem).num_open
+    finished = everything(problem, lambda: None)
+    cost = finished.cost
+    Search(finished, Incremental(finished), time_left=over).attempt(finished.secondaries()[:1])
+    assert finished.cost <= cost
+    assert_all_met(finished)
+
+
+def test_when_time_is_up_only_what_is_needed_is_completed():
+    problem = linked(0)
+    deadline = Deadline(1e-9)
+    spare = Completion(Book(problem), Incremental, deadline, is_spare=True)
+    spare.run()
+    assert spare.book.num_open == Book(problem).num_open and spare.book.cost == 0.0
+    needed = Completion(Book(problem), Incremental, deadline)
+    needed.run()
+    assert needed.book.cost > 0.0 and needed.reason.startswith("time limit")
+
+
+@pytest.mark.parametrize("limit", [None, 1e-3])
+def test_auto_protects_linked_tables_of_more_than_a_few_cells(limit, monkeypatch):
+    monkeypatch.setattr("cellveil.suppression.auto.SMALL", 50)
+    monkeypatch.setattr("cellveil.suppression.auto.TRIALS", 5)
+    found = suppress(linked(3), time_limit=limit)
+    assert found.is_safe
+    assert found.lower_bound is not None and found.lower_bound <= found.cost
+
+
+def test_an_interrupt_keeps_the_cheapest_complete_pattern(monkeypatch):
+    problem = linked(3)
+    monkeypatch.setattr("cellveil.suppression.auto.SMALL", 50)
+
+    def interrupted(*_: object, **__: object) -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Harvesting, "protect", interrupted)
+    draft = auto(problem)
+    assert draft.reason.startswith("interrupted")
+    book = Book(problem, draft.hidden)
+    book.add_all(draft.witnesses)
+    assert_all_met(book)
+    assert math.isfinite(book.cost)
