@@ -16,7 +16,7 @@ from cellveil.suppression.book import Book
 from cellveil.suppression.completion import Completion, Deadline
 from cellveil.suppression.cover import cover_bound
 from cellveil.suppression.incremental import Incremental
-from cellveil.suppression.irregular import Harvesting, everything, is_irregular
+from cellveil.suppression.irregular import Harvesting, everything, finish_jointly, is_irregular
 from cellveil.suppression.search import Search, drop_unused
 from cellveil.suppression.settling import Settling
 from cellveil.tables.build import build_relations
@@ -77,6 +77,15 @@ def test_harvests_meet_only_what_deviations_of_hidden_cells_meet(seed):
     drop_unused(book)
     assert_all_met(book)
     assert cover_bound(problem).bound <= book.cost
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_joint_solves_meet_all_demands_of_linked_tables(seed):
+    problem = linked(seed)
+    book = Book(problem)
+    finish_jointly(book, lambda: None)
+    assert_all_met(book)
+    assert book.cost < problem.weight[~problem.hidden_at_start].sum()
 
 
 def test_what_costs_more_than_the_budget_stays_published():

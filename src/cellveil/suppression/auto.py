@@ -40,7 +40,7 @@ from cellveil.suppression.exact_relaxation import lower_bound as relaxed_bound
 from cellveil.suppression.flow_search import Networks
 from cellveil.suppression.growth import Growth
 from cellveil.suppression.incremental import Incremental
-from cellveil.suppression.irregular import MOST_CELLS, Harvesting, everything, is_irregular
+from cellveil.suppression.irregular import MOST_CELLS, Harvesting, everything, finish_jointly, is_irregular
 from cellveil.suppression.network import network
 from cellveil.suppression.optimal import optimal
 from cellveil.suppression.outcome import Draft
@@ -69,6 +69,9 @@ MOST_FOR_EXACT, MOST_FLOWS_FOR_EXACT, EXACT_SHARE = 1_500, 5_000, 0.6
 
 BOUND_SHARE, START_SHARE = 0.1, 0.1
 """Shares of the time limit that the bound may take, and a first pattern where there are no cubes."""
+
+ONE_BY_ONE_SHARE = 0.7
+"""Share of the time left for programs one demand at a time, in irregular tables."""
 
 MOST_TO_MERGE, WORTH_MERGING = 60_000, 0.05
 """Up to so many movable cells of an irregular table are looked through for ties; the share worth merging."""
@@ -215,14 +218,17 @@ class _Run:
         was_interrupted = other.reason.startswith("interrupted")
         return replace(better, reason=INTERRUPTED) if was_interrupted else better
 
-    def _completed(self, book: Book, make: Callable[[Book], Incremental] | None = None) -> Completion:
+    def _completed(
+        self, book: Book, make: Callable[[Book], Incremental] | None = None, until: Deadline | None = None
+    ) -> Completion:
+        """The book with what open demands need; not finished where another deadline is given and passes."""
         completion = Completion(
             book,
             make or partial(Stepwise, seed=self.seed),
-            self.deadline,
+            until or self.deadline,
             self.progress,
             seed=self.seed,
-            is_spare=self.kept is not None,
+            is_spare=until is not None or self.kept is not None,
         )
         completion.prove_by_cubes()
         completion.run()
@@ -263,18 +269,31 @@ class _Run:
             start = self._copied(book)
             Packing(start, seed=self.seed).protect(share.moment)
         if start.num_open:
+            share = Deadline(None if limit is None else START_SHARE * limit)
             start = everything(self.problem, share.seconds, seed=self.seed)
         self.tell(start)
         self.progress.stage("programs")
-        completion = self._completed(
-            book, lambda book: Harvesting(book, self.deadline.seconds, seed=self.seed)
-        )
+        completion = self._one_by_one_then_jointly(book)
         self.tell(completion.book)
         if not completion.book.num_open:
             self._search(completion, self.is_over)
         if completion.infeasible or self.kept is None:
             return completion.draft()
         return replace(self.kept, reason="time limit" if self.is_over() else "complete")
+
+    def _one_by_one_then_jointly(self, book: Book) -> Completion:
+        """Programs one demand at a time as long as there is time for that."""
+        seconds, left = self.deadline.seconds, self.deadline.left
+
+        def make(book: Book) -> Incremental:
+            return Harvesting(book, seconds, seed=self.seed)
+
+        until = None if left is None else Deadline(ONE_BY_ONE_SHARE * left)
+        completion = self._completed(book, make, until)
+        if completion.infeasible or not completion.book.num_open:
+            return completion
+        finish_jointly(completion.book, seconds, seed=self.seed)
+        return self._completed(completion.book, make)
 
     # -- large components ----------------------------------------------------------------------------------
 

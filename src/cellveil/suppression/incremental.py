@@ -69,6 +69,12 @@ class Incremental:
         """How many simplex steps a program took on average."""
         return sum(program.num_steps for program in self._programs.values()) / max(self.num_lps, 1)
 
+    @property
+    def slope_gain(self) -> float:
+        """Which share of the cost the slopes have saved so far."""
+        flat = sum(program.flat_cost for program in self._programs.values())
+        return 1 - sum(program.slope_cost for program in self._programs.values()) / flat if flat else 0.0
+
     def size_of(self, cell: int) -> int:
         """How many cells the component of the cell has."""
         number = int(self.component_of[cell])
@@ -111,12 +117,18 @@ class CheapestDeviation:
         The cells that may move, and their relations.
     weight
         Cost of hiding each of these cells.
+
+    Attributes
+    ----------
+    flat_cost, slope_cost
+        What all deviations found with slopes would have cost to hide before, and cost with them.
     """
 
     def __init__(self, component: Component, weight: Float) -> None:
         from scipy.sparse import hstack
 
         self.component, self.cells = component, component.cells
+        self.flat_cost = self.slope_cost = 0.0
         positive = weight[weight > 0]
         unit = float(np.median(positive)) if len(positive) else 1.0
         self.weight = np.clip(weight / unit, NEARLY_FREE, WEIGHT_RANGE)
@@ -168,6 +180,7 @@ class CheapestDeviation:
         if answer.point is None:
             return answer
         best = self._moved(answer)
+        first = self._new_weight(best, is_hidden)
         for slope in slopes:
             if not self._new_weight(best, is_hidden):
                 break
@@ -179,7 +192,10 @@ class CheapestDeviation:
             moved = self._moved(again)
             if self._new_weight(moved, is_hidden) < self._new_weight(best, is_hidden):
                 best = moved
-        return LPAnswer(LPStatus.OPTIMAL, self._new_weight(best, is_hidden), best * amount)
+        cost = self._new_weight(best, is_hidden)
+        if slopes:
+            self.flat_cost, self.slope_cost = self.flat_cost + first, self.slope_cost + cost
+        return LPAnswer(LPStatus.OPTIMAL, cost, best * amount)
 
     def find_whole(
         self, lower: Float, upper: Float, is_hidden: Bool, *, time_limit: float | None = None

@@ -8,7 +8,8 @@ as cells have to move, some hundredths of a second for most demands of a table o
    that harvests find in it;
 2. then demand after demand, the largest first, by its cheapest deviation (`incremental`). After 8, 16, 32, …
    of them a harvest inside what is hidden meets most of the small ones together;
-3. clean-up, and ruin and recreate, until time is up.
+3. when time runs short before all are met, the rest in groups, by a few joint solves;
+4. clean-up, and ruin and recreate, until time is up.
 
 Cells that every deviation moves alike have been merged before (`ties`).
 
@@ -25,7 +26,7 @@ from cellveil.problem import Problem, Status
 from cellveil.suppression.book import Book
 from cellveil.suppression.incremental import Incremental, Verdict
 from cellveil.suppression.search import drop_unused
-from cellveil.suppression.settling import Settling, TimeLeft
+from cellveil.suppression.settling import Settling, Task, TimeLeft, grouped
 from cellveil.tables.build import build_relations
 from cellveil.tables.table import Table
 
@@ -38,8 +39,14 @@ FULL = 12
 FIRST_HARVEST, WORTH_HARVESTING = 8, 50
 """Harvests come after so many demands, then after twice as many, as long as so many are open."""
 
+WORTH_SLOPES, MANY_STEPS = 0.05, 500
+"""Slopes that have saved a smaller share are given up where programs take so many simplex steps."""
+
 WORTH_REPROVING = 10_000
 """A trial begins with a harvest if programs for all that it opened would take so many simplex steps."""
+
+JOINT_ROUNDS, JOINT_SLOPE, MOVED = 3, 0.1, 1e-6
+"""Rounds and slope of joint solves, and what counts as moved in one, in units of its task."""
 
 
 def is_irregular(table: Table) -> bool:
@@ -52,10 +59,35 @@ def is_irregular(table: Table) -> bool:
 def everything(problem: Problem, time_left: TimeLeft, *, seed: int = 0) -> Book:
     """Everything movable, with the witnesses harvested in it; what none of them moves is published again."""
     book = Book(problem, problem.status != Status.FROZEN)
-    Settling(problem, time_left).harvest(book, np.random.default_rng(seed))
+    settling = Settling(problem, time_left)
+    settling.harvest(book, np.random.default_rng(seed))
+    for cell, up, amount in zip(*(part.tolist() for part in book.open_demands()), strict=True):
+        if (book.witness_up if up else book.witness_down)[cell] < 0:
+            task = Task(np.array([cell]), np.array([1.0 if up else -1.0]), np.array([float(amount)]), False)
+            witness = settling.exact(book, task, book.hidden)
+            if witness is not None:
+                book.add(witness, stretch=True)
     if not book.num_open:
         drop_unused(book)
     return book
+
+
+def finish_jointly(book: Book, time_left: TimeLeft, *, seed: int = 0) -> None:
+    """Hide what groups of open demands need together, and meet them: less good than one by one, but fast."""
+    settling, rng = Settling(book.problem, time_left), np.random.default_rng(seed)
+    movable = book.problem.status != Status.FROZEN
+    for _ in range(JOINT_ROUNDS):
+        for task in grouped(book, rng):
+            moved = settling.missing(task, book.hidden, movable)
+            if moved is None:
+                return
+            slope = 1 / (np.abs(moved) + JOINT_SLOPE)
+            again = settling.missing(task, book.hidden, movable, slope=slope)
+            moved = moved if again is None else again
+            book.hide(np.flatnonzero((np.abs(moved) > MOVED) & ~book.hidden & movable))
+            settling.harvest(book, rng, rounds=2)
+        if not book.num_open:
+            return
 
 
 class Harvesting(Incremental):
@@ -77,6 +109,8 @@ class Harvesting(Incremental):
         self._asked += 1
         if self._asked == self._next:
             self._next *= 2
+            if self.slopes and self.slope_gain < WORTH_SLOPES and self.steps_per_lp > MANY_STEPS:
+                self.slopes = ()
             if self.book.num_open >= WORTH_HARVESTING:
                 self._settling.harvest(self.book, self._rng)
         return verdict
