@@ -24,6 +24,7 @@ from cellveil.cli_options import (
     Coalition,
     Instance,
     Level,
+    MethodOptions,
     P,
     PatternFile,
     Prior,
@@ -36,7 +37,7 @@ from cellveil.cli_options import (
     WhoAttacks,
     attackers_of,
 )
-from cellveil.errors import CellveilError, InfeasibleError, InputError
+from cellveil.errors import CellveilError, InfeasibleError, InputError, nearest_name
 from cellveil.progress import Progress
 
 if TYPE_CHECKING:
@@ -137,6 +138,7 @@ def suppress(
     instance: Instance,
     out: Annotated[Path, typer.Option(metavar="PATTERN.csv", help="Write the pattern to this file.")],
     method: Annotated[str, typer.Option(help="Which method; `cellveil methods` lists them.")] = "auto",
+    option: MethodOptions = None,
     weights: Annotated[
         Weights,
         typer.Option(
@@ -180,7 +182,9 @@ def suppress(
     from cellveil.report import build_report
     from cellveil.report.infeasible import infeasible_figures
     from cellveil.suppression import suppress as find_pattern
+    from cellveil.suppression.options import parse_options
 
+    options = parse_options(option or [])
     _check_targets(instance, out, report, certificate)
     named = attacker or ([] if prior is None else [AttackerName.outsider])
     others = attackers_of(named, p, q, level, coalition, prior)
@@ -195,6 +199,7 @@ def suppress(
                 seed=seed,
                 workers=workers,
                 relax=relax,
+                options=options,
                 progress=progress,
             )
     except InfeasibleError as error:
@@ -206,6 +211,7 @@ def suppress(
         _tell_relaxed(found.relaxation)
     settings: dict[str, Any] = {"instance": instance.name, "weights": weights.value, "time_limit": time_limit}
     settings |= {"attackers": [asdict(other) for other in others]} if others else {}
+    settings |= {"options": options} if options else {}
     figures = build_report(problem, found, found.audit, title=instance.name, parameters=settings)
     if found.is_safe:
         write_pattern(problem, found.pattern, out)
@@ -355,12 +361,21 @@ def verify(
 
 
 @app.command()
-def methods() -> None:
-    """List the suppression methods."""
+def methods(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A method: list its options.")] = None,
+) -> None:
+    """List the suppression methods, or the options of one."""
     from cellveil.suppression import METHODS
 
-    for name, entry in METHODS.items():
-        typer.echo(f"{name:12} {entry.summary}")
+    if name is None:
+        for each, entry in METHODS.items():
+            typer.echo(f"{each:12} {entry.summary}")
+        return
+    if name not in METHODS:
+        raise InputError(f"unknown method {name!r}", remedy=nearest_name(name, list(METHODS)))
+    for key, option in METHODS[name].options.items():
+        shown = str(option.default).lower() if isinstance(option.default, bool) else option.default
+        typer.echo(f"{key:12} {option.what} ({option.domain}; default {shown!r})")
 
 
 def main() -> None:

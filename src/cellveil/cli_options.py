@@ -62,6 +62,14 @@ RelaxedInstance = Annotated[
     Path | None,
     typer.Option(metavar="INSTANCE", help="With --relax: write the relaxed instance, for audit and verify."),
 ]
+MethodOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="A setting of the method, also several; `cellveil methods NAME` lists them.",
+    ),
+]
 AttackerNames = Annotated[
     list[AttackerName] | None,
     typer.Option(

@@ -234,3 +234,44 @@ def _first_relation(part: Part, which: Mask, num_cells: int) -> Int:
     backwards = np.flatnonzero(which)[::-1]
     first[part.cells[backwards]] = part.spread(part.rows)[backwards]
     return first
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Unpickable:
+    """What unpicking alone, without a solver, tells of the exposed primaries.
+
+    Parameters
+    ----------
+    upper, lower
+        Cells whose upper or lower level is not kept. Together they are E_u, but for sliding levels.
+    candidates
+        K_u = K_1 ∪ ((K_pl ∪ K_nv) ∩ E_u). It is what K5 finds where all that is exposed can be unpicked.
+    """
+
+    E_u: Mask
+    upper: Mask
+    lower: Mask
+    candidates: Mask
+
+
+def unpickable(problem: Problem) -> Unpickable:
+    """Find the exposed primaries that need no solver: for tables too large for `exposure`.
+
+    Examples
+    --------
+    >>> from cellveil.datasets import two_way
+    >>> found = unpickable(two_way([[20, 50], [8, 19]], primaries={(0, 0): 3}))
+    >>> int(found.candidates.sum()), int((found.upper & found.lower).sum())
+    (1, 1)
+    """
+    unpicked = unpick(PublicView.of(problem, _hiding_primaries(problem)))
+    primary, values = problem.status == Status.PRIMARY, problem.table.values
+    exposed = primary & _falls_short(problem, unpicked)
+    found_in = _beside_others(problem, primary)
+    large = (found_in["K_pl"] >= 0) | (found_in["K_nv"] >= 0)
+    return Unpickable(
+        E_u=exposed,
+        upper=primary & (unpicked.upper < values + problem.upl),
+        lower=primary & (unpicked.lower > values - problem.lpl),
+        candidates=(found_in["K_1"] >= 0) | (large & exposed),
+    )

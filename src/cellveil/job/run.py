@@ -114,6 +114,7 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
             time_limit=job.suppress.time_limit,
             seed=job.suppress.seed,
             relax=job.suppress.relax,
+            options=job.suppress.options,
             progress=progress,
         )
     except InfeasibleError as error:

@@ -157,6 +157,26 @@ class Growth:
         self._pay(book, tasks, stop, SLACK, slopes)
         return bool((book.witness_up if up else book.witness_down)[cell] >= 0)
 
+    def protect_together(self, book: Book, task: Task, stop: Stop) -> None:
+        """Hide what a group of demands needs, and meet as many as one deviation can.
+
+        In very large tables through windows around its largest demands, until each has been in one.
+        """
+        if not self.is_windowed:
+            self._pay(book, [task], stop, SLACK, self._whole)
+            return
+        for first in np.argsort(-task.amounts, kind="stable").tolist():
+            cell, rises = int(task.cells[first]), bool(task.signs[first] > 0)
+            if stop():
+                return
+            if not book.is_open(cell, rises):
+                continue
+            slopes = self._through_window(book, cell, float(task.amounts[first]))
+            inside = np.isin(task.cells, slopes.projection.cells)
+            inside &= [book.is_open(one, rises) for one in task.cells.tolist()]
+            part = Task(task.cells[inside], task.signs[inside], task.amounts[inside], task.both_ways)
+            self._pay(book, [part], stop, SLACK, slopes)
+
     def _pay(self, book: Book, tasks: list[Task], stop: Stop, slack: float, slopes: Slopes) -> None:
         """Look for the deviations, hide what they move, and make them exact.
 

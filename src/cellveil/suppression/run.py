@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -20,12 +20,15 @@ from cellveil.suppression.auto import auto
 from cellveil.suppression.cover import cover_bound
 from cellveil.suppression.cycles import cycles
 from cellveil.suppression.elimination import elimination
+from cellveil.suppression.grouped import GROUPED, grouped
 from cellveil.suppression.hypercube import hypercube
 from cellveil.suppression.modular import modular
 from cellveil.suppression.network import network
 from cellveil.suppression.optimal import optimal
+from cellveil.suppression.options import Option, read_options
 from cellveil.suppression.outcome import Draft, Outcome, Suppression
 from cellveil.suppression.outsider_shield import mended
+from cellveil.suppression.preparation import PRESELECT, PROTECT, Method, prepared
 from cellveil.suppression.relaxing import Relaxation, diagnose, infeasibility, relaxed_like
 from cellveil.suppression.sequential import sequential
 from cellveil.suppression.textbook import textbook
@@ -35,33 +38,45 @@ MENDING_ROUNDS = 3
 BOUND_SECONDS = 30.0
 
 
-class Method(Protocol):
-    """A suppression method: problem in, draft out."""
-
-    def __call__(
-        self, problem: Problem, *, time_limit: float | None, seed: int, progress: Progress | None
-    ) -> Draft:
-        """Propose which cells to hide."""
-
-
 @dataclass(frozen=True)
 class MethodEntry:
-    """A line of the table of methods."""
+    """A line of the table of methods.
+
+    Parameters
+    ----------
+    run
+        Called with the problem and the keywords time_limit, seed and progress, and those of `options` that
+        are given; proposes which cells to hide.
+    """
 
     run: Method
     summary: str
+    options: Mapping[str, Option] = field(default_factory=dict)
 
 
 METHODS: Mapping[str, MethodEntry] = {
     "auto": MethodEntry(auto, "the best means for the table at hand, until the limit"),
-    "sequential": MethodEntry(sequential, "cheapest deviations, one demand after the other"),
-    "network": MethodEntry(network, "cheapest flows, for two-way tables"),
+    "sequential": MethodEntry(
+        prepared(sequential), "cheapest deviations, one demand after the other", {**PROTECT, **PRESELECT}
+    ),
+    "grouped": MethodEntry(
+        prepared(grouped), "cheapest deviations for groups of primaries", {**GROUPED, **PRESELECT}
+    ),
+    "network": MethodEntry(prepared(network), "cheapest flows, for two-way tables", PRESELECT),
     "cycles": MethodEntry(cycles, "alternating cycles (Cox), for two-way tables"),
     "hypercube": MethodEntry(hypercube, "cubes: no solver, millions of cells"),
     "modular": MethodEntry(modular, "subtable by subtable (HiTaS), then mended on the whole"),
-    "elimination": MethodEntry(elimination, "from everything hidden, publishing what can be spared"),
-    "optimal": MethodEntry(optimal, "branch and cut: the least cost, or how far off it can be"),
-    "textbook": MethodEntry(textbook, "the incremental program on the whole table: a yardstick"),
+    "elimination": MethodEntry(
+        prepared(elimination), "from everything hidden, publishing what can be spared", PROTECT
+    ),
+    "optimal": MethodEntry(
+        prepared(optimal), "branch and cut: the least cost, or how far off it can be", PROTECT
+    ),
+    "textbook": MethodEntry(
+        prepared(textbook),
+        "the incremental program on the whole table: a yardstick",
+        {**PROTECT, **PRESELECT},
+    ),
 }
 
 
@@ -74,6 +89,7 @@ def suppress(
     seed: int = 0,
     workers: int | None = None,
     relax: bool = False,
+    options: Mapping[str, object] | None = None,
     progress: Progress | None = None,
 ) -> Suppression:
     """Find a pattern that protects every primary cell, and have it judged.
@@ -95,6 +111,8 @@ def suppress(
     relax
         Where some primary cells cannot be protected whatever is hidden: take the cheapest way out (see
         `cellveil.suppression.relaxing`), go on with the relaxed problem, and say so in the result.
+    options
+        Further settings of the method, by name: those that its line in `METHODS` declares.
 
     Raises
     ------
@@ -114,17 +132,18 @@ def suppress(
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     run = METHODS[method].run
+    chosen = read_options(method, METHODS[method].options, options or {})
     workers = default_workers() if workers is None else workers
     watch = Stopwatch()
     defence = Defence(problem, attackers, seed=seed, progress=progress)
     share = time_limit / 2 if time_limit is not None and attackers else time_limit
     with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed, using(workers):
-        draft = run(defence.basis, time_limit=share, seed=seed, progress=observed)
+        draft = run(defence.basis, time_limit=share, seed=seed, progress=observed, **chosen)
     if draft.infeasible:
         diagnosis = diagnose(defence.basis, time_limit=time_limit, seed=seed)
         if relax and diagnosis.relaxation is not None:
-            options = {"time_limit": time_limit, "seed": seed, "workers": workers, "progress": progress}
-            return _relaxed(problem, diagnosis.relaxation, method, attackers, options)
+            settings = {"time_limit": time_limit, "seed": seed, "workers": workers, "progress": progress}
+            return _relaxed(problem, diagnosis.relaxation, method, attackers, settings | {"options": chosen})
         cells = np.unique([demand.cell for demand in draft.infeasible])
         raise infeasibility(problem, cells, defence.basis_name, diagnosis)
     if draft.lower_bound is None:
@@ -165,11 +184,11 @@ def _relaxed(
     relaxation: Relaxation,
     method: str,
     attackers: Sequence[Attacker],
-    options: dict[str, Any],
+    settings: dict[str, Any],
 ) -> Suppression:
     """The relaxed problem instead; the result says so."""
     relaxed = relaxed_like(problem, relaxation)
-    found = suppress(relaxed, method, attackers=attackers, **options)
+    found = suppress(relaxed, method, attackers=attackers, **settings)
     return replace(
         found,
         reason=f"{found.reason}; requirements relaxed: {relaxation}",

@@ -1,0 +1,88 @@
+"""Protecting candidates first: the audit has the last word."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cellveil.auditing import audit
+from cellveil.datasets import random_table, two_way
+from cellveil.errors import InfeasibleError
+from cellveil.exposure import ALGORITHMS, candidates
+from cellveil.problem import Problem, Status
+from cellveil.suppression import METHODS, suppress
+from cellveil.suppression.outcome import Draft
+from cellveil.suppression.preparation import demanding, prepared
+from cellveil.view import Pattern
+
+METHODS_WITH_IT = [name for name, entry in METHODS.items() if "protect" in entry.options]
+
+
+def figure_1() -> Problem:
+    """The table of figures 1 and 2 of Serpell et al. (2013)."""
+    interior = [
+        [9, 51, 41, 47, 3, 48], [8, 1, 54, 44, 45, 12], [8, 70, 6, 76, 64, 21],
+        [33, 46, 45, 27, 37, 60], [87, 51, 18, 35, 49, 72], [48, 59, 39, 65, 35, 58],
+    ]  # fmt: skip
+    primaries = [(0, 0), (0, 4), (1, 0), (1, 1), (1, 4), (1, 5), (2, 2), (2, 5)]
+    return two_way(interior, primaries, level=0.10)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("method", METHODS_WITH_IT)
+def test_the_worked_example_is_protected(method: str, algorithm: str) -> None:
+    problem = figure_1()
+    result = suppress(problem, method, options={"protect": algorithm})
+    assert result.is_safe
+    if method == "optimal":
+        assert result.outcome == "optimal"
+        assert result.cost + problem.weight[problem.primaries].sum() == 223
+
+
+def test_the_methods_of_the_paper_have_it() -> None:
+    assert {"optimal", "sequential", "elimination", "textbook"} == set(METHODS_WITH_IT)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("method", ["sequential", "elimination"])
+def test_safe_whatever_is_protected_first(method: str, algorithm: str) -> None:
+    for seed in range(3):
+        problem = random_table((9, 6), hierarchical=[0], contributors=2, zeros=0.2, seed=seed)
+        result = suppress(problem, method, options={"protect": algorithm})
+        assert audit(problem, result.pattern, exact=False).is_safe
+
+
+def test_only_the_chosen_have_demands_and_all_stay_hidden() -> None:
+    problem = figure_1()
+    chosen = candidates(problem, "K5")
+    fewer = demanding(problem, chosen)
+    assert fewer.primaries.tolist() == np.flatnonzero(chosen).tolist()
+    assert (fewer.hidden_at_start == problem.hidden_at_start).all()
+    assert (
+        fewer.status[problem.status != Status.PRIMARY] == problem.status[problem.status != Status.PRIMARY]
+    ).all()
+
+
+def lazy(problem: Problem, **_: object) -> Draft:
+    """Protects as soon as all primaries are asked for; hides nothing for fewer."""
+    if len(problem.primaries) < 8:
+        return Draft(problem.hidden_at_start.copy())
+    return Draft(np.ones(problem.table.num_cells, dtype=bool))
+
+
+def test_where_the_audit_finds_one_unprotected_all_are_protected() -> None:
+    problem = figure_1()
+    draft = prepared(lazy)(problem, protect="K5")
+    assert draft.figures == {"primaries protected": 4, "runs": 2}
+    assert audit(problem, Pattern.hiding(problem, draft.hidden, "lazy")).is_safe
+    once = prepared(METHODS["sequential"].run)(problem, protect="K5")
+    assert once.figures["runs"] == 1
+    pattern = Pattern.hiding(problem, once.hidden, "once")
+    assert audit(problem, pattern, exact=False, claims=once.witnesses).num_lps == 0
+
+
+def test_infeasible_problems_name_all_cells() -> None:
+    problem = two_way([[20, 50, 9], [8, 19, 7], [5, 6, 9]], primaries={(0, 0): (25, 2), (1, 1): (1, 1)})
+    with pytest.raises(InfeasibleError) as caught:
+        suppress(problem, "sequential", options={"protect": "K5"})
+    assert set(caught.value.cells) == {"(r0, c0)"}
