@@ -290,3 +290,18 @@ def test_work_in_parts_is_done_once_and_errors_come_through(monkeypatch):
         with pytest.raises(ValueError, match="last part"):
             threads.in_parts(fail, 1000, 1)
     assert (done == 1).all()
+
+
+def test_regrowing_keeps_a_complete_book_and_only_gets_cheaper():
+    problem = table_named("two trees", 5)
+    book, growth = Book(problem), Growth(problem, seed=2)
+    growth.build(book, never)
+    assert not book.num_open
+    costs, trials = [book.cost], iter(range(6))
+
+    def stop():
+        return next(trials, None) is None and not book.num_open
+
+    growth.regrow(book, stop, lambda book: costs.append(book.cost))
+    assert book.cost == costs[-1] == min(costs) and not book.num_open
+    assert are_deviations(problem, book.hidden, book.witnesses()).all()

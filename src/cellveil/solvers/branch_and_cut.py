@@ -61,6 +61,7 @@ def search(
     oracle: Oracle,
     starts: Sequence[Bool] = (),
     *,
+    barred: Bool | None = None,
     time_limit: float | None = None,
     seed: int = 0,
     on_node: Callable[[float, int], None] | None = None,
@@ -75,22 +76,25 @@ def search(
         Rows to begin with.
     starts
         Allowed points that are known.
+    barred
+        Columns that are 0 in all points of interest.
     on_node
         Told bound and number of nodes now and then.
     """
     from cellveil.solvers.scip import Talk, include
 
     model = _model(seed, time_limit)
-    variables = [
-        model.addVar(vtype="B", obj=float(price), lb=1.0 if one else 0.0)
-        for price, one in zip(cost.tolist(), fixed.tolist(), strict=True)
-    ]
+    columns = np.arange(len(cost)) if barred is None else np.flatnonzero(~barred)
+    variables = {
+        column: model.addVar(vtype="B", obj=float(cost[column]), lb=1.0 if fixed[column] else 0.0)
+        for column in columns.tolist()
+    }
     for row in rows:
         _add_constraint(model, variables, row)
-    talk = Talk(model, variables, oracle)
+    talk = Talk(model, variables, len(cost), oracle)
     include(talk, on_node)
     for chosen in starts:
-        _add_start(model, variables, chosen)
+        talk.keep(chosen)
     model.optimize()
     was_interrupted = isinstance(talk.error, KeyboardInterrupt)
     if talk.error is not None and not was_interrupted:
@@ -107,7 +111,7 @@ def _model(seed: int, time_limit: float | None) -> Any:
     api: Any = pyscipopt
     model: Any = api.Model()
     model.hideOutput()
-    model.setHeuristics(api.SCIP_PARAMSETTING.OFF)  # they know nothing of the oracle
+    model.setHeuristics(api.SCIP_PARAMSETTING.FAST)  # the others know nothing of the oracle
     options: dict[str, Any] = {
         "misc/catchctrlc": False,
         "misc/usesymmetry": 0,
@@ -128,16 +132,13 @@ def _model(seed: int, time_limit: float | None) -> Any:
     return model
 
 
-def _add_constraint(model: Any, variables: list[Any], row: Row) -> None:
+def _add_constraint(model: Any, variables: dict[int, Any], row: Row) -> None:
     from pyscipopt import quicksum
 
-    chosen = [variables[column] for column in row.columns.tolist()]
-    terms = (share * variable for share, variable in zip(row.shares.tolist(), chosen, strict=True))
-    model.addCons((quicksum(terms) if chosen else 0 * variables[0]) >= row.rhs)
-
-
-def _add_start(model: Any, variables: list[Any], chosen: Bool) -> None:
-    solution = model.createSol()
-    for variable, value in zip(variables, chosen.tolist(), strict=True):
-        model.setSolVal(solution, variable, float(value))
-    model.addSol(solution, free=True)
+    terms = [
+        share * variables[column]
+        for column, share in zip(row.columns.tolist(), row.shares.tolist(), strict=True)
+        if column in variables
+    ]
+    nothing = 0 * next(iter(variables.values()))
+    model.addCons((quicksum(terms) if terms else nothing) >= row.rhs)

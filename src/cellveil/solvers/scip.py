@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from cellveil.solvers.branch_and_cut import Oracle
 
 Float = NDArray[np.float64]
+Bool = NDArray[np.bool_]
 Answer = dict[str, Any]
 
 scip: Any = api
@@ -40,10 +41,12 @@ class Talk:
         What the oracle raised; the solve is then stopped.
     """
 
-    def __init__(self, model: Any, variables: list[Any], oracle: Oracle) -> None:
-        self.model, self.variables, self.oracle = model, variables, oracle
+    def __init__(self, model: Any, variables: dict[int, Any], size: int, oracle: Oracle) -> None:
+        self.model, self.oracle = model, oracle
+        self.variables = list(variables.values())
+        self.columns, self.size = np.array(list(variables), dtype=np.int64), size
         self.error: BaseException | None = None
-        self._transformed: list[Any] | None = None
+        self._transformed: dict[int, Any] | None = None
 
     def ask(self, work: Callable[[], Any], otherwise: Any) -> Answer:
         """Do the work and keep what it raises: nothing passes through SCIP."""
@@ -58,18 +61,35 @@ class Talk:
 
     def point(self, solution: Any = None) -> Float:
         """A solution; by default that of the current LP."""
-        values = [self.model.getSolVal(solution, variable) for variable in self.variables]
-        return np.asarray(np.clip(np.array(values), 0.0, 1.0))
+        point = np.zeros(self.size)
+        point[self.columns] = [self.model.getSolVal(solution, variable) for variable in self.variables]
+        return np.asarray(np.clip(point, 0.0, 1.0))
+
+    def keep(self, chosen: Bool) -> None:
+        """Hand over a point that is known to be allowed, before the search."""
+        self.model.addSol(self._solution(chosen, None), free=True)
+
+    def try_out(self, chosen: Bool, heuristic: Any) -> bool:
+        """Hand over a point during the search; tell whether it was taken."""
+        return bool(self.model.trySol(self._solution(chosen, heuristic), printreason=False))
+
+    def _solution(self, chosen: Bool, heuristic: Any) -> Any:
+        solution = self.model.createSol(heuristic)
+        for variable, value in zip(self.variables, chosen[self.columns].tolist(), strict=True):
+            self.model.setSolVal(solution, variable, float(value))
+        return solution
 
     def add(self, rows: Sequence[Row], *, force: bool) -> Any:
         """Add rows to the LP, valid everywhere."""
         if self._transformed is None:
-            self._transformed = [self.model.getTransformedVar(variable) for variable in self.variables]
+            own = [self.model.getTransformedVar(variable) for variable in self.variables]
+            self._transformed = dict(zip(self.columns.tolist(), own, strict=True))
         for row in rows:
             line = self.model.createEmptyRowUnspec("row", lhs=row.rhs, rhs=None, local=False, removable=True)
             self.model.cacheRowExtensions(line)
             for column, share in zip(row.columns.tolist(), row.shares.tolist(), strict=True):
-                self.model.addVarToRow(line, self._transformed[column], share)
+                if column in self._transformed:
+                    self.model.addVarToRow(line, self._transformed[column], share)
             self.model.flushRowExtensions(line)
             is_infeasible = self.model.addCut(line, forcecut=force)
             self.model.releaseRow(line)
@@ -150,12 +170,9 @@ class Suggestions(Heur):
         return self.talk.ask(self._try, RESULT.DIDNOTRUN)
 
     def _try(self) -> Any:
-        model, stored = self.talk.model, False
+        stored = False
         for chosen in self.talk.oracle.suggest(self.talk.point()):
-            solution = model.createSol(self)
-            for variable, value in zip(self.talk.variables, chosen.tolist(), strict=True):
-                model.setSolVal(solution, variable, float(value))
-            stored |= bool(model.trySol(solution, printreason=False))
+            stored |= self.talk.try_out(chosen, self)
         return RESULT.FOUNDSOL if stored else RESULT.DIDNOTFIND
 
 

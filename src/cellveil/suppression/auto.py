@@ -70,8 +70,9 @@ MOST_FOR_EXACT, MOST_FLOWS_FOR_EXACT, EXACT_SHARE = 1_500, 5_000, 0.6
 BOUND_SHARE, START_SHARE = 0.1, 0.1
 """Shares of the time limit that the bound may take, and a first pattern where there are no cubes."""
 
-ONE_BY_ONE_SHARE = 0.7
-"""Share of the time left for programs one demand at a time, in irregular tables."""
+ONE_BY_ONE_SHARE, HASTY_SHARE, MANY = 0.55, 0.3, 8_000
+"""Share of the time left for programs one demand at a time, in irregular tables; less from so many cells on,
+where joint solves for the rest take longer."""
 
 MOST_TO_MERGE, WORTH_MERGING = 60_000, 0.05
 """Up to so many movable cells of an irregular table are looked through for ties; the share worth merging."""
@@ -269,7 +270,6 @@ class _Run:
             start = self._copied(book)
             Packing(start, seed=self.seed).protect(share.moment)
         if start.num_open:
-            share = Deadline(None if limit is None else START_SHARE * limit)
             start = everything(self.problem, share.seconds, seed=self.seed)
         self.tell(start)
         self.progress.stage("programs")
@@ -288,7 +288,8 @@ class _Run:
         def make(book: Book) -> Incremental:
             return Harvesting(book, seconds, seed=self.seed)
 
-        until = None if left is None else Deadline(ONE_BY_ONE_SHARE * left)
+        share = ONE_BY_ONE_SHARE if self.problem.table.num_cells < MANY else HASTY_SHARE
+        until = None if left is None else Deadline(share * left)
         completion = self._completed(book, make, until)
         if completion.infeasible or not completion.book.num_open:
             return completion

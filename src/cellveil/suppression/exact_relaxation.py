@@ -21,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.problem import Problem
-from cellveil.solvers.covering import Covering, proven_bound
+from cellveil.solvers.covering import Covering, proven_bound, proven_extra
 from cellveil.solvers.cutting import GrowingLP, Row
 from cellveil.suppression.exact_model import Part, parts_of
+from cellveil.suppression.exact_pool import Pool
 from cellveil.suppression.exact_separation import Separation
 
 Float = NDArray[np.float64]
@@ -43,11 +44,18 @@ PATIENCE = 10
 
 @dataclass(frozen=True, eq=False)
 class Relaxation:
-    """The last point, the proven bound, and the rows that hold the point where it is."""
+    """The last point, the proven bound, and the rows that hold the point where it is.
+
+    Parameters
+    ----------
+    extra
+        How much more than the bound every pattern costs that hides the cell.
+    """
 
     point: Float
     bound: float
     active: list[Row]
+    extra: Float
 
 
 def lower_bound(problem: Problem, *, time_limit: float | None = None) -> float:
@@ -80,9 +88,12 @@ def relax(separation: Separation, stop: Stop, *, company: bool = True) -> Relaxa
     program = _Program(part, pool.rows)
     solved = program.lp.solve()
     best, bound, stalled = -math.inf, 0.0, 0
+    extra = np.zeros(part.num_cells)
     for _ in range(MOST_ROUNDS):
         point = np.clip(solved.point, 0.0, 1.0)
-        bound = max(bound, program.proven(solved.multipliers))
+        proven = program.proven(solved.multipliers)
+        if proven > bound:
+            bound, extra = proven, program.extra(solved.multipliers)
         stalled = 0 if solved.objective > best + GAIN * max(abs(best), 1e-9) else stalled + 1
         best = max(best, solved.objective)
         if stop() or stalled > STALLED:
@@ -100,7 +111,7 @@ def relax(separation: Separation, stop: Stop, *, company: bool = True) -> Relaxa
             break
     missing = pool.missing(point)
     active = [row for row, lack in zip(pool.rows, missing.tolist(), strict=True) if lack > -1e-6]
-    return Relaxation(point, bound, active)
+    return Relaxation(point, bound, active, extra)
 
 
 class _Program:
@@ -122,14 +133,20 @@ class _Program:
 
     def proven(self, multipliers: Float) -> float:
         """The bound the multipliers prove."""
-        from cellveil.suppression.exact_pool import Pool
+        covering = self._covering()
+        if len(multipliers) != len(covering.rhs):
+            return 0.0
+        return proven_bound(covering, np.maximum(multipliers, 0.0))
 
+    def extra(self, multipliers: Float) -> Float:
+        """What each column costs beyond the bound that the multipliers prove."""
+        return proven_extra(self._covering(), np.maximum(multipliers, 0.0))
+
+    def _covering(self) -> Covering:
         pool = Pool(self.part.num_cells)
         pool.rows = self.rows
         matrix, rhs = pool.matrix()
-        if len(multipliers) != len(rhs):
-            return 0.0
-        return proven_bound(Covering(self.part.price, matrix, rhs), np.maximum(multipliers, 0.0))
+        return Covering(self.part.price, matrix, rhs)
 
 
 def whole_bound(bound: float, price: Float) -> float:

@@ -14,14 +14,16 @@ Requires any relations. Ensures that what a book holds is exact. Does not ensure
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.problem import Problem, Status
 from cellveil.solvers.projection import SparseProjection, projection_of
 from cellveil.suppression.book import Book
-from cellveil.suppression.search import Stop
-from cellveil.suppression.settling import Settling, Task
+from cellveil.suppression.search import Stop, drop_unused
+from cellveil.suppression.settling import Settling, Task, TimeLeft
 from cellveil.suppression.slopes import Slopes, window
 from cellveil.tables.keys import Int
 
@@ -55,6 +57,9 @@ ROUNDS = 5
 CHEAP, CHEAP_ONES = 0.01, 3
 """After so many demands in a row that added less than this share of the cost, the rest is done in groups."""
 
+RUINED = 0.3
+"""Such a share of the secondaries is published for building anew."""
+
 SIZE_CLASS = 1.5
 """Demands whose decimal logarithms differ by less share a deviation."""
 
@@ -62,11 +67,11 @@ SIZE_CLASS = 1.5
 class Growth:
     """The splitting engine on the demands of one problem."""
 
-    def __init__(self, problem: Problem, *, seed: int = 0) -> None:
+    def __init__(self, problem: Problem, *, seed: int = 0, time_left: TimeLeft | None = None) -> None:
         self.problem = problem
         self.rng = np.random.default_rng(seed)
         self._movable = problem.status != Status.FROZEN
-        self._settling = Settling(problem)
+        self._settling = Settling(problem, time_left)
         self._whole = Slopes(problem, projection_of(problem.table), self._settling, self.rng)
         projection = self._whole.projection
         self._is_irregular = isinstance(projection, SparseProjection)
@@ -109,6 +114,34 @@ class Growth:
             if 2 * book.num_open > left:
                 slack = min(slack * MORE_SLACK, 0.1)
         self._protect_giants(book, stop, GIANTS)
+
+    def regrow(self, book: Book, stop: Stop, tell: Callable[[Book], None]) -> None:
+        """Ruin and recreate on a complete book: publish some secondaries, build anew, keep what is cheaper.
+
+        Not in tables that are looked at through windows: the rest would have to be proved without harvests.
+        """
+        while not self.is_windowed and not stop():
+            if self._finds_cheaper(book, stop):
+                tell(book)
+
+    def _finds_cheaper(self, book: Book, stop: Stop) -> bool:
+        before, mark = book.cost, book.mark()
+        secondaries = book.secondaries()
+        for cell in secondaries[self.rng.random(len(secondaries)) < RUINED].tolist():
+            book.publish(cell)
+
+        def is_vain() -> bool:
+            return book.cost >= before or stop()
+
+        self.harvest(book, is_vain)
+        self.build(book, is_vain)
+        if not book.num_open:
+            drop_unused(book)
+        if book.num_open or book.cost >= before:
+            book.rollback(mark)
+            return False
+        book.tidy()
+        return True
 
     def _protect_giants(self, book: Book, stop: Stop, most: int) -> None:
         """The largest open demands, as long as they still cost something."""

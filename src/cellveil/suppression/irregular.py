@@ -45,8 +45,8 @@ WORTH_SLOPES, MANY_STEPS = 0.05, 500
 WORTH_REPROVING = 10_000
 """A trial begins with a harvest if programs for all that it opened would take so many simplex steps."""
 
-JOINT_ROUNDS, JOINT_SLOPE, MOVED = 3, 0.1, 1e-6
-"""Rounds and slope of joint solves, and what counts as moved in one, in units of its task."""
+JOINT_ROUNDS, MOVED = 2, 1e-6
+"""Rounds of joint solves, and what counts as moved in one, in units of its task."""
 
 
 def is_irregular(table: Table) -> bool:
@@ -62,6 +62,8 @@ def everything(problem: Problem, time_left: TimeLeft, *, seed: int = 0) -> Book:
     settling = Settling(problem, time_left)
     settling.harvest(book, np.random.default_rng(seed))
     for cell, up, amount in zip(*(part.tolist() for part in book.open_demands()), strict=True):
+        if settling.is_over:
+            break
         if (book.witness_up if up else book.witness_down)[cell] < 0:
             task = Task(np.array([cell]), np.array([1.0 if up else -1.0]), np.array([float(amount)]), False)
             witness = settling.exact(book, task, book.hidden)
@@ -81,9 +83,6 @@ def finish_jointly(book: Book, time_left: TimeLeft, *, seed: int = 0) -> None:
             moved = settling.missing(task, book.hidden, movable)
             if moved is None:
                 return
-            slope = 1 / (np.abs(moved) + JOINT_SLOPE)
-            again = settling.missing(task, book.hidden, movable, slope=slope)
-            moved = moved if again is None else again
             book.hide(np.flatnonzero((np.abs(moved) > MOVED) & ~book.hidden & movable))
             settling.harvest(book, rng, rounds=2)
         if not book.num_open:

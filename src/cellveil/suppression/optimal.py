@@ -41,7 +41,7 @@ from cellveil.solvers.branch_and_cut import Searched, search
 from cellveil.solvers.cutting import Row
 from cellveil.suppression.demands import Demand
 from cellveil.suppression.exact_model import Need, parts_of
-from cellveil.suppression.exact_relaxation import relax, until, whole_bound
+from cellveil.suppression.exact_relaxation import Relaxation, relax, until, whole_bound
 from cellveil.suppression.exact_separation import DEEP, Judgement, Separation, Stop
 from cellveil.suppression.exact_start import Starter
 from cellveil.suppression.outcome import Draft
@@ -61,11 +61,15 @@ TRIALS = 20
 SMALL = 60
 """In parts up to so many cells the search itself is the fastest way to good patterns."""
 
-PREPARING, RELAXING = 0.4, 0.6
+PREPARING, RELAXING = 0.25, 0.7
 """Shares of the time for what comes before the search, and of that for the relaxation."""
 
-AROUND, FEW = 0.2, 20
-"""Share of the time for patterns that differ in so few cells from the best."""
+AROUND, FEW = 0.15, 20
+"""Where the search has not ended after this share of the time, patterns that differ in so few cells from the
+best are searched for as long, before it starts anew."""
+
+REPAIRING = 0.05
+"""Share of the time for the repair of fractional points on the way."""
 
 NODE_ROWS, NODE_ATTACKS = 8, 6
 """New rows, and attacks, for one fractional point below the root."""
@@ -160,9 +164,12 @@ class _PartSolver:
         self._unclear = math.inf
         self._verdicts: dict[bytes, Sequence[Row]] = {}
         self._points = 0
+        self._seconds: float | None = None
+        self._repairing = 0.0
         self._offered = math.inf
         self._stop = end
         self._rows: Sequence[Row] = ()
+        self._relaxation: Relaxation | None = None
         self._everything = separation.judge(np.ones(self.part.num_cells, dtype=bool), stop=end)
         self.best = self._reduced(np.ones(self.part.num_cells, dtype=bool), self._everything)
 
@@ -182,12 +189,23 @@ class _PartSolver:
         now = time.monotonic()
         stop = until(None if seconds is None else now + seconds * RELAXING)
         relaxation = relax(self.separation, stop)
-        self.bound = min(whole_bound(relaxation.bound, self.part.price), self.best.cost)
-        self._rows = relaxation.active
+        self._take(relaxation)
         stop = until(None if seconds is None else now + seconds)
         self._try(self.starter.around(relaxation.point, stop))
         if self.bound < self.best.cost and len(self) > SMALL:
             self._try(self.starter.from_scratch(stop, TRIALS))
+
+    def _take(self, relaxation: Relaxation) -> None:
+        """The bound and the rows of a relaxation."""
+        bound = min(whole_bound(relaxation.bound, self.part.price), self.best.cost)
+        self.bound, self._rows, self._relaxation = max(self.bound, bound), relaxation.active, relaxation
+
+    def _barred(self) -> Bool | None:
+        """Cells that no pattern cheaper than the best hides, by their reduced costs."""
+        if self._relaxation is None:
+            return None
+        room = (self.best.cost - self._relaxation.bound) * (1 + 1e-9)
+        return np.asarray((self._relaxation.extra > room) & ~self.best.hidden)
 
     def search(self, seconds: float | None) -> None:
         """Branch and cut until the optimum is proven or the time is over."""
@@ -197,18 +215,27 @@ class _PartSolver:
             self.reason = "time limit"
             return
         end = None if seconds is None else time.monotonic() + seconds
-        self._stop = until(end)
+        self._stop, self._seconds = until(end), seconds
+        searched = None
         if seconds is not None and len(self) > SMALL:
-            self._look_around(seconds * AROUND)
-        searched = self._branch_and_cut((), None if end is None else end - time.monotonic())
-        self._conclude(searched)
+            searched = self._branch_and_cut((), seconds * AROUND)
+            self._conclude(searched)
+            if not searched.is_complete and not searched.was_interrupted:
+                self._look_around(seconds * AROUND)
+                again = until(time.monotonic() + seconds * AROUND)
+                self._take(relax(self.separation, again))
+                searched = None
+        if searched is None:
+            self.reason = "complete"
+            searched = self._branch_and_cut((), None if end is None else end - time.monotonic())
+            self._conclude(searched)
         if searched.was_interrupted:
             raise KeyboardInterrupt
 
     def _branch_and_cut(self, further: Sequence[Row], seconds: float | None) -> Searched:
         searched = search(
             self.part.price, self.part.held, [*self._rows, *further], self, [self.best.hidden],
-            time_limit=seconds, seed=self.seed, on_node=self._tell,
+            barred=self._barred(), time_limit=seconds, seed=self.seed, on_node=self._tell,
         )  # fmt: skip
         self.nodes += searched.nodes
         return searched
@@ -259,8 +286,11 @@ class _PartSolver:
     def suggest(self, x: Float) -> Sequence[Bool]:
         """See `Oracle`: repaired fractional points, ever more rarely, and what was found elsewhere."""
         self._points += 1
-        if self._points & (self._points - 1) == 0:
+        began = time.monotonic()
+        is_dear = self._seconds is not None and self._repairing > REPAIRING * self._seconds
+        if self._points & (self._points - 1) == 0 and not is_dear:
             self._try(self.starter.around(x, self._stop))
+            self._repairing += time.monotonic() - began
         if self.best.cost < self._offered:
             self._offered = self.best.cost
             return [self.best.hidden]

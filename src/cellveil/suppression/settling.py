@@ -112,13 +112,18 @@ class Settling:
         for _ in range(rounds):
             left = book.num_open
             for task in grouped(book, rng):
-                if self._seconds() <= 0.0:
+                if self.is_over:
                     return
                 witness = self.exact(book, task, book.hidden)
                 if witness is not None:
                     book.add(witness, stretch=True)
             if book.num_open > (1 - FEWEST) * left:
                 return
+
+    @property
+    def is_over(self) -> bool:
+        """Whether time is up."""
+        return self._seconds() <= 0.0
 
     def _seconds(self) -> float:
         left = self._time_left()
