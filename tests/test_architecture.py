@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "cellveil"
 
 ORDER = (
-    *("errors", "files", "progress"),
+    *("errors", "files", "progress", "plots"),
     "kernels",
     "tables",
     "sensitivity",
@@ -31,7 +31,8 @@ ORDER = (
     *("publishing", "report"),
     *("formats", "datasets"),
     "job",
-    *("cli_options", "cli"),
+    "experiments",
+    *("cli_options", "cli_progress", "cli_reproduce", "cli"),
 )
 """The parts of the package; each imports only from itself and from parts named before it."""
 

@@ -9,8 +9,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -37,8 +36,9 @@ from cellveil.cli_options import (
     WhoAttacks,
     attackers_of,
 )
+from cellveil.cli_progress import progress_bar
+from cellveil.cli_reproduce import reproduce
 from cellveil.errors import CellveilError, InfeasibleError, InputError, nearest_name
-from cellveil.progress import Progress
 
 if TYPE_CHECKING:
     from cellveil.job import Job, JobResult
@@ -104,7 +104,7 @@ def demo(
     from cellveil.job import read_job
 
     check_demo_folder(out)
-    with _progress(quiet or as_json) as progress:
+    with progress_bar(quiet or as_json) as progress:
         progress.stage("invent firms")
         job_file = write_demo_job(business(firms, seed), out)
     _run_job(read_job(job_file), quiet, as_json, job_file)
@@ -190,7 +190,7 @@ def suppress(
     others = attackers_of(named, p, q, level, coalition, prior)
     problem = _weighted(read_instance(instance), weights)
     try:
-        with _progress(quiet or as_json) as progress:
+        with progress_bar(quiet or as_json) as progress:
             found = find_pattern(
                 problem,
                 method,
@@ -312,7 +312,7 @@ def audit(
     attackers = attackers_of(attacker or [AttackerName.outsider], p, q, level, coalition, prior)
     problem = read_instance(instance)
     given = read_pattern(pattern, problem)
-    with _progress(quiet or as_json) as progress:
+    with progress_bar(quiet or as_json) as progress:
         verdict = audit_against(problem, given, attackers, time_limit=time_limit, progress=progress)
     figures = joint_figures(verdict, given)
     _write_json(report, as_json, figures)
@@ -378,6 +378,9 @@ def methods(
         typer.echo(f"{key:12} {option.what} ({option.domain}; default {shown!r})")
 
 
+app.command()(reproduce)
+
+
 def main() -> None:
     """Run the command line and end the process."""
     _leave(run_command(sys.argv[1:]))
@@ -425,7 +428,7 @@ def _audit_publication(
 ) -> None:
     from cellveil.published import audit_published
 
-    with _progress(quiet or as_json) as progress:
+    with progress_bar(quiet or as_json) as progress:
         verdict = audit_published(published, within=within, time_limit=time_limit, progress=progress)
     _write_json(report, as_json, verdict.to_dict())
     _say(quiet or as_json, verdict.summary())
@@ -486,7 +489,7 @@ def _run_job(job: Job, quiet: bool, as_json: bool, job_file: Path | None) -> Non
     from cellveil.job.run import internal_files
 
     try:
-        with _progress(quiet or as_json) as progress:
+        with progress_bar(quiet or as_json) as progress:
             result = run_job(job, progress=progress)
     except InfeasibleError:
         files = internal_files(job)
@@ -555,34 +558,3 @@ def _tell_unexpected(error: Exception) -> None:
         "With CELLVEIL_DEBUG=1 the full trace is printed, which may hold data.",
         err=True,
     )
-
-
-@contextmanager
-def _progress(silent: bool) -> Iterator[Progress]:
-    """A bar on standard error when somebody is looking."""
-    if silent or not sys.stderr.isatty():
-        yield Progress()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    class Bar(Progress):
-        def __init__(self, bars: Bars) -> None:
-            self.bars, self.task = bars, bars.add_task("start", total=None, figures="")
-
-        def stage(self, name: str) -> None:
-            self.bars.update(self.task, description=name, completed=0, total=None, figures="")
-
-        def advance(self, done: int, total: int | None = None, **figures: Any) -> None:
-            shown = "  ".join(f"{key} {value}" for key, value in figures.items())
-            self.bars.update(self.task, completed=done, total=total, figures=shown)
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[figures]}"),
-    )
-    with Bars(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bars:
-        yield Bar(bars)

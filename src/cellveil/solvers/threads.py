@@ -38,6 +38,11 @@ def using(workers: int) -> Iterator[None]:
         _threads.reset(token)
 
 
+def num_workers() -> int:
+    """How many may be used here."""
+    return _threads.get()
+
+
 def in_parts(work: Callable[[int, int], object], length: int, size: int) -> None:
     """Call work(first, last) on parts that make up range(length); each stands for `size` entries.
 

@@ -20,6 +20,7 @@ from cellveil.suppression.auto import auto
 from cellveil.suppression.cover import cover_bound
 from cellveil.suppression.cycles import cycles
 from cellveil.suppression.elimination import elimination
+from cellveil.suppression.genetic import GENETIC, genetic
 from cellveil.suppression.grouped import GROUPED, grouped
 from cellveil.suppression.hypercube import hypercube
 from cellveil.suppression.modular import modular
@@ -31,7 +32,7 @@ from cellveil.suppression.outsider_shield import mended
 from cellveil.suppression.preparation import PRESELECT, PROTECT, Method, prepared
 from cellveil.suppression.relaxing import Relaxation, diagnose, infeasibility, relaxed_like
 from cellveil.suppression.sequential import sequential
-from cellveil.suppression.textbook import textbook
+from cellveil.suppression.textbook import TEXTBOOK, textbook
 from cellveil.view import Pattern
 
 MENDING_ROUNDS = 3
@@ -62,6 +63,9 @@ METHODS: Mapping[str, MethodEntry] = {
     "grouped": MethodEntry(
         prepared(grouped), "cheapest deviations for groups of primaries", {**GROUPED, **PRESELECT}
     ),
+    "genetic": MethodEntry(
+        prepared(genetic), "the best order of groups, by a genetic algorithm", {**GENETIC, **PRESELECT}
+    ),
     "network": MethodEntry(prepared(network), "cheapest flows, for two-way tables", PRESELECT),
     "cycles": MethodEntry(cycles, "alternating cycles (Cox), for two-way tables"),
     "hypercube": MethodEntry(hypercube, "cubes: no solver, millions of cells"),
@@ -75,7 +79,7 @@ METHODS: Mapping[str, MethodEntry] = {
     "textbook": MethodEntry(
         prepared(textbook),
         "the incremental program on the whole table: a yardstick",
-        {**PROTECT, **PRESELECT},
+        {**TEXTBOOK, **PROTECT, **PRESELECT},
     ),
 }
 

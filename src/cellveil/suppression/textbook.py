@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from cellveil.progress import Progress
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
 from cellveil.solvers.tolerances import REACH, ROUNDING, SUPPORT
 from cellveil.suppression.demands import Demand, Demands
+from cellveil.suppression.options import Option
 from cellveil.suppression.outcome import Draft
 
 Float = NDArray[np.float64]
@@ -42,8 +44,18 @@ WEIGHT_RANGE = 1e6
 """Weights above this multiple of the median are taken as equally forbidding."""
 
 
+TEXTBOOK: Mapping[str, Option] = {
+    "harvest": Option(True, "let a solution settle the other demands it meets"),
+}
+
+
 def textbook(
-    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+    problem: Problem,
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    harvest: bool = True,
 ) -> Draft:
     """Protect all demands one after the other; see the head of the module."""
     deadline = None if time_limit is None else time.monotonic() + time_limit
@@ -56,7 +68,7 @@ def textbook(
     for component in components:
         if not demands.of(component.cells):
             continue
-        protector = _Protector(problem, component, hidden)
+        protector = _Protector(problem, component, hidden, harvest)
         while queue := demands.of(component.cells):  # again where a sliding level was shifted
             for demand in filter(demands.is_open, queue):
                 left = None if deadline is None else deadline - time.monotonic()
@@ -72,11 +84,13 @@ def textbook(
 class _Protector:
     """The live LP of one component of movable cells."""
 
-    def __init__(self, problem: Problem, component: Component, hidden: NDArray[np.bool_]) -> None:
+    def __init__(
+        self, problem: Problem, component: Component, hidden: NDArray[np.bool_], harvest: bool
+    ) -> None:
         from scipy.sparse import hstack
 
         cells = component.cells
-        self.cells, self.hidden = cells, hidden
+        self.cells, self.hidden, self.harvest = cells, hidden, harvest
         self.down, self.up = problem.down[cells], problem.up[cells]
         weight = problem.weight[cells]
         positive = weight[weight > 0]
@@ -107,6 +121,8 @@ class _Protector:
         relative = answer.point[:n] - answer.point[n:]
         self.hidden[self.cells[np.abs(relative) > SUPPORT]] = True
         demands.settle(demand)
+        if not self.harvest:
+            return
         deviation = np.where(np.abs(relative) > SUPPORT, relative, 0.0) * demand.amount
         demands.harvest(self.cells, deviation, self.down, self.up)
 

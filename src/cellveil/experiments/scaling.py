@@ -1,0 +1,175 @@
+"""The experiments of Serpell, Smith, Clark & Staggemeier (2011) on large tables: tables 2, 3 and 4."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cellveil.experiments.record import Figures, Record
+from cellveil.experiments.tables import Shape, measured, wilcoxon
+from cellveil.exposure import unpickable
+from cellveil.progress import Progress
+
+SIDES = {
+    Shape((100, 33, 78), share=44617 / 257400): (960, 0, 887, 76),
+    Shape((100, 25, 96), share=59853 / 240000): (1135, 0, 1086, 51),
+    Shape((100, 73, 35), share=24981 / 255500): (1797, 7, 1070, 733),
+    Shape((100, 66, 38), share=86250 / 250800): (403, 0, 403, 0),
+}
+"""The tables of table 1, and what table 2 has of them: K_u; lower only, upper only, both."""
+
+SIZES = (
+    Shape((51, 77, 40), (0, 1), 16224 / 157080),
+    Shape((88, 50, 40), (0,), 24076 / 176000),
+    Shape((100, 66, 38), (), 86250 / 250800),
+    Shape((21, 35, 60, 6), (), 44934 / 264600),
+    Shape((489, 1026), (), 68445 / 501714),
+    Shape((243, 2132), (), 109855 / 518076),
+    Shape((100, 242, 22), (1, 2), 59416 / 532400),
+    Shape((100, 56, 97), (), 164239 / 543200),
+    Shape((90, 90, 90), (), 164927 / 729000),
+    Shape((100, 100, 100), (), 227590 / 1000000),
+)
+"""The tables of table 3."""
+
+VARIED = (
+    Shape((100, 112, 4), (1,)), Shape((100, 27, 18)), Shape((100, 21, 24)), Shape((100, 5, 106), (2,)),
+    Shape((100, 7, 83)), Shape((100, 20, 31)), Shape((100, 6, 112), (2,)), Shape((100, 20, 36)),
+    Shape((100, 76, 10)), Shape((100, 4, 212), (2,)), Shape((100, 85, 10)), Shape((100, 11, 90), (2,)),
+    Shape((50, 50, 40)), Shape((50, 50, 40)), Shape((100, 43, 27)), Shape((100, 158, 9), (1,)),
+    Shape((100, 30, 51)), Shape((100, 91, 23)), Shape((100, 25, 96)), Shape((100, 66, 38)),
+    Shape((100, 55, 46)), Shape((100, 73, 35)), Shape((100, 33, 78)),
+)  # fmt: skip
+"""The tables of table 4."""
+
+VARIANTS: dict[str, dict[str, object]] = {
+    "level": {"by": "level"},
+    "level, marginals": {"by": "level", "preselect": "marginals"},
+    "level, both": {"by": "level", "preselect": "both"},
+    "relation, marginals": {"by": "relation", "preselect": "marginals"},
+    "relation, both": {"by": "relation", "preselect": "both"},
+}
+"""The five columns of table 4."""
+
+MOST = {"quick": 400, "medium": 3_000, "full": 10**9}
+"""Places of a table at most; larger ones shrink."""
+
+LIMIT = {"quick": 20.0, "medium": 120.0, "full": 50 * 3600.0}
+"""Seconds for one run; the paper's limit is 50 hours."""
+
+
+def sides(budget: str, seed: int, progress: Progress) -> Record:
+    """Table 2: which level of the exposed cells is not kept."""
+    rows: list[dict[str, Any]] = []
+    for number, (shape, paper) in enumerate(SIDES.items()):
+        problem = shape.problem(seed)
+        found = unpickable(problem)
+        rows.append(
+            {
+                "table": str(shape),
+                "primaries": len(problem.primaries),
+                "K_u": int(found.candidates.sum()),
+                "lower only": int((found.lower & ~found.upper).sum()),
+                "upper only": int((found.upper & ~found.lower).sum()),
+                "both": int((found.lower & found.upper).sum()),
+                "paper: K_u": paper[0],
+                "paper: lower, upper, both": " / ".join(map(str, paper[1:])),
+            }
+        )
+        progress.advance(number + 1, len(SIDES))
+    failing = [row["lower only"] + row["upper only"] + row["both"] for row in rows]
+    upper = [row["upper only"] + row["both"] for row in rows]
+    share = 100 * sum(upper) / max(sum(failing), 1)
+    return Record(
+        "Which level of exposed cells is not kept (2011, tables 1 and 2)",
+        {"budget": budget, "seed": seed},
+        [Figures("table2", "Primary cells that unpicking exposes", rows)],
+        [f"The upper level is among those not kept in {share:.1f} % of the exposed cells."],
+    )
+
+
+def sizes(budget: str, seed: int, progress: Progress) -> Record:
+    """Table 3: the ten sizes, by groups, by the genetic algorithm and by auto."""
+    limit, rows = LIMIT[budget], []
+    for number, full in enumerate(SIZES):
+        shape = full.shrunk(MOST[budget])
+        problem = shape.problem(seed)
+        row: dict[str, Any] = {
+            "paper's table": str(full),
+            "table": str(shape),
+            "cells": problem.table.num_cells,
+            "primaries": len(problem.primaries),
+            "K_u": int(unpickable(problem).candidates.sum()),
+        }
+        for method, options in (("grouped", {}), ("genetic", {"groups": 2}), ("auto", {})):
+            found = measured(problem, method, options=options, time_limit=limit, seed=seed)
+            row |= {f"{method} cost": found["cost"], f"{method} s": found["seconds"]}
+            row[f"{method} safe"] = found["safe"]
+        rows.append(row)
+        progress.advance(number + 1, len(SIZES))
+    cheaper = sum(row["auto cost"] <= row["genetic cost"] for row in rows)
+    return Record(
+        "The ten sizes (2011, table 3)",
+        {"budget": budget, "seed": seed, "places at most": MOST[budget], "seconds per run": limit},
+        [Figures("table3", "Cost (primaries and secondaries) and seconds", rows)],
+        [
+            f"auto costs no more than genetic in {cheaper} of {len(rows)} tables.",
+            f"All patterns shown safe: {all(row[f'{m} safe'] for row in rows for m in METHODS)}.",
+            "The paper needed about 60 hours for tables of 250,000 cells.",
+        ],
+    )
+
+
+METHODS = ("grouped", "genetic", "auto")
+
+
+def variants(budget: str, seed: int, progress: Progress) -> Record:
+    """Table 4: orders of groups and pre-selection, by the genetic algorithm."""
+    limit = LIMIT[budget]
+    costs: list[dict[str, Any]] = []
+    times: list[dict[str, Any]] = []
+    for number, full in enumerate(VARIED):
+        shape = full.shrunk(MOST[budget])
+        problem = shape.problem(seed + number)
+        found = {
+            name: measured(problem, "genetic", options={"groups": 2, **options}, time_limit=limit, seed=seed)
+            for name, options in VARIANTS.items()
+        }
+        head = {"table": str(shape), "cells": problem.table.num_cells, "primaries": len(problem.primaries)}
+        costs.append(head | {name: run["cost"] for name, run in found.items()})
+        times.append(head | {name: run["cpu"] for name, run in found.items()})
+        progress.advance(number + 1, len(VARIED))
+    return Record(
+        "Orders of groups and pre-selection (2011, table 4)",
+        {"budget": budget, "seed": seed, "places at most": MOST[budget], "seconds per run": limit},
+        [
+            Figures("table4a", "Cost (primaries and secondaries)", costs),
+            Figures("table4b", "Processor time, s", times),
+            Figures("tests", "Against grouping by level without pre-selection", _tests(costs, times)),
+        ],
+        [_friedman("cost", costs), _friedman("time", times)],
+    )
+
+
+def _tests(costs: list[dict[str, Any]], times: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    first, *others = VARIANTS
+    rows = []
+    for name in others:
+        row: dict[str, Any] = {"variant": name}
+        for what, table in (("cost", costs), ("time", times)):
+            mine, base = ([line[which] for line in table] for which in (name, first))
+            row[f"median {what} ratio"] = float(np.median(np.array(mine) / np.array(base)))
+            row[f"{what}: p"] = wilcoxon(mine, base)
+        rows.append(row)
+    return rows
+
+
+def _friedman(what: str, table: list[dict[str, Any]]) -> str:
+    from scipy.stats import friedmanchisquare
+
+    columns = [[line[name] for line in table] for name in VARIANTS]
+    if all(column == columns[0] for column in columns):
+        return f"Friedman's test over {what}: no difference at all."
+    p = float(friedmanchisquare(*columns).pvalue)
+    return f"Friedman's test over {what}: p = {p:.2g}."
