@@ -21,7 +21,7 @@ from cellveil.suppression.genetic import OrderSearch
 from cellveil.suppression.outcome import Draft
 from cellveil.view import Pattern
 
-RUNS = {"quick": (2, 60), "medium": (5, 200), "full": (10, 2000)}
+RUNS = {"quick": (2, 40), "medium": (10, 100), "full": (10, 2000)}
 """Seeds, and evaluations of each algorithm."""
 
 
@@ -33,7 +33,7 @@ def figure_2_table(seed: int) -> Problem:
 def mutation(budget: str, seed: int, progress: Progress) -> Record:
     """Figure 2: self-adaptive mutation against four fixed operators."""
     seeds, evaluations = RUNS[budget]
-    problem = figure_2_table(3)
+    problem = figure_2_table(0)
     names = (ADAPTIVE, *OPERATORS)
     courses: dict[str, list[list[float]]] = {name: [] for name in names}
     done = 0

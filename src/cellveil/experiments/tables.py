@@ -65,7 +65,7 @@ def contributors_for(share: float) -> float:
     Examples
     --------
     >>> round(contributors_for(0.2), 1)
-    3.3
+    3.5
     """
     low, high = 2**0.5, 30.0
     for _ in range(60):

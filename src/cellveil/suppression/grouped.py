@@ -10,8 +10,9 @@ rule of `cellveil.suppression.grouping`. First come the primaries that unpicking
 initially exposed ones (K_u), then all others, as far as nothing has protected them by then: each deviation is
 made exact and counts for every demand it meets, and members that are protected are left out.
 
-In components of some thousand cells the programs are solved by simplex, in larger ones by splitting, whose
-deviations reach as many of the levels together as they can. What a group leaves open (cells that cannot all
+In components of some thousand cells the programs are solved by simplex. In larger ones splitting takes the
+members of a group by size, the large ones first, and reaches as many of the levels together as it can; demands
+that can then be met inside what is hidden are harvested. What a group leaves open (cells that cannot all
 move at once, or a vertex that does not come out exact) is protected one by one in the end.
 
 Requires any relations whatever. Ensures an exact witness for every demand, or names those that no pattern
@@ -34,7 +35,7 @@ from cellveil.progress import Progress
 from cellveil.suppression.book import Book
 from cellveil.suppression.completion import Completion, Deadline, structured
 from cellveil.suppression.grouping import ORDERS, groups_of
-from cellveil.suppression.growth import Growth
+from cellveil.suppression.growth import SIZE_CLASS, Growth
 from cellveil.suppression.incremental import Incremental
 from cellveil.suppression.options import Option
 from cellveil.suppression.outcome import Draft
@@ -93,10 +94,13 @@ def protect_in_order(
     rest = groups_of(problem, problem.primaries[~is_first], wanted=wanted, by=by)
     order = [*first, *rest]
     for done, group in enumerate(order):
+        if done == len(first):
+            together.harvest(deadline)
         for up in (True, False):
             if not deadline.is_over:
                 together.protect_group(group, up, deadline, seed=seed)
         progress.advance(done + 1, len(order), hidden=int(book.hidden.sum()))
+    together.harvest(deadline)
     completion.run()
     return completion.draft()
 
@@ -131,6 +135,11 @@ class Together(Incremental):
                 self._by_splitting(mine, up, deadline, seed)
             else:
                 self._by_program(mine, up, deadline, thorough)
+
+    def harvest(self, deadline: Deadline) -> None:
+        """Meet open demands inside what is hidden, where splitting has been at work."""
+        if self._growth is not None:
+            self._growth.harvest(self.book, lambda: deadline.is_over)
 
     def _by_program(self, cells: Int, up: bool, deadline: Deadline, thorough: bool) -> None:
         program = self._program(int(cells[0]))
@@ -169,6 +178,11 @@ class Together(Incremental):
     def _by_splitting(self, cells: Int, up: bool, deadline: Deadline, seed: int) -> None:
         if self._growth is None:
             self._growth = Growth(self.book.problem, seed=seed)
-        amounts = (self.book.need_up if up else self.book.need_down)[cells].astype(np.float64)
-        task = Task(cells, np.full(len(cells), 1.0 if up else -1.0), amounts, False)
-        self._growth.protect_together(self.book, task, lambda: deadline.is_over)
+        need = self.book.need_up if up else self.book.need_down
+        size = np.floor(np.log10(need[cells]) / SIZE_CLASS).astype(int)
+        for number in np.unique(size)[::-1].tolist():
+            mine = cells[size == number]
+            mine = mine[[self.book.is_open(cell, up) for cell in mine.tolist()]]
+            if len(mine):
+                task = Task(mine, np.full(len(mine), 1.0 if up else -1.0), need[mine].astype(float), False)
+                self._growth.protect_together(self.book, task, lambda: deadline.is_over)
