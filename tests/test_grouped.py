@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from itertools import combinations
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 from scipy.optimize import linprog
 
 from brute_force import is_safe
+from cellveil.cli import run_command
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
 from cellveil.exposure import exposure, unpickable
+from cellveil.formats.jj import write_jj
+from cellveil.job.model import SuppressJob
 from cellveil.problem import Problem, Status
 from cellveil.suppression import METHODS, suppress
 from cellveil.suppression.book import Book
@@ -227,3 +233,25 @@ def test_options_are_read_from_text_and_checked() -> None:
 def test_a_method_without_options_says_so() -> None:
     with pytest.raises(InputError, match="takes no options"):
         suppress(TABLES[0], "hypercube", options={"groups": 2})
+
+
+def test_options_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    instance, pattern, report = tmp_path / "t.jj", tmp_path / "p.csv", tmp_path / "r.json"
+    write_jj(TABLES[0], instance)
+    command = ["suppress", str(instance), "--out", str(pattern), "--report", str(report), "--quiet"]
+    chosen = ["--method", "grouped", "--option", "groups=3", "--option", "preselect=both"]
+    assert run_command([*command, *chosen]) == 0
+    assert json.loads(report.read_text())["parameters"]["options"] == {"groups": "3", "preselect": "both"}
+    assert run_command([*command, "--method", "grouped", "--option", "group=3"]) == 2
+    assert "Did you mean 'groups'" in capsys.readouterr().err
+    assert run_command(["methods", "grouped"]) == 0
+    assert "groups       wanted number of groups" in capsys.readouterr().out
+    assert run_command(["methods", "groupd"]) == 2
+
+
+def test_options_in_a_job() -> None:
+    job = SuppressJob(method="grouped", options={"groups": 3, "by": "relation"})
+    assert job.options == {"groups": 3, "by": "relation"}
+    for method, options in (("grouped", {"groups": "many"}), ("hypercube", {"groups": 3})):
+        with pytest.raises(ValidationError):
+            SuppressJob(method=method, options=options)

@@ -13,6 +13,7 @@ from cellveil.problem import Problem, Status
 from cellveil.suppression import METHODS, suppress
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.preparation import demanding, prepared
+from cellveil.suppression.textbook import textbook
 from cellveil.view import Pattern
 
 METHODS_WITH_IT = [name for name, entry in METHODS.items() if "protect" in entry.options]
@@ -86,3 +87,12 @@ def test_infeasible_problems_name_all_cells() -> None:
     with pytest.raises(InfeasibleError) as caught:
         suppress(problem, "sequential", options={"protect": "K5"})
     assert set(caught.value.cells) == {"(r0, c0)"}
+
+
+def test_the_plain_program_solves_one_for_every_demand() -> None:
+    problem = figure_1()
+    for order in ("descending", "ascending", "given"):
+        plain = textbook(problem, harvest=False, order=order)
+        assert plain.num_lps == 2 * len(problem.primaries)
+        assert audit(problem, Pattern.hiding(problem, plain.hidden, "plain"), exact=False).is_safe
+    assert textbook(problem).num_lps < 2 * len(problem.primaries)

@@ -21,7 +21,7 @@ from cellveil.suppression.genetic import OrderSearch
 from cellveil.suppression.outcome import Draft
 from cellveil.view import Pattern
 
-RUNS = {"quick": (2, 40), "medium": (10, 100), "full": (10, 2000)}
+RUNS = {"quick": (2, 40), "medium": (10, 60), "full": (10, 2000)}
 """Seeds, and evaluations of each algorithm."""
 
 

@@ -11,9 +11,9 @@ initially exposed ones (K_u), then all others, as far as nothing has protected t
 made exact and counts for every demand it meets, and members that are protected are left out.
 
 In components of some thousand cells the programs are solved by simplex. In larger ones splitting takes the
-members of a group by size, the large ones first, and reaches as many of the levels together as it can; demands
-that can then be met inside what is hidden are harvested. What a group leaves open (cells that cannot all
-move at once, or a vertex that does not come out exact) is protected one by one in the end.
+members of a group by size, the large ones first, and reaches as many of the levels together as it can; what
+can then be met inside the hidden cells is harvested. What a group leaves open (cells that cannot all move at
+once, or a vertex that does not come out exact) is protected one by one in the end.
 
 Requires any relations whatever. Ensures an exact witness for every demand, or names those that no pattern
 meets. Does not ensure the least cost: a group may hide more than its members need one by one.

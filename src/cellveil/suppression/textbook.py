@@ -6,7 +6,7 @@ Solves, for one demand (cell p, direction, amount d) after the other,
     y⁺_p = d, y⁻_p = 0  (upwards)   or   y⁻_p = d, y⁺_p = 0  (downwards)
 
 with c_i the weight of cell i, or next to nothing once it is hidden, and hides every cell that moves. Demands
-are taken in descending order. Each solution is harvested: it, and its reversal where the capacities allow
+are taken in descending order unless another one is asked for. Each solution is harvested: it, and its reversal where the capacities allow
 that, also settles every other demand it meets.
 
 Requires any relations whatever; frozen cells do not move.
@@ -46,6 +46,9 @@ WEIGHT_RANGE = 1e6
 
 TEXTBOOK: Mapping[str, Option] = {
     "harvest": Option(True, "let a solution settle the other demands it meets"),
+    "order": Option(
+        "descending", "which demands come first, by amount or as given", ("descending", "ascending", "given")
+    ),
 }
 
 
@@ -56,6 +59,7 @@ def textbook(
     seed: int = 0,
     progress: Progress | None = None,
     harvest: bool = True,
+    order: str = "descending",
 ) -> Draft:
     """Protect all demands one after the other; see the head of the module."""
     deadline = None if time_limit is None else time.monotonic() + time_limit
@@ -70,7 +74,7 @@ def textbook(
             continue
         protector = _Protector(problem, component, hidden, harvest)
         while queue := demands.of(component.cells):  # again where a sliding level was shifted
-            for demand in filter(demands.is_open, queue):
+            for demand in filter(demands.is_open, _in_order(queue, order)):
                 left = None if deadline is None else deadline - time.monotonic()
                 if left is not None and left <= 0:
                     protector.give_up(demands, draft, "time limit: the rest of the table was hidden whole")
@@ -79,6 +83,13 @@ def textbook(
                 progress.advance(demands.total - demands.left, demands.total, hidden=int(hidden.sum()))
         draft.num_lps += protector.lp.num_solves
     return draft
+
+
+def _in_order(queue: list[Demand], order: str) -> list[Demand]:
+    """The demands, of which the largest stand first, in another order."""
+    if order == "given":
+        return sorted(queue, key=lambda demand: (demand.cell, not demand.up))
+    return queue if order == "descending" else queue[::-1]
 
 
 class _Protector:
