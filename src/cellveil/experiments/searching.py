@@ -21,7 +21,7 @@ from cellveil.suppression.genetic import OrderSearch
 from cellveil.suppression.outcome import Draft
 from cellveil.view import Pattern
 
-RUNS = {"quick": (2, 40), "medium": (10, 60), "full": (10, 2000)}
+RUNS = {"quick": (3, 60), "medium": (10, 200), "full": (10, 2000)}
 """Seeds, and evaluations of each algorithm."""
 
 
@@ -47,6 +47,7 @@ def mutation(budget: str, seed: int, progress: Progress) -> Record:
                 evaluations=evaluations,
                 mutation=name,
                 surrogate=False,
+                from_given=False,
             )
             search.run(Deadline(None), Progress())
             courses[name].append(search.evolution.best_so_far[:evaluations])

@@ -66,6 +66,8 @@ class Evolution:
         Computes the costs of several orders.
     mutation
         "adaptive", or one operator for all.
+    from_given
+        Whether the order 0, 1, 2, … is in the first pool; the others are drawn at random.
     best_so_far
         The least cost after each evaluation.
     """
@@ -76,6 +78,7 @@ class Evolution:
     pool_size: int = 10
     mutation: str = ADAPTIVE
     crossover: str = "order"
+    from_given: bool = True
 
     def __post_init__(self) -> None:
         self.pool: list[Individual] = []
@@ -119,8 +122,9 @@ class Evolution:
     # -- generations ---------------------------------------------------------------------------------------
 
     def _first(self) -> list[Individual]:
-        """The order as given, and random ones."""
-        orders = [np.arange(self.size), *(self.rng.permutation(self.size) for _ in range(self.pool_size - 1))]
+        orders = [self.rng.permutation(self.size) for _ in range(self.pool_size)]
+        if self.from_given:
+            orders[0] = np.arange(self.size)
         return [
             Individual(tuple(order.tolist()), self._some_operator(), self._some_rate()) for order in orders
         ]

@@ -141,6 +141,8 @@ class OrderSearch:
         See `cellveil.suppression.grouping.groups_of`.
     surrogate
         Whether orders are judged by the candidates of unpicking and their upper levels alone.
+    from_given
+        Whether the order of the groups is in the first pool beside random ones.
     """
 
     def __init__(
@@ -155,6 +157,7 @@ class OrderSearch:
         mutation: str = ADAPTIVE,
         crossover: str = "order",
         surrogate: bool = True,
+        from_given: bool = True,
     ) -> None:
         found = unpickable(problem)
         chosen = np.flatnonzero(found.candidates) if surrogate else problem.primaries
@@ -165,14 +168,14 @@ class OrderSearch:
             asked = demanding(problem, found.candidates & found.upper & (problem.upl > 0))
             asked = asked.replace(lpl=np.zeros_like(asked.lpl), spl=np.minimum(asked.spl, asked.upl))
         self.fitness = Fitness(asked, self.groups, (True,) if surrogate else (True, False), seed)
-        settings = (wanted, by, pool, mutation, crossover, surrogate, seed)
+        settings = (wanted, by, pool, mutation, crossover, surrogate, from_given, seed)
         self._fingerprint = sha256(problem.content_hash.encode(), repr(settings).encode())
         self._key = f"{self._fingerprint} {id(self)}"
         self._lps_elsewhere = 0
         self._deadline = Deadline(None)
         self._checkpoint: Path | None = None
         self.evolution = Evolution(
-            len(self.groups), self._costs, np.random.default_rng(seed), pool, mutation, crossover
+            len(self.groups), self._costs, np.random.default_rng(seed), pool, mutation, crossover, from_given
         )
 
     @property

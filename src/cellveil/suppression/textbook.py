@@ -6,8 +6,8 @@ Solves, for one demand (cell p, direction, amount d) after the other,
     y⁺_p = d, y⁻_p = 0  (upwards)   or   y⁻_p = d, y⁺_p = 0  (downwards)
 
 with c_i the weight of cell i, or next to nothing once it is hidden, and hides every cell that moves. Demands
-are taken in descending order unless another one is asked for. Each solution is harvested: it, and its reversal where the capacities allow
-that, also settles every other demand it meets.
+are taken in descending order unless another one is asked for. Each solution is harvested: it, and its
+reversal where the capacities allow that, also settles every other demand it meets.
 
 Requires any relations whatever; frozen cells do not move.
 Ensures a pattern in which every demand had a witness in floating point; the audit decides whether it is safe.
