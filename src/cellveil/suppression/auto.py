@@ -57,7 +57,7 @@ TRIALS = 100
 BARREN = 600
 """Trials in vain after which more time is not worth it."""
 
-RESERVE = 0.5
+RESERVE = 1.0
 FEW = 40
 """More demands than this, left open by splitting, are left to cubes."""
 
