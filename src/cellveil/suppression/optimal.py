@@ -64,9 +64,12 @@ SMALL = 60
 PREPARING, RELAXING = 0.25, 0.7
 """Shares of the time for what comes before the search, and of that for the relaxation."""
 
-AROUND, FEW = 0.15, 20
+AROUND, SLICES, PATIENCE, FEW = 0.15, 5, 2, 20
 """Where the search has not ended after this share of the time, patterns that differ in so few cells from the
-best are searched for as long, before it starts anew."""
+best are searched for as long, in slices while it pays, before it starts anew."""
+
+NEAR = 0.005
+"""Where the gap is smaller than this, it is patterns that are missing rather than rows: twice the time."""
 
 MOST_TO_REPAIR = 3_000
 """In larger parts points are rounded up, but not repaired, on the way."""
@@ -226,35 +229,42 @@ class _PartSolver:
             if not searched.is_complete and not searched.was_interrupted:
                 again = until(time.monotonic() + seconds * AROUND)
                 self._take(relax(self.separation, again))
-                self._look_around(seconds * AROUND)
+                is_near = self.best.cost - self.bound < NEAR * self.best.cost
+                self._look_around(seconds * (2 * AROUND if is_near else AROUND))
                 searched = None
         if searched is None:
             self.reason = "complete"
+            if self.bound >= self.best.cost:
+                return
             searched = self._branch_and_cut((), None if end is None else end - time.monotonic())
             self._conclude(searched)
         if searched.was_interrupted:
             raise KeyboardInterrupt
 
     def _branch_and_cut(
-        self, further: Sequence[Row], seconds: float | None, *, eager: bool = False
+        self, further: Sequence[Row], seconds: float | None, *, eager: bool = False, shift: int = 0
     ) -> Searched:
         searched = search(
             self.part.price, self.part.held, [*self._rows, *further], self, [self.best.hidden],
-            barred=self._barred(), eager=eager, time_limit=seconds, seed=self.seed, on_node=self._tell,
+            barred=self._barred(), eager=eager,
+            time_limit=seconds, seed=self.seed + shift, on_node=self._tell,
         )  # fmt: skip
         self.nodes += searched.nodes
         return searched
 
     def _look_around(self, seconds: float) -> None:
         """Local branching: search the patterns that differ in few cells from the best, while it pays."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0.0:
+        end, failures = time.monotonic() + seconds, 0
+        while (left := end - time.monotonic()) > 0.0 and failures < PATIENCE:
             before, hidden = self.best.cost, self.best.hidden
             sides = np.where(hidden, 1.0, -1.0)
             near = Row(np.arange(len(self)), sides, float(hidden.sum()) - FEW)
-            if self._branch_and_cut([near], left / 2, eager=True).was_interrupted:
+            slice_ = min(left, seconds / SLICES)
+            searched = self._branch_and_cut([near], slice_, eager=True, shift=failures)
+            if searched.was_interrupted:
                 raise KeyboardInterrupt
-            if self.best.cost >= before:
+            failures = 0 if self.best.cost < before else failures + 1
+            if self.bound >= self.best.cost or (failures and searched.is_complete):
                 return
 
     def _conclude(self, searched: Searched) -> None:
