@@ -35,9 +35,9 @@ WIDEST = 1e3
 
 BENDERS = (
     *("targus", "table7", "table8"),
-    *(f"two-way {size} {seed}" for size in ("16x16", "24x24") for seed in (1, 2)),
-    *(f"three-way {size} {seed}" for size in ("5x5x4", "5x5x5") for seed in (1, 2)),
-    *(f"tree {size} {seed}" for size in ("16x10", "9x5x4") for seed in (1, 2)),
+    *(f"5% {size} {seed}" for size in ("20x20", "40x40") for seed in (1, 2)),
+    *(f"three-way {size} {seed}" for size in ("6x6x4", "6x6x6") for seed in (1, 2)),
+    *(f"tree {size} {seed}" for size in ("13x6x4", "13x7x5") for seed in (1, 2)),
 )
 
 

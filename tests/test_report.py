@@ -1,7 +1,7 @@
 """The internal report and the public page."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -16,6 +16,7 @@ from cellveil.report.figures import GIVEN, Margins
 from cellveil.suppression.outcome import Suppression
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.link import LinkedTable
 from cellveil.view import Pattern, PublicView
 
 CONTRACT = {
@@ -288,3 +289,12 @@ def test_a_table_with_one_dimension_has_one_column():
     assert report.is_safe
     parse(report.to_html())
     parse(public_page(problem, report.view, symbol=""))
+
+
+def test_the_internal_page_says_what_the_verdict_does_not_cover():
+    plain, pattern = planted()
+    own = {field.name: getattr(plain.table, field.name) for field in fields(plain.table)}
+    linked = plain.replace(table=LinkedTable(**own, notes=("firms & units",)))
+    for problem, is_noted in ((plain, False), (linked, True)):
+        page = report_on(problem, pattern).to_html()
+        assert ("Not covered by this verdict" in page) == ("<li>firms &amp; units</li>" in page) == is_noted

@@ -321,7 +321,8 @@ def audit(
     lines += [f"  not protected: {name}" for name in unsafe[:MAX_LISTED]]
     if len(unsafe) > MAX_LISTED:
         lines.append(f"  … and {len(unsafe) - MAX_LISTED} more; see --report")
-    lines.append("Safe." if verdict.is_safe else f"NOT SAFE: {len(unsafe)} cells ({figures['reason']}).")
+    found = f": {len(unsafe)} cells" if len(unsafe) else ""
+    lines.append("Safe." if verdict.is_safe else f"NOT SAFE{found} ({figures['reason']}).")
     _say(quiet or as_json, "\n".join(lines))
     _exit(0 if verdict.is_safe else 1)
 

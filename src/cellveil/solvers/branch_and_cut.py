@@ -27,6 +27,9 @@ class Oracle(Protocol):
     def rows_against(self, x: Float, *, is_root: bool) -> Sequence[Row]:
         """Rows that a fractional point breaks; none where it knows none."""
 
+    def known_against(self, x: Float) -> Sequence[Row]:
+        """Rows told before that a fractional point breaks."""
+
     def judge(self, chosen: Bool) -> Sequence[Row]:
         """Rows that a whole point breaks; none only where the point is allowed."""
 
@@ -62,6 +65,7 @@ def search(
     starts: Sequence[Bool] = (),
     *,
     barred: Bool | None = None,
+    eager: bool = False,
     time_limit: float | None = None,
     seed: int = 0,
     on_node: Callable[[float, int], None] | None = None,
@@ -78,12 +82,14 @@ def search(
         Allowed points that are known.
     barred
         Columns that are 0 in all points of interest.
+    eager
+        Whether good points matter more than the bound.
     on_node
         Told bound and number of nodes now and then.
     """
     from cellveil.solvers.scip import Talk, include
 
-    model = _model(seed, time_limit)
+    model = _model(seed, time_limit, eager)
     columns = np.arange(len(cost)) if barred is None else np.flatnonzero(~barred)
     variables = {
         column: model.addVar(vtype="B", obj=float(cost[column]), lb=1.0 if fixed[column] else 0.0)
@@ -105,13 +111,14 @@ def search(
     return Searched(is_complete, was_interrupted, bound, int(model.getNTotalNodes()))
 
 
-def _model(seed: int, time_limit: float | None) -> Any:
+def _model(seed: int, time_limit: float | None, eager: bool) -> Any:
     import pyscipopt
 
     api: Any = pyscipopt
     model: Any = api.Model()
     model.hideOutput()
-    model.setHeuristics(api.SCIP_PARAMSETTING.FAST)  # the others know nothing of the oracle
+    kinds = api.SCIP_PARAMSETTING  # its heuristics know only the rows that were there from the beginning
+    model.setHeuristics(kinds.AGGRESSIVE if eager else kinds.FAST)
     options: dict[str, Any] = {
         "misc/catchctrlc": False,
         "misc/usesymmetry": 0,

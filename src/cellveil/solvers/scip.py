@@ -26,7 +26,7 @@ scip: Any = api
 RESULT = scip.SCIP_RESULT
 
 ROUNDS_BELOW_ROOT = 2
-"""How often fractional points of one node are cut off, below the root."""
+"""How often new rows are looked for at one node, below the root; known ones are always added."""
 
 MOST_ROWS = 100
 """So many rows are added at a time at most."""
@@ -145,9 +145,9 @@ class RowHandler(Conshdlr):
             if self.on_node is not None:
                 self.on_node(float(model.getDualbound()), int(model.getNTotalNodes()))
         self.rounds += 1
-        if not is_root and self.rounds > ROUNDS_BELOW_ROOT:
-            return RESULT.DIDNOTRUN
-        rows = self.talk.oracle.rows_against(self.talk.point(), is_root=is_root)
+        is_late = not is_root and self.rounds > ROUNDS_BELOW_ROOT
+        oracle, point = self.talk.oracle, self.talk.point()
+        rows = oracle.known_against(point) if is_late else oracle.rows_against(point, is_root=is_root)
         return self.talk.add(rows[:MOST_ROWS], force=False) if rows else RESULT.DIDNOTFIND
 
     def _enforce(self) -> Any:

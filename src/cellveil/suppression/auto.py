@@ -57,7 +57,7 @@ TRIALS = 100
 BARREN = 600
 """Trials in vain after which more time is not worth it."""
 
-RESERVE = 0.5
+RESERVE = 1.0
 FEW = 40
 """More demands than this, left open by splitting, are left to cubes."""
 
@@ -67,15 +67,17 @@ MOST_TO_RELAX = 20_000
 MOST_FOR_EXACT, MOST_FLOWS_FOR_EXACT, EXACT_SHARE = 1_500, 5_000, 0.6
 """Up to so many cells (and in networks), so much of the time limit is for branch and cut."""
 
-BOUND_SHARE, START_SHARE = 0.1, 0.1
-"""Shares of the time limit that the bound may take, and a first pattern where there are no cubes."""
+BOUND_SHARE, START_SHARE, PROGRAM_SHARE = 0.1, 0.1, 0.5
+"""Shares of the time limit that the bound may take, a first pattern where there are no cubes, and of what is
+then left programs one demand at a time."""
 
 ONE_BY_ONE_SHARE, HASTY_SHARE, MANY = 0.55, 0.3, 8_000
 """Share of the time left for programs one demand at a time, in irregular tables; less from so many cells on,
 where joint solves for the rest take longer."""
 
-MOST_TO_MERGE, WORTH_MERGING = 60_000, 0.05
-"""Up to so many movable cells of an irregular table are looked through for ties; the share worth merging."""
+MOST_TO_MERGE, MOST_REGULAR, WORTH_MERGING = 60_000, 700, 0.05
+"""Up to so many movable cells of an irregular table, and of one with dimensions, which merging does away
+with, are looked through for ties; and the share worth merging."""
 
 
 def auto(
@@ -95,7 +97,7 @@ def auto(
 def _tied(problem: Problem) -> Merged | None:
     """The problem with tied cells merged, where that pays and nothing needs the dimensions."""
     movable = int((problem.status != Status.FROZEN).sum())
-    if movable > SMALL and (movable > MOST_TO_MERGE or not is_irregular(problem.table)):
+    if movable > (MOST_TO_MERGE if is_irregular(problem.table) else MOST_REGULAR):
         return None
     if Networks.of(problem).rest() is None:
         return None
@@ -188,19 +190,27 @@ class _Run:
     # -- small components ----------------------------------------------------------------------------------
 
     def by_programs(self) -> Draft:
-        """Linear programs from several beginnings, and ruin and recreate on the cheapest."""
+        """Linear programs from several beginnings, and ruin and recreate on the cheapest.
+
+        Where there are too many demands for the time, the splitting engine does the rest.
+        """
+        start = self._packed(Book(self.problem))
         best: Completion | None = None
         for hidden in (None, self.bound.suggestion):
             if best is not None and (self.is_over() or best.infeasible or best.book.cost <= self.bound.bound):
                 break
             self.progress.stage("programs")
-            completion = self._completed(Book(self.problem, hidden))
+            left = self.deadline.left
+            until = None if left is None else Deadline(PROGRAM_SHARE * left)
+            completion = self._completed(Book(self.problem, hidden), until=until)
             self.tell(completion.book)
             if best is None or _is_better(completion, best):
                 best = completion
         assert best is not None
-        if best.book.num_open:
+        if best.infeasible:
             return best.draft()
+        if best.book.num_open:
+            return self._grown(best.book, start, 0.0)
         limit = self.deadline.limit
         is_exact = limit is not None and self.problem.table.num_cells <= MOST_FOR_EXACT
         self._search(best, partial(self._is_late, EXACT_SHARE * limit if is_exact and limit else 0.0))
@@ -301,36 +311,43 @@ class _Run:
     def by_splitting(self) -> Draft:
         """A safe start by cubes, then the splitting engine while there is time; the cheapest is kept."""
         book = Book(self.problem)
-        can_pack = applies(self.problem.table)
-        start = book
         began = time.monotonic()
-        if can_pack:
-            self.progress.stage("cubes")
-            Packing(book, seed=self.seed).prove(self.deadline.moment)
-            start = self._copied(book)
-            Packing(start, seed=self.seed).protect(self.deadline.moment)
-            self.tell(start)
-        # Some time is left for packing cubes once more, around what splitting leaves open.
-        reserve = RESERVE * (time.monotonic() - began)
+        start = self._packed(book)
+        # As much time is left for packing cubes once more, around what splitting leaves open.
+        return self._grown(book, start, RESERVE * (time.monotonic() - began))
+
+    def _packed(self, book: Book) -> Book | None:
+        """A complete pattern by cubes; and what single cubes of hidden cells meet, in the book."""
+        if not applies(self.problem.table):
+            return None
+        self.progress.stage("cubes")
+        Packing(book, seed=self.seed).prove(self.deadline.moment)
+        start = self._copied(book)
+        Packing(start, seed=self.seed).protect(self.deadline.moment)
+        self.tell(start)
+        return start
+
+    def _grown(self, book: Book, start: Book | None, reserve: float) -> Draft:
+        """The splitting engine on what is open; what the clock leaves open as in the start."""
 
         def is_late() -> bool:
             self.tell(book)
             return self._is_late(reserve)
 
-        growth = Growth(self.problem, seed=self.seed, time_left=self.deadline.seconds)
+        growth = Growth(book.problem, seed=self.seed, time_left=self.deadline.seconds)
         self.progress.stage("harvest")
         growth.harvest(book, is_late)
         self.progress.stage("splitting")
         growth.build(book, is_late)
-        if can_pack and (book.num_open > FEW or is_late()):
+        if start is not None and (book.num_open > FEW or is_late()):
             self.progress.stage("cubes for the rest")
             Packing(book, seed=self.seed).protect(self.deadline.moment)
-            book.add_all(start.witnesses(), hide=True)  # what the clock left open
+            book.add_all(start.witnesses(), hide=True)
         completion = self._completed(book)
         self.tell(completion.book)
         if completion.infeasible or self.kept is None:
             return completion.draft()
-        if self.deadline.limit is not None and not book.num_open:
+        if self.deadline.limit is not None and completion.book is book and not book.num_open:
             self.progress.stage("search")
             growth.regrow(book, self.is_over, self.tell)
         return replace(self.kept, reason="time limit" if self.is_over() else "complete")

@@ -52,6 +52,9 @@ Stop = Callable[[], bool]
 DEEP = 1e-2
 """A row is worth adding when a fractional point breaks it by this."""
 
+SHALLOW = 5e-4
+"""Where no such row is found, this will do: of a demand that takes many cells, one is a small share."""
+
 ASIDE = 5e-3
 """Combinations are looked for a little aside from the point, with all cells hidden by so much more: otherwise
 cells that the point does not hide cost nothing, and rows would be full of them for no reason."""
@@ -152,7 +155,7 @@ class Separation:
             if rows:
                 self.urgency[number] = 1.0 + max(row.violation(x) for row in rows)
             found += rows
-        return found
+        return found or self.pool.add(self.capacities.broken_rows(x, SHALLOW, most))
 
     def company_rows(self, x: Float, *, most: int, attacks: int, stop: Stop = _never) -> list[Row]:
         """New company rows that a fractional point breaks."""

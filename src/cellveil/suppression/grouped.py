@@ -35,12 +35,12 @@ from cellveil.progress import Progress
 from cellveil.suppression.book import Book
 from cellveil.suppression.completion import Completion, Deadline, structured
 from cellveil.suppression.grouping import ORDERS, groups_of
-from cellveil.suppression.growth import SIZE_CLASS, Growth
+from cellveil.suppression.growth import Growth
 from cellveil.suppression.incremental import Incremental
 from cellveil.suppression.options import Option
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.sequential import SMALL
-from cellveil.suppression.settling import Settling, Task
+from cellveil.suppression.settling import SIZE_CLASS, Settling, Task
 from cellveil.tables.keys import Int
 
 GROUPED: Mapping[str, Option] = {

@@ -23,9 +23,8 @@ from cellveil.problem import Problem, Status
 from cellveil.solvers.projection import SparseProjection, projection_of
 from cellveil.suppression.book import Book
 from cellveil.suppression.search import Stop, drop_unused
-from cellveil.suppression.settling import Settling, Task, TimeLeft
+from cellveil.suppression.settling import Settling, Task, TimeLeft, grouped
 from cellveil.suppression.slopes import Slopes, window
-from cellveil.tables.keys import Int
 
 Bool = NDArray[np.bool_]
 
@@ -44,24 +43,23 @@ PROGRAM_SLOPES, PROGRAM_SUPPORT = (0.1, 0.01), 1e-6
 MOST_TO_SETTLE = 60_000
 """Interior points are looked for among up to so many cells."""
 
-GIANTS = 20
-"""So many of the largest demands are protected one by one."""
+GIANTS, WINDOW = 100, 50_000
+"""Most of the largest demands that are protected first, and the places they are looked for in."""
 
-WINDOW, WINDOWED_GIANTS, WINDOWED_GROUPS = 50_000, 100, 60
-"""Tables of more places are looked at through windows of so many, for demands and for groups of them."""
-
-FREE_TRIES = 2
-"""So often what a window shows as hidden is asked to do for a group."""
-
-ROUNDS = 5
 CHEAP, CHEAP_ONES = 0.01, 3
-"""After so many demands in a row that added less than this share of the cost, the rest is done in groups."""
+"""A demand is none of the largest any more after so many in a row that added less than this share."""
+
+TAIL, TAIL_SHARE = 400, 0.7
+"""So many of the others follow one by one, for such a share of the time left."""
+
+HARVEST_EVERY = 20
+"""After so many of them it is seen what they have made free for the rest."""
+
+ROUNDS, WINDOWED_GROUPS, FREE_TRIES = 5, 60, 2
+"""Rounds of groups, groups in windows, and how often what a window shows as hidden is asked to do."""
 
 RUINED = 0.3
 """Such a share of the secondaries is published for building anew."""
-
-SIZE_CLASS = 1.5
-"""Demands whose decimal logarithms differ by less share a deviation."""
 
 
 class Growth:
@@ -70,6 +68,7 @@ class Growth:
     def __init__(self, problem: Problem, *, seed: int = 0, time_left: TimeLeft | None = None) -> None:
         self.problem = problem
         self.rng = np.random.default_rng(seed)
+        self._time_left = time_left or (lambda: None)
         self._movable = problem.status != Status.FROZEN
         self._settling = Settling(problem, time_left)
         self._whole = Slopes(problem, projection_of(problem.table), self._settling, self.rng)
@@ -81,39 +80,42 @@ class Growth:
 
     def harvest(self, book: Book, stop: Stop, *, rounds: int = 6) -> None:
         """Meet open demands inside what is hidden, free of cost: as many as possible by one deviation."""
-        if int(book.hidden.sum()) > MOST_TO_SETTLE:
-            return
-        for _ in range(rounds):
-            left = book.num_open
-            for task in self._grouped(book):
-                if stop():
-                    return
-                self._settle(book, task, book.hidden)
-            if book.num_open > 0.9 * left:
-                return
+        if int(book.hidden.sum()) <= MOST_TO_SETTLE and not stop():
+            self._settling.harvest(book, self.rng, rounds=rounds)
 
     def build(self, book: Book, stop: Stop) -> None:
-        """Hide what open demands need, and meet them: the largest one by one, the rest in groups.
+        """Hide what open demands need, and meet them: one by one, the largest first, then in groups.
 
-        In very large tables both through windows, and not all of the rest.
+        Demands that share a deviation cost more than one after the other, so groups are for what is left
+        when the time for that is over. In very large tables they are looked at through windows, and not all
+        of the rest is.
         """
+        self._one_by_one(book, stop, most=GIANTS, only_dear=True)
+        self._one_by_one(book, self._for_share(TAIL_SHARE, stop), most=TAIL)
         if self.is_windowed:
-            self._protect_giants(book, stop, WINDOWED_GIANTS)
             self._protect_in_windows(book, stop)
             return
-        self._protect_giants(book, stop, GIANTS)
         slack = SLACK
         for _ in range(ROUNDS):
-            self.harvest(book, stop)
-            left = book.num_open
-            for task in self._grouped(book):
-                if not stop():
-                    self._pay(book, [task], stop, slack, self._whole)
             if not book.num_open or stop():
                 return
+            self.harvest(book, stop)
+            left = book.num_open
+            for task in grouped(book, self.rng):
+                if not stop():
+                    self._pay(book, [task], stop, slack, self._whole)
             if 2 * book.num_open > left:
                 slack = min(slack * MORE_SLACK, 0.1)
-        self._protect_giants(book, stop, GIANTS)
+
+    def _for_share(self, share: float, stop: Stop) -> Stop:
+        """Stops when such a share of the time left is over, too."""
+        at_first = self._time_left()
+
+        def is_over() -> bool:
+            left = self._time_left()
+            return stop() or (at_first is not None and left is not None and left < (1 - share) * at_first)
+
+        return is_over
 
     def regrow(self, book: Book, stop: Stop, tell: Callable[[Book], None]) -> None:
         """Ruin and recreate on a complete book: publish some secondaries, build anew, keep what is cheaper.
@@ -143,11 +145,11 @@ class Growth:
         book.tidy()
         return True
 
-    def _protect_giants(self, book: Book, stop: Stop, most: int) -> None:
-        """The largest open demands, as long as they still cost something."""
+    def _one_by_one(self, book: Book, stop: Stop, *, most: int, only_dear: bool = False) -> None:
+        """The largest open demands: as long as they cost much, or all."""
         tried: set[int] = set()
         cheap = 0
-        while len(tried) < most and cheap < CHEAP_ONES:
+        while len(tried) < most and not (only_dear and cheap >= CHEAP_ONES):
             cells, up, _ = book.open_demands()
             untried = np.flatnonzero(~np.isin(cells, list(tried)))
             if not len(untried) or stop():
@@ -157,6 +159,8 @@ class Growth:
             before = book.cost
             self.protect(book, cell, bool(up[untried[0]]), stop)
             cheap = cheap + 1 if book.cost - before < CHEAP * book.cost else 0
+            if len(tried) % HARVEST_EVERY == 0:
+                self.harvest(book, stop, rounds=1)
 
     def _protect_in_windows(self, book: Book, stop: Stop) -> None:
         """Window after window around the largest open demand: what it shows of others like it as a group."""
@@ -168,11 +172,11 @@ class Growth:
                 return
             first = untried[0]
             tried.add(int(cells[first]))
-            slopes = self._through_window(book, int(cells[first]), float(amounts[first]))
+            slopes = self._near(book, int(cells[first]), float(amounts[first]))
             for _ in range(FREE_TRIES):
-                for task in self._grouped(book, slopes.projection.cells)[:1]:
+                for task in grouped(book, self.rng, slopes.projection.cells)[:1]:
                     self._settle(book, task, slopes.inside(book.hidden))
-            group = self._grouped(book, slopes.projection.cells)
+            group = grouped(book, self.rng, slopes.projection.cells)
             if group and not stop():
                 self._pay(book, group[:1], stop, SLACK, slopes)
 
@@ -186,8 +190,7 @@ class Growth:
             )
             if need[cell] > 0 and witness[cell] < 0
         ]
-        slopes = self._through_window(book, cell, tasks[0].unit) if self.is_windowed else self._whole
-        self._pay(book, tasks, stop, SLACK, slopes)
+        self._pay(book, tasks, stop, SLACK, self._near(book, cell, tasks[0].unit))
         return bool((book.witness_up if up else book.witness_down)[cell] >= 0)
 
     def protect_together(self, book: Book, task: Task, stop: Stop) -> None:
@@ -204,7 +207,7 @@ class Growth:
                 return
             if not book.is_open(cell, rises):
                 continue
-            slopes = self._through_window(book, cell, float(task.amounts[first]))
+            slopes = self._near(book, cell, float(task.amounts[first]))
             inside = np.isin(task.cells, slopes.projection.cells)
             inside &= [book.is_open(one, rises) for one in task.cells.tolist()]
             part = Task(task.cells[inside], task.signs[inside], task.amounts[inside], task.both_ways)
@@ -230,7 +233,11 @@ class Growth:
             left = [
                 k
                 for k, task in enumerate(tasks)
-                if not self._settle(book, task, few) and not self._settle(book, task, few, touched)
+                if not (
+                    _is_met(book, task)
+                    or self._settle(book, task, few)
+                    or self._settle(book, task, few, touched)
+                )
             ]
             if not left or stop():
                 return
@@ -238,7 +245,10 @@ class Growth:
             slack = min(slack * MORE_SLACK, 0.2)
             state = slopes.closer(book.hidden, tasks, state, slack)
 
-    def _through_window(self, book: Book, cell: int, amount: float) -> Slopes:
+    def _near(self, book: Book, cell: int, amount: float) -> Slopes:
+        """The engine in a window around a demand, or on the whole table if that is not much larger."""
+        if not self.is_windowed:
+            return self._whole
         part = window(self.problem, book.hidden, cell, amount, WINDOW)
         return Slopes(self.problem, part, self._settling, self.rng)
 
@@ -256,25 +266,6 @@ class Growth:
             book.hide(np.flatnonzero((np.abs(moved) > PROGRAM_SUPPORT) & ~book.hidden & self._movable))
             self._settle(book, task, book.hidden)
 
-    # -- tasks ---------------------------------------------------------------------------------------------
-
-    def _grouped(self, book: Book, among: Int | None = None) -> list[Task]:
-        """Open demands of about the same size, each cell once, in a random direction; the largest first."""
-        cells, up, _ = book.open_demands()
-        if among is not None:
-            inside = np.isin(cells, among)
-            cells, up = cells[inside], up[inside]
-        either = np.unique(cells)
-        rises, falls = np.isin(either, cells[up]), np.isin(either, cells[~up])
-        drawn = self.rng.choice([-1.0, 1.0], len(either))
-        signs = np.where(rises & falls, drawn, np.where(rises, 1.0, -1.0))
-        amounts = np.where(signs > 0, book.need_up[either], book.need_down[either]).astype(float)
-        size = np.floor(np.log10(np.maximum(amounts, 1)) / SIZE_CLASS).astype(int)
-        return [
-            Task(either[mine], signs[mine], amounts[mine], True)
-            for mine in (size == s for s in np.unique(size)[::-1])
-        ]
-
     # -- exactness -----------------------------------------------------------------------------------------
 
     def _settle(self, book: Book, task: Task, allowed: Bool, candidates: Bool | None = None) -> bool:
@@ -291,3 +282,11 @@ class Growth:
             allowed = allowed | new
         witness = self._settling.exact(book, task, allowed)
         return witness is not None and book.add(witness, stretch=True) > 0
+
+
+def _is_met(book: Book, task: Task) -> bool:
+    """Whether nothing of a task is open any more: the deviation of another one, reversed, may do it."""
+    return not any(
+        book.is_open(cell, sign > 0)
+        for cell, sign in zip(task.cells.tolist(), task.signs.tolist(), strict=True)
+    )

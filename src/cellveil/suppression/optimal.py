@@ -64,12 +64,18 @@ SMALL = 60
 PREPARING, RELAXING = 0.25, 0.7
 """Shares of the time for what comes before the search, and of that for the relaxation."""
 
-AROUND, FEW = 0.15, 20
+AROUND, SLICES, PATIENCE, FEW = 0.15, 5, 2, 20
 """Where the search has not ended after this share of the time, patterns that differ in so few cells from the
-best are searched for as long, before it starts anew."""
+best are searched for as long, in slices while it pays, before it starts anew."""
 
-REPAIRING = 0.05
-"""Share of the time for the repair of fractional points on the way."""
+NEAR = 0.005
+"""Where the gap is smaller than this, it is patterns that are missing rather than rows: twice the time."""
+
+MOST_TO_REPAIR = 3_000
+"""In larger parts points are rounded up, but not repaired, on the way."""
+
+REPAIRING, OFTEN = 0.1, 10
+"""Share of the time for the repair of fractional points on the way; one in so many is rounded up."""
 
 NODE_ROWS, NODE_ATTACKS = 8, 6
 """New rows, and attacks, for one fractional point below the root."""
@@ -221,35 +227,44 @@ class _PartSolver:
             searched = self._branch_and_cut((), seconds * AROUND)
             self._conclude(searched)
             if not searched.is_complete and not searched.was_interrupted:
-                self._look_around(seconds * AROUND)
                 again = until(time.monotonic() + seconds * AROUND)
                 self._take(relax(self.separation, again))
+                is_near = self.best.cost - self.bound < NEAR * self.best.cost
+                self._look_around(seconds * (2 * AROUND if is_near else AROUND))
                 searched = None
         if searched is None:
             self.reason = "complete"
+            if self.bound >= self.best.cost:
+                return
             searched = self._branch_and_cut((), None if end is None else end - time.monotonic())
             self._conclude(searched)
         if searched.was_interrupted:
             raise KeyboardInterrupt
 
-    def _branch_and_cut(self, further: Sequence[Row], seconds: float | None) -> Searched:
+    def _branch_and_cut(
+        self, further: Sequence[Row], seconds: float | None, *, eager: bool = False, shift: int = 0
+    ) -> Searched:
         searched = search(
             self.part.price, self.part.held, [*self._rows, *further], self, [self.best.hidden],
-            barred=self._barred(), time_limit=seconds, seed=self.seed, on_node=self._tell,
+            barred=self._barred(), eager=eager,
+            time_limit=seconds, seed=self.seed + shift, on_node=self._tell,
         )  # fmt: skip
         self.nodes += searched.nodes
         return searched
 
     def _look_around(self, seconds: float) -> None:
         """Local branching: search the patterns that differ in few cells from the best, while it pays."""
-        end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0.0:
+        end, failures = time.monotonic() + seconds, 0
+        while (left := end - time.monotonic()) > 0.0 and failures < PATIENCE:
             before, hidden = self.best.cost, self.best.hidden
             sides = np.where(hidden, 1.0, -1.0)
             near = Row(np.arange(len(self)), sides, float(hidden.sum()) - FEW)
-            if self._branch_and_cut([near], left / 2).was_interrupted:
+            slice_ = min(left, seconds / SLICES)
+            searched = self._branch_and_cut([near], slice_, eager=True, shift=failures)
+            if searched.was_interrupted:
                 raise KeyboardInterrupt
-            if self.best.cost >= before:
+            failures = 0 if self.best.cost < before else failures + 1
+            if self.bound >= self.best.cost or (failures and searched.is_complete):
                 return
 
     def _conclude(self, searched: Searched) -> None:
@@ -267,13 +282,16 @@ class _PartSolver:
 
     def rows_against(self, x: Float, *, is_root: bool) -> Sequence[Row]:
         """See `Oracle`."""
-        known = self.separation.pool.broken(x, DEEP)
-        if known:
+        if known := self.known_against(x):
             return known
         most, attacks = (ROOT_ROWS, ROOT_ATTACKS) if is_root else (NODE_ROWS, NODE_ATTACKS)
         rows = self.separation.broken_rows(x, most=most, attacks=attacks, stop=self._stop)
         rows += self.separation.company_rows(x, most=most // 2, attacks=attacks, stop=self._stop)
         return sorted(rows, key=lambda row: -row.violation(x))
+
+    def known_against(self, x: Float) -> Sequence[Row]:
+        """See `Oracle`."""
+        return self.separation.pool.broken(x, DEEP)
 
     def judge(self, chosen: Bool) -> Sequence[Row]:
         """See `Oracle`."""
@@ -288,13 +306,28 @@ class _PartSolver:
         self._points += 1
         began = time.monotonic()
         is_dear = self._seconds is not None and self._repairing > REPAIRING * self._seconds
-        if self._points & (self._points - 1) == 0 and not is_dear:
+        if not is_dear and self._points % OFTEN == 1:
+            self._round_up(x)
+        if not is_dear and self._points & (self._points - 1) == 0 and len(self) <= MOST_TO_REPAIR:
             self._try(self.starter.around(x, self._stop))
-            self._repairing += time.monotonic() - began
+        self._repairing += time.monotonic() - began
         if self.best.cost < self._offered:
             self._offered = self.best.cost
             return [self.best.hidden]
         return []
+
+    def _round_up(self, x: Float) -> None:
+        """Hide all that the point hides in part, then publish again what can be spared."""
+        chosen = self.part.held | (x > 1e-6)
+        if self._judged(chosen):
+            return
+        doubtful = np.flatnonzero(chosen & ~self.part.held & (x < 1.0 - 1e-6))
+        for cell in doubtful[np.lexsort((-self.part.price[doubtful], x[doubtful] > 0.5))].tolist():
+            if self._stop():
+                return
+            chosen[cell] = False
+            if self.separation.pool.broken(chosen.astype(np.float64), 0.5 * DEEP) or self._judged(chosen):
+                chosen[cell] = True
 
     def _judged(self, chosen: Bool) -> Sequence[Row]:
         judgement = self.separation.judge(chosen)

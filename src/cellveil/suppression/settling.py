@@ -77,6 +77,7 @@ class Settling:
 
     def __init__(self, problem: Problem, time_left: TimeLeft | None = None) -> None:
         self._time_left = time_left or (lambda: None)
+        self._lattice: Lattice | None = None
         movable = problem.status != Status.FROZEN
         self.problem = problem
         self.down = np.where(movable, np.minimum(problem.down, 2.0**52), 0.0)
@@ -104,8 +105,15 @@ class Settling:
         if moved is None:
             return None
         cells = np.flatnonzero(allowed)
-        lattice = Lattice(self.problem.table.relations, cells, np.minimum(self.down, self.up)[cells])
+        lattice = self._lattice_of(cells)
         return lattice.lift(moved[cells] * task.unit, book.room_down[cells], book.room_up[cells])
+
+    def _lattice_of(self, cells: Int) -> Lattice:
+        """The lattice of these cells: often the same ones are asked for several times in a row."""
+        if self._lattice is None or not np.array_equal(self._lattice.cells, cells):
+            room = np.minimum(self.down, self.up)[cells]
+            self._lattice = Lattice(self.problem.table.relations, cells, room)
+        return self._lattice
 
     def harvest(self, book: Book, rng: np.random.Generator, *, rounds: int = 6) -> None:
         """Meet open demands inside what is hidden, as many as possible by one deviation."""
@@ -130,9 +138,12 @@ class Settling:
         return SETTLING_TIME if left is None else min(left, SETTLING_TIME)
 
 
-def grouped(book: Book, rng: np.random.Generator) -> list[Task]:
+def grouped(book: Book, rng: np.random.Generator, among: Int | None = None) -> list[Task]:
     """Open demands by size, the largest first: each cell once, in a direction drawn at random."""
     cells, up, _ = book.open_demands()
+    if among is not None:
+        inside = np.isin(cells, among)
+        cells, up = cells[inside], up[inside]
     either = np.unique(cells)
     rises, falls = np.isin(either, cells[up]), np.isin(either, cells[~up])
     drawn = rng.choice([-1.0, 1.0], len(either))
