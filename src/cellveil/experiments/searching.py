@@ -171,7 +171,7 @@ def peers(budget: str, seed: int, progress: Progress) -> Record:
     return Record(
         "Comparison with other methods (2011, section 3.7)",
         {"budget": budget, "tables": count, "sides": f"{sides[0]} to {sides[1]}", "seconds per run": limit},
-        [Figures("peers", "Thirty flat two-way tables", _summary(rows))],
+        [Figures("peers", "Flat two-way tables", _summary(rows))],
         [
             "In the paper Marginal and the authors' algorithm protected all 30 tables, Hypercube 10, Modular "
             "12 and Optimal 2; here every method is mended until the audit passes.",
