@@ -77,10 +77,17 @@ def attacker_of(part: Part) -> Attacker:
 
 
 class LPAttacker:
-    """By linear programs, one live LP for all: each starts from the basis of the last, which is near."""
+    """By linear programs, one live LP for all.
+
+    Attributes
+    ----------
+    is_fresh
+        Whether each starts from nothing, which takes longer but finds short combinations as long as few cells
+        are hidden; else from the basis of the last.
+    """
 
     def __init__(self, part: Part) -> None:
-        self.part, self.n = part, part.num_cells
+        self.part, self.n, self.is_fresh = part, part.num_cells, True
         self._matrix = part.component.matrix.astype(np.float64).tocsc()
         self._lp = PricedLP(self._matrix, self._zeros(0), self._zeros(1), self._zeros(1))
         self._costs = np.zeros(self.n)
@@ -95,7 +102,7 @@ class LPAttacker:
         self._costs[own] = -1.0 if up else 1.0
         self._lp.set_costs(self._costs)
         self._lp.set_bounds(lower, upper)
-        answer = self._lp.solve()
+        answer = self._lp.solve(fresh=self.is_fresh)
         self._costs[own] = 0.0
         if answer.point is None:
             return None

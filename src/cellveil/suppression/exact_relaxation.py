@@ -38,6 +38,9 @@ STALLED = 8
 GAIN = 1e-4
 """What counts as a gain, as a share of the bound."""
 
+COARSE = 5e-3
+"""A round that gains less than this, as a share, ends the coarse attacks."""
+
 PATIENCE = 10
 """A row slack for so many rounds leaves the program."""
 
@@ -94,6 +97,8 @@ def relax(separation: Separation, stop: Stop, *, company: bool = True) -> Relaxa
         proven = program.proven(solved.multipliers)
         if proven > bound:
             bound, extra = proven, program.extra(solved.multipliers)
+        if solved.objective < best * (1 + COARSE):
+            separation.refine()
         stalled = 0 if solved.objective > best + GAIN * max(abs(best), 1e-9) else stalled + 1
         best = max(best, solved.objective)
         if stop() or stalled > STALLED:

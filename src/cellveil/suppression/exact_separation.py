@@ -55,9 +55,12 @@ DEEP = 1e-2
 SHALLOW = 5e-4
 """Where no such row is found, this will do: of a demand that takes many cells, one is a small share."""
 
+MOST_FINE = 1_000
+"""In larger parts the finer attacks take too long."""
+
 ASIDE = 5e-3
-"""Combinations are looked for a little aside from the point, with all cells hidden by so much more: otherwise
-cells that the point does not hide cost nothing, and rows would be full of them for no reason."""
+"""Fine attacks look for combinations a little aside from the point, with all cells hidden by so much more:
+otherwise cells that the point does not hide cost nothing, and rows would be full of them for no reason."""
 
 GRANTED_FROM = (1.0 - 1e-6, 0.6)
 """Cells hidden by so much are taken for granted, the surest first."""
@@ -121,6 +124,7 @@ class Separation:
         self.urgency = np.array([float(asked.amount) for asked in self.asked])
         self.urgency /= max(self.urgency.max(initial=1.0), 1.0)
         self.num_attacks = 0
+        self._is_fine = False
         self._own = np.array([need.own for need in part.needs], dtype=np.int64)
         self._turn = np.array([1.0 if need.up else -1.0 for need in part.needs])
         self._least = np.array([need.amount * (1 - SHORT) for need in part.needs])
@@ -137,6 +141,11 @@ class Separation:
         self._flows: tuple[Bool, NetworkFlows] | None = None
         self._from_start, self._shown = Judgement(), _Shown(part.num_cells)
         self._always = self._met_from_the_start(stop)
+
+    def refine(self) -> None:
+        """Attack more finely from now on: when coarse rows gain little, and not in large parts."""
+        if isinstance(self.attacker, LPAttacker) and self.part.num_cells <= MOST_FINE:
+            self._is_fine, self.attacker.is_fresh = True, False
 
     # -- fractional points ---------------------------------------------------------------------------------
 
@@ -183,7 +192,7 @@ class Separation:
         if push.moved is not None and push.share >= 1 - SHORT:
             moved = push.moved[self._own] * self._turn * asked.amount
             met[: len(moved)] |= moved >= self._least
-        if push.share < 1 - DEEP and isinstance(self.attacker, LPAttacker):
+        if push.share < 1 - DEEP and self._is_fine:
             sparse = self.attacker.push(asked.own, asked.up, caps * np.tile(np.minimum(x + ASIDE, 1.0), 2))
             self.num_attacks += 1
             rows = [] if sparse is None else self._rows_of(sparse.combinations, x)
