@@ -5,18 +5,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from cellveil.cli_adjust import adjust
 from cellveil.cli_options import (
     AsJson,
     AttackerName,
@@ -36,8 +35,13 @@ from cellveil.cli_options import (
     WhoAttacks,
     attackers_of,
 )
+from cellveil.cli_shell import check_targets as _check_targets
+from cellveil.cli_shell import leave_with as _exit
+from cellveil.cli_shell import progress as _progress
+from cellveil.cli_shell import remove as _remove
+from cellveil.cli_shell import say as _say
+from cellveil.cli_shell import write_json as _write_json
 from cellveil.errors import CellveilError, InfeasibleError, InputError
-from cellveil.progress import Progress
 
 if TYPE_CHECKING:
     from cellveil.job import Job, JobResult
@@ -363,6 +367,9 @@ def methods() -> None:
         typer.echo(f"{name:12} {entry.summary}")
 
 
+app.command()(adjust)
+
+
 def main() -> None:
     """Run the command line and end the process."""
     _leave(run_command(sys.argv[1:]))
@@ -428,41 +435,10 @@ def _weighted(problem: Problem, weights: Weights) -> Problem:
     return problem.replace(weight=weights_of(problem.table, weights.value))
 
 
-def _check_targets(instance: Path, *targets: Path | None) -> None:
-    """Raise where a file could not be written after a long run, or would overwrite another one."""
-    from cellveil.job.output import check_writable
-
-    given = [target for target in targets if target is not None]
-    inputs = {instance.resolve(), *(file.resolve() for file in instance.glob("*.csv") if _is_input(file))}
-    for position, target in enumerate(given):
-        if target.is_dir():
-            raise InputError("a folder where a file is to be written", file=target, remedy="Name a file.")
-        if target.resolve() in inputs:
-            raise InputError(
-                "the result would overwrite the instance", file=target, remedy="Name another file."
-            )
-        if target.resolve() in [other.resolve() for other in given[:position]]:
-            raise InputError("two results would go to one file", file=target, remedy="Name another file.")
-        check_writable(target)
-
-
 def _tell_relaxed(relaxation: Relaxation) -> None:
     """On standard error, also where nothing else is printed: the pattern is not for what was asked."""
     lines = [f"cellveil: the requirements could not be met and were relaxed: {relaxation}."]
     typer.echo("\n".join([*lines, *relaxation.lines()]), err=True)
-
-
-def _remove(*files: Path | None) -> None:
-    """Remove what an older run may have left."""
-    for file in files:
-        if file is not None:
-            file.unlink(missing_ok=True)
-
-
-def _is_input(file: Path) -> bool:
-    from cellveil.formats.folder import CELLS, CONTRIBUTIONS, EQUATIONS
-
-    return file.name in (CELLS, CONTRIBUTIONS, EQUATIONS) or file.name.startswith("hier_")
 
 
 def _run_job(job: Job, quiet: bool, as_json: bool, job_file: Path | None) -> None:
@@ -509,26 +485,6 @@ def _shown(path: Path) -> Path:
         return path
 
 
-def _write_json(path: Path | None, to_stdout: bool, figures: dict[str, Any]) -> None:
-    from cellveil.files import write_text
-
-    text = json.dumps(figures, indent=2, ensure_ascii=False)
-    if path is not None:
-        write_text(path, text + "\n")
-    if to_stdout:
-        typer.echo(text)
-
-
-def _say(silent: bool, text: str) -> None:
-    if not silent:
-        typer.echo(text)
-
-
-def _exit(code: int) -> None:
-    if code:
-        raise typer.Exit(code)
-
-
 def _tell_unexpected(error: Exception) -> None:
     """Where it happened and nothing else: what an exception carries may be confidential."""
     if os.environ.get("CELLVEIL_DEBUG"):
@@ -540,34 +496,3 @@ def _tell_unexpected(error: Exception) -> None:
         "With CELLVEIL_DEBUG=1 the full trace is printed, which may hold data.",
         err=True,
     )
-
-
-@contextmanager
-def _progress(silent: bool) -> Iterator[Progress]:
-    """A bar on standard error when somebody is looking."""
-    if silent or not sys.stderr.isatty():
-        yield Progress()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    class Bar(Progress):
-        def __init__(self, bars: Bars) -> None:
-            self.bars, self.task = bars, bars.add_task("start", total=None, figures="")
-
-        def stage(self, name: str) -> None:
-            self.bars.update(self.task, description=name, completed=0, total=None, figures="")
-
-        def advance(self, done: int, total: int | None = None, **figures: Any) -> None:
-            shown = "  ".join(f"{key} {value}" for key, value in figures.items())
-            self.bars.update(self.task, completed=done, total=total, figures=shown)
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[figures]}"),
-    )
-    with Bars(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bars:
-        yield Bar(bars)
