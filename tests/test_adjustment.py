@@ -120,7 +120,7 @@ def _integer_program(matrix: Any, low: Any, high: Any, weight: Any, power: int) 
     return float(answer.fun) if answer.success else np.inf
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.lists(st.lists(st.integers(0, 40), min_size=3, max_size=3), min_size=2, max_size=3),
     st.integers(0, 10**6),
@@ -167,7 +167,7 @@ def test_squares_equal_enumeration(seed: int) -> None:
 @pytest.mark.parametrize("method", ["auto", "exact", "tabu", "descent", "start"])
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_every_method_keeps_everything(method: str, objective: str) -> None:
-    problem = cv.random_table((4, 4), contributors=3, zeros=0.1, primaries=0.25, seed=3)
+    problem = cv.random_table((4, 3), contributors=3, zeros=0.1, primaries=0.25, seed=3, unit=10)
     before = problem.content_hash
     found = cv.adjust(problem, method, objective=objective)
     assert found.is_safe and not problem.table.relations.residuals(found.values)

@@ -10,6 +10,7 @@ simplex run; few steps after a change of few senses.
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,6 +71,7 @@ class Given:
         self.model = model
         self._marks = Marks(model)
         self.num_solves = 0
+        self._end: float | None = None
         self._build()
 
     def _build(self) -> None:
@@ -143,6 +145,7 @@ class Given:
 
     def fit(self, senses: Bool, time_limit: float | None = None) -> Fit | None:
         """The best whole adjustment with these senses, as far as vertices and dives from them go."""
+        self._end = None if time_limit is None else time.monotonic() + time_limit
         best: Fit | None = None
         for _ in range(MARK_ROUNDS if self.model.power > 1 else 1):
             slack = self.relax(senses, time_limit)
@@ -191,7 +194,7 @@ class Given:
         columns = self._columns_of(cells)
         there = self._pieces.filled(y)[columns] / self._unit
         self._lp.set_bounds(there, there, columns)
-        answer = self._lp.solve()
+        answer = self._lp.solve(None if self._end is None else self._end - time.monotonic())
         if answer.status is not LPStatus.OPTIMAL or answer.point is None:
             return None
         return self._pieces.movement(answer.point * self._unit, self.model.problem.table.num_cells)

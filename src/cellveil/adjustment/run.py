@@ -10,8 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.adjusted_audit import audit_adjusted
+from cellveil.adjustment.annealing import Annealing
+from cellveil.adjustment.cover import cover_bound
 from cellveil.adjustment.exact import Mixed, prove
 from cellveil.adjustment.given import Fit, Given
+from cellveil.adjustment.large import annealed
 from cellveil.adjustment.model import Limits, Model, build_model
 from cellveil.adjustment.outcome import Adjustment, Outcome
 from cellveil.adjustment.repair import conflict, pump
@@ -25,11 +28,20 @@ Method = Literal["auto", "exact", "tabu", "descent", "start"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
 FIRST_STARTS: tuple[Start, ...] = ("least", "alternating-down", "alternating-up")
-NODES, TABU_STEPS, BLOCKS = 2_000, 60, 40
+NODES, TABU_STEPS, BLOCKS = 500, 40, 20
 """How much is done without a time limit."""
 
+LARGE, HUGE = 5_000, 200_000
+"""From so many movable cells on there are no programs over all of them; from so many on, fewer iterations."""
+
+HEATS, FEW_HEATS = 2_000, 300
+
+FIRST_PROOF, FIRST_NODES = 0.15, 100
+"""Share of the time, and nodes, for a first attempt to solve the whole exactly."""
+
+ANNEALING = 0.2
 SHARES = {
-    "auto": (0.15, 0.25),
+    "auto": (0.05, 0.2),
     "tabu": (0.9, 0.0),
     "descent": (0.0, 0.9),
     "exact": (0.0, 0.0),
@@ -133,20 +145,47 @@ class _Run:
             self.best, self.bound = Fit(nothing, np.zeros(0, dtype=bool), 0.0), 0.0
             return
         try:
+            if self.is_large:
+                self._search_large(start)
+                return
             given = Given(self.model)
             self._stage("start", lambda: self._start(given, start))
             if self.method == "start":
                 self._stage("bound", self._relax)
                 return
+            if self.method == "auto" and self._is_proven_soon(given):
+                return
             if self.best is not None:
                 self._improve(given)
-            self._stage(
-                "bound" if self.method in ("tabu", "descent") else "prove", lambda: self._prove(given)
-            )
+            name = "bound" if self.method in ("tabu", "descent") else "prove"
+            self._stage(name, lambda: self._prove(given))
         except KeyboardInterrupt:
             if self.best is None:
                 raise
             self.reason = "interrupted"
+
+    @property
+    def is_large(self) -> bool:
+        """Whether programs over all cells would take too long."""
+        return self.method != "exact" and int(self.model.is_movable.sum()) > LARGE
+
+    def _search_large(self, start: str | NDArray[np.bool_] | None) -> None:
+        """Annealed senses, whole numbers, and the bound of covers."""
+        senses = self._first_senses(start or "least")[0]
+        iterations = HEATS if self.model.relations.num_cells <= HUGE else FEW_HEATS
+        self._stage(
+            "anneal",
+            lambda: self._offer(annealed(self.model, senses, iterations, self.clock, seed=self.seed)),
+        )
+        self._stage("bound", self._cover)
+
+    def _cover(self) -> None:
+        self.bound = max(self.bound, cover_bound(self.model, self.clock.left))
+
+    def _first_senses(self, start: str | NDArray[np.bool_]) -> list[NDArray[np.bool_]]:
+        if isinstance(start, np.ndarray):
+            return [np.asarray(start, dtype=bool)]
+        return [start_senses(self.model, start, seed=self.seed)]  # type: ignore[arg-type]
 
     def _stage(self, name: str, work: Callable[[], None]) -> None:
         self.progress.stage(name)
@@ -154,14 +193,13 @@ class _Run:
             work()
 
     def _start(self, given: Given, start: str | NDArray[np.bool_] | None) -> None:
-        if isinstance(start, np.ndarray):
-            first = [np.asarray(start, dtype=bool)]
-        else:
-            rules = FIRST_STARTS if start is None else (start,)
-            first = [start_senses(self.model, rule, seed=self.seed) for rule in rules]  # type: ignore[arg-type]
+        rules = FIRST_STARTS if start is None else (start,)
+        first = [senses for rule in rules for senses in self._first_senses(rule)]
         clock = Clock(None if self.seconds is None else 0.3 * self.seconds)
         for senses in first:
             self._offer(given.fit(senses, clock.left))
+        if self.method != "start":
+            self._offer(annealed(self.model, first[0], HEATS, clock, seed=self.seed, given=given))
         if self.best is None:
             for senses in first:
                 if self.best is None and not clock.is_over:
@@ -169,6 +207,8 @@ class _Run:
 
     def _improve(self, given: Given) -> None:
         assert self.best is not None
+        if self.method == "auto":
+            self._stage("anneal", lambda: self._anneal_again(given, self._share(ANNEALING)))
         best, (tabu, blocks) = self.best, SHARES[self.method]
         if tabu:
             steps = TABU_STEPS if self.seconds is None else 10**6
@@ -177,6 +217,15 @@ class _Run:
         if blocks:
             rounds = BLOCKS if self.seconds is None else 10**6
             self._stage("descent", lambda: self._take(self._descend(given, rounds, self._share(blocks))))
+
+    def _anneal_again(self, given: Given, clock: Clock) -> None:
+        """From other starts, and more slowly."""
+        annealing, first = Annealing(self.model), start_senses(self.model, "least")
+        for number in range(1, 4 if self.seconds is None else 1000):
+            if clock.is_over:
+                return
+            senses = annealing.senses(HEATS * (1 + number % 4), first, seed=self.seed + number)
+            self._offer(given.fit(senses, clock.left))
 
     def _descend(self, given: Given, rounds: int, clock: Clock) -> Fit:
         assert self.best is not None
@@ -192,17 +241,21 @@ class _Run:
         found = Mixed(self.model, None).relaxation(self.clock.left)
         self.bound = -np.inf if found is None else found[0]
 
+    def _is_proven_soon(self, given: Given) -> bool:
+        """A first, short branch and bound: small tables are done then."""
+        seconds = None if self.seconds is None else FIRST_PROOF * self.seconds
+        self._stage("first proof", lambda: self._branch(given, seconds, FIRST_NODES))
+        return self.reason == "complete"
+
     def _prove(self, given: Given) -> None:
         if self.method in ("tabu", "descent"):
             self._relax()
             return
-        proof = prove(
-            self.model,
-            given,
-            self.best,
-            seconds=self.clock.left,
-            nodes=None if self.seconds is not None or self.method == "exact" else NODES,
-        )
+        has_end = self.seconds is not None or self.method == "exact"
+        self._branch(given, self.clock.left, None if has_end else NODES)
+
+    def _branch(self, given: Given, seconds: float | None, nodes: int | None) -> None:
+        proof = prove(self.model, given, self.best, seconds=seconds, nodes=nodes)
         if proof.reason == "infeasible" and self.best is None:
             raise conflict(self.model, Clock(self.seconds))
         self._offer(proof.fit)

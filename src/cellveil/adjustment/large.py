@@ -1,0 +1,41 @@
+"""Adjusting tables too large for programs over all cells: annealed senses, then whole numbers.
+
+After the senses are found and the movement has settled, there are up to three ways to whole numbers: rounding
+the cells that are no totals at once and computing the totals; fixing them half by half while the others
+follow; and, in tables for which a linear program is not too much, its vertex. The best one counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.adjustment.annealing import Annealing, rounded
+from cellveil.adjustment.given import Fit, Given
+from cellveil.adjustment.model import Model
+from cellveil.adjustment.search import Clock
+
+Bool = NDArray[np.bool_]
+
+SETTLING, DIVING = 400, 300
+
+
+def annealed(
+    model: Model, senses: Bool, iterations: int, clock: Clock, *, seed: int = 0, given: Given | None = None
+) -> Fit | None:
+    """An adjustment by annealing; None where it does not come out whole.
+
+    Parameters
+    ----------
+    given
+        The program for given senses, where the table is not too large for it.
+    """
+    annealing = Annealing(model)
+    senses = annealing.senses(iterations, senses, seed=seed)
+    y = annealing.settle(senses, SETTLING)
+    best = None if given is None else given.fit(senses, clock.left)
+    for point in (y, annealing.dive(y, senses, DIVING)):
+        whole = rounded(model, point, senses)
+        if whole is not None and (best is None or model.cost(whole) < best.cost):
+            best = Fit(whole, senses, model.cost(whole))
+    return best
