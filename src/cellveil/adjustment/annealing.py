@@ -56,7 +56,16 @@ class Annealing:
         price = float(np.median(model.weight[model.weight > 0])) if (model.weight > 0).any() else 1.0
         level = float(np.median(np.maximum(model.rise, model.fall)))
         self._state = np.zeros(0), np.zeros(0)
+        self._is_total = kinds_of_cells(model.problem.table)[model.cells] != INTERIOR
+        self.spare(0)
         self.scale = level / price if model.power == 1 else 1.0 / price
+
+    def spare(self, units: int) -> None:
+        """Move sensitive totals so much farther than they must: rounding their parts moves them back."""
+        room_up, room_down = self.model.up[self.model.cells], self.model.down[self.model.cells]
+        more = np.where(self._is_total, units, 0)
+        self._rise = np.minimum(self.model.rise + more, np.maximum(room_up, self.model.rise))
+        self._fall = np.minimum(self.model.fall + more, np.maximum(room_down, self.model.fall))
 
     def senses(self, iterations: int, senses: Bool, *, seed: int = 0) -> Bool:
         """Anneal from a start for so many iterations."""
@@ -127,7 +136,7 @@ class Annealing:
         if senses is None:
             senses = ((v[own] > self._middle) & model.can_rise) | ~model.can_fall
         near = self._shrunk(v[own], step * self._weight[own])
-        near = np.where(senses, np.maximum(near, model.rise), np.minimum(near, -model.fall))
+        near = np.where(senses, np.maximum(near, self._rise), np.minimum(near, -self._fall))
         x[own] = np.clip(near, self._low[own], self._high[own])
         return x, np.asarray(senses)
 

@@ -17,7 +17,10 @@ from cellveil.adjustment.search import Clock
 
 Bool = NDArray[np.bool_]
 
-SETTLING, DIVING = 400, 300
+SETTLING = 400
+DIVING = ((20_000, 300), (200_000, 100), (2**62, 15))
+"""Iterations after each fixing, in tables of up to so many cells."""
+SPARE = (0, 1, 3, 10, 30)
 
 
 def annealed(
@@ -32,10 +35,15 @@ def annealed(
     """
     annealing = Annealing(model)
     senses = annealing.senses(iterations, senses, seed=seed)
-    y = annealing.settle(senses, SETTLING)
     best = None if given is None else given.fit(senses, clock.left)
-    for point in (y, annealing.dive(y, senses, DIVING)):
-        whole = rounded(model, point, senses)
-        if whole is not None and (best is None or model.cost(whole) < best.cost):
-            best = Fit(whole, senses, model.cost(whole))
+    for units in SPARE:
+        if best is not None and (units or given is not None):
+            break
+        annealing.spare(units)
+        y = annealing.settle(senses, SETTLING)
+        diving = next(count for cells, count in DIVING if model.relations.num_cells <= cells)
+        for point in (y, annealing.dive(y, senses, diving)):
+            whole = rounded(model, point, senses)
+            if whole is not None and (best is None or model.cost(whole) < best.cost):
+                best = Fit(whole, senses, model.cost(whole))
     return best

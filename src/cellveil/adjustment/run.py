@@ -34,6 +34,9 @@ NODES, TABU_STEPS, BLOCKS = 500, 40, 20
 LARGE, HUGE = 5_000, 200_000
 """From so many movable cells on there are no programs over all of them; from so many on, fewer iterations."""
 
+LARGE_IRREGULAR, MOST_FACTORED = 30_000, 2_500
+"""The same without dimensions; and up to so many cells these are annealed at all."""
+
 HEATS, FEW_HEATS = 2_000, 300
 
 FIRST_PROOF, FIRST_NODES = 0.15, 100
@@ -167,7 +170,14 @@ class _Run:
     @property
     def is_large(self) -> bool:
         """Whether programs over all cells would take too long."""
-        return self.method != "exact" and int(self.model.is_movable.sum()) > LARGE
+        most = LARGE if self.model.problem.table.is_structured else LARGE_IRREGULAR
+        return self.method != "exact" and int(self.model.is_movable.sum()) > most
+
+    @property
+    def _is_annealed_soon(self) -> bool:
+        """Whether projections are cheap: from dimensions, or from a small factorisation."""
+        table = self.model.problem.table
+        return table.is_structured or table.num_cells <= MOST_FACTORED
 
     def _search_large(self, start: str | NDArray[np.bool_] | None) -> None:
         """Annealed senses, whole numbers, and the bound of covers."""
@@ -198,16 +208,18 @@ class _Run:
         clock = Clock(None if self.seconds is None else 0.3 * self.seconds)
         for senses in first:
             self._offer(given.fit(senses, clock.left))
-        if self.method != "start":
+        if self.method != "start" and self._is_annealed_soon:
             self._offer(annealed(self.model, first[0], HEATS, clock, seed=self.seed, given=given))
-        if self.best is None:
-            for senses in first:
-                if self.best is None and not clock.is_over:
-                    self._offer(pump(given, senses, clock, seed=self.seed))
+        if self.best is None and start is None:  # if all cells grow alike, all relations hold
+            for rule in ("up", "down"):
+                self._offer(given.fit(start_senses(self.model, rule), self.clock.left))
+        for senses in first:
+            if self.best is None and not clock.is_over:
+                self._offer(pump(given, senses, clock, seed=self.seed))
 
     def _improve(self, given: Given) -> None:
         assert self.best is not None
-        if self.method == "auto":
+        if self.method == "auto" and self._is_annealed_soon:
             self._stage("anneal", lambda: self._anneal_again(given, self._share(ANNEALING)))
         best, (tabu, blocks) = self.best, SHARES[self.method]
         if tabu:
