@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.adjustment.model import INTERIOR, Model, kinds_of_cells
+from cellveil.adjustment.search import Clock
 from cellveil.solvers.projection import projection_of
 from cellveil.tables.keys import Int
 
@@ -37,10 +38,10 @@ FRACTION = 1e-3
 
 
 class Annealing:
-    """The iteration on one model."""
+    """The iteration on one model, until the clock is over."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, clock: Clock | None = None) -> None:
+        self.model, self._clock = model, clock or Clock(None)
         self._projection = projection_of(model.problem.table)
         places = self._projection.places
         self._places = places
@@ -77,6 +78,8 @@ class Annealing:
         )
         step = HOT * self.scale
         for _ in range(iterations):
+            if self._clock.is_over:
+                break
             x, senses = self._nearest(z - u, step, None)
             z, u = self._step(x, z, u)
             u /= factor  # u is the step times the multipliers
@@ -98,7 +101,7 @@ class Annealing:
         low, high = self._low.copy(), self._high.copy()
         least, most = self.model.rooms(senses)
         is_fixed = ~is_inner
-        for _ in range(DIVES):
+        for _ in range(0 if self._clock.is_over else DIVES):
             free = np.flatnonzero(~is_fixed & (np.abs(y[cells]) > FRACTION))
             own = y[cells[free]]
             off = np.abs(own - np.rint(own))
@@ -115,7 +118,9 @@ class Annealing:
     def _iterate(self, senses: Bool, iterations: int) -> Float:
         z, u = self._state
         x = z
-        for _ in range(iterations):
+        for done in range(iterations):
+            if done and self._clock.is_over:
+                break
             x, _ = self._nearest(z - u, SETTLING * self.scale, senses)
             z, u = self._step(x, z, u)
         self._state = z, u

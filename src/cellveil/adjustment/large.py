@@ -33,12 +33,14 @@ def annealed(
     given
         The program for given senses, where the table is not too large for it.
     """
-    annealing = Annealing(model)
+    annealing = Annealing(model, clock)
     senses = annealing.senses(iterations, senses, seed=seed)
     best = None if given is None else given.fit(senses, clock.left)
     for units in SPARE:
         if best is not None and (units or given is not None):
             break
+        if given is not None and not model.problem.table.is_structured:
+            break  # no totals to compute from the rest with certainty, and there are programs
         annealing.spare(units)
         y = annealing.settle(senses, SETTLING)
         diving = next(count for cells, count in DIVING if model.relations.num_cells <= cells)

@@ -34,7 +34,7 @@ NODES, TABU_STEPS, BLOCKS = 500, 40, 20
 LARGE, HUGE = 5_000, 200_000
 """From so many movable cells on there are no programs over all of them; from so many on, fewer iterations."""
 
-LARGE_IRREGULAR, MOST_FACTORED = 30_000, 2_500
+LARGE_IRREGULAR, MOST_FACTORED = 30_000, 1_500
 """The same without dimensions; and up to so many cells these are annealed at all."""
 
 HEATS, FEW_HEATS = 2_000, 300
@@ -212,7 +212,8 @@ class _Run:
             self._offer(annealed(self.model, first[0], HEATS, clock, seed=self.seed, given=given))
         if self.best is None and start is None:  # if all cells grow alike, all relations hold
             for rule in ("up", "down"):
-                self._offer(given.fit(start_senses(self.model, rule), self.clock.left))
+                if self.best is None:
+                    self._offer(given.fit(self._first_senses(rule)[0], self.clock.left))
         for senses in first:
             if self.best is None and not clock.is_over:
                 self._offer(pump(given, senses, clock, seed=self.seed))
@@ -232,7 +233,7 @@ class _Run:
 
     def _anneal_again(self, given: Given, clock: Clock) -> None:
         """From other starts, and more slowly."""
-        annealing, first = Annealing(self.model), start_senses(self.model, "least")
+        annealing, first = Annealing(self.model, clock), start_senses(self.model, "least")
         for number in range(1, 4 if self.seconds is None else 1000):
             if clock.is_over:
                 return
@@ -267,6 +268,8 @@ class _Run:
         self._branch(given, self.clock.left, None if has_end else NODES)
 
     def _branch(self, given: Given, seconds: float | None, nodes: int | None) -> None:
+        if self.bound == -np.inf:
+            self._cover()
         proof = prove(self.model, given, self.best, seconds=seconds, nodes=nodes)
         if proof.reason == "infeasible" and self.best is None:
             raise conflict(self.model, Clock(self.seconds))
