@@ -182,3 +182,18 @@ def test_wrong_options_end_with_two(problem: Problem, tmp_path: Path, cli: Comma
         cv.adjust(problem, "exakt")
     with pytest.raises(cv.InputError):
         cv.adjust(problem, objective="l3")
+
+
+def test_a_job_adjusts_beside_the_pattern(problem: Problem, tmp_path: Path, cli: Command) -> None:
+    cv.write_instance(problem, tmp_path / "instance")
+    job = tmp_path / "job.toml"
+    job.write_text(
+        'instance = "instance"\noutput = "out"\n[release]\nformats = ["csv"]\n[adjust]\nlimit = 40\n'
+    )
+    assert cli("run", job).code == 0
+    figures = json.loads((tmp_path / "out" / "internal" / "report.json").read_text())
+    assert figures["adjustment"]["outcome"] == "optimal"
+    assert figures["adjustment"]["comparison"]["adjustment"]["changed_cells"] > 0
+    values = cv.read_adjusted(tmp_path / "out" / "internal" / "adjusted.csv", problem)
+    assert cv.audit_adjusted(problem, values, limits={"interior": 40, "marginals": 40, "total": 40}).is_safe
+    assert not list((tmp_path / "out" / "public").glob("*adjusted*"))
