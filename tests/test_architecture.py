@@ -28,11 +28,13 @@ ORDER = (
     *("solvers", "attack", "auditing", "published"),
     *("insider_audit", "joint_audit", "exposure"),
     "suppression",
+    "adjusted_audit",  # before adjustment: whoever judges shares nothing with those who made it
+    "adjustment",
     *("publishing", "report"),
     *("formats", "datasets"),
     "job",
     "experiments",
-    *("cli_options", "cli_progress", "cli_reproduce", "cli"),
+    *("cli_options", "cli_shell", "cli_reproduce", "cli_adjust", "cli"),
 )
 """The parts of the package; each imports only from itself and from parts named before it."""
 

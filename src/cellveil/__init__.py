@@ -16,6 +16,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 _MODULE_OF = {
+    "AdjustedAudit": "adjusted_audit",
+    "Adjustment": "adjustment",
+    "AdjustmentError": "errors",
     "AllOf": "sensitivity",
     "AnyOf": "sensitivity",
     "Attacker": "joint_audit",
@@ -36,6 +39,7 @@ _MODULE_OF = {
     "Job": "job",
     "JobResult": "job",
     "JointAudit": "joint_audit",
+    "Limits": "adjustment",
     "METHODS": "suppression",
     "Manual": "sensitivity",
     "NotSafeError": "errors",
@@ -56,7 +60,9 @@ _MODULE_OF = {
     "Threshold": "sensitivity",
     "Verification": "proof",
     "ZeroRule": "sensitivity",
+    "adjust": "adjustment",
     "audit": "auditing",
+    "audit_adjusted": "adjusted_audit",
     "audit_against": "joint_audit",
     "audit_insiders": "insider_audit",
     "audit_published": "published",
@@ -68,6 +74,7 @@ _MODULE_OF = {
     "link": "tables.link",
     "make_problem": "primary",
     "random_table": "datasets",
+    "read_adjusted": "formats.adjusted",
     "read_certificate": "proof",
     "read_instance": "formats.instance",
     "read_job": "job",
@@ -85,6 +92,7 @@ _MODULE_OF = {
     "two_way": "datasets",
     "unpick": "attack.unpick",
     "verify": "proof",
+    "write_adjusted": "formats.adjusted",
     "write_certificate": "proof",
     "write_instance": "formats.instance",
     "write_pattern": "formats.pattern",
@@ -110,6 +118,11 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from cellveil.adjusted_audit import AdjustedAudit as AdjustedAudit
+    from cellveil.adjusted_audit import audit_adjusted as audit_adjusted
+    from cellveil.adjustment import Adjustment as Adjustment
+    from cellveil.adjustment import Limits as Limits
+    from cellveil.adjustment import adjust as adjust
     from cellveil.attack.explain import Explanation as Explanation
     from cellveil.attack.explain import explain as explain
     from cellveil.attack.unpick import unpick as unpick
@@ -118,12 +131,15 @@ if TYPE_CHECKING:
     from cellveil.datasets import business as business
     from cellveil.datasets import random_table as random_table
     from cellveil.datasets import two_way as two_way
+    from cellveil.errors import AdjustmentError as AdjustmentError
     from cellveil.errors import CellveilError as CellveilError
     from cellveil.errors import InfeasibleError as InfeasibleError
     from cellveil.errors import InputError as InputError
     from cellveil.errors import NotSafeError as NotSafeError
     from cellveil.exposure import Exposure as Exposure
     from cellveil.exposure import candidates as candidates
+    from cellveil.formats.adjusted import read_adjusted as read_adjusted
+    from cellveil.formats.adjusted import write_adjusted as write_adjusted
     from cellveil.formats.frames import read_problem as read_problem
     from cellveil.formats.frames import read_table as read_table
     from cellveil.formats.instance import read_instance as read_instance

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import traceback
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from cellveil.cli_adjust import adjust
 from cellveil.cli_options import (
     AsJson,
     AttackerName,
@@ -36,8 +36,13 @@ from cellveil.cli_options import (
     WhoAttacks,
     attackers_of,
 )
-from cellveil.cli_progress import progress_bar
 from cellveil.cli_reproduce import reproduce
+from cellveil.cli_shell import check_targets as _check_targets
+from cellveil.cli_shell import leave_with as _exit
+from cellveil.cli_shell import progress as _progress
+from cellveil.cli_shell import remove as _remove
+from cellveil.cli_shell import say as _say
+from cellveil.cli_shell import write_json as _write_json
 from cellveil.errors import CellveilError, InfeasibleError, InputError, nearest_name
 
 if TYPE_CHECKING:
@@ -104,7 +109,7 @@ def demo(
     from cellveil.job import read_job
 
     check_demo_folder(out)
-    with progress_bar(quiet or as_json) as progress:
+    with _progress(quiet or as_json) as progress:
         progress.stage("invent firms")
         job_file = write_demo_job(business(firms, seed), out)
     _run_job(read_job(job_file), quiet, as_json, job_file)
@@ -190,7 +195,7 @@ def suppress(
     others = attackers_of(named, p, q, level, coalition, prior)
     problem = _weighted(read_instance(instance), weights)
     try:
-        with progress_bar(quiet or as_json) as progress:
+        with _progress(quiet or as_json) as progress:
             found = find_pattern(
                 problem,
                 method,
@@ -312,7 +317,7 @@ def audit(
     attackers = attackers_of(attacker or [AttackerName.outsider], p, q, level, coalition, prior)
     problem = read_instance(instance)
     given = read_pattern(pattern, problem)
-    with progress_bar(quiet or as_json) as progress:
+    with _progress(quiet or as_json) as progress:
         verdict = audit_against(problem, given, attackers, time_limit=time_limit, progress=progress)
     figures = joint_figures(verdict, given)
     _write_json(report, as_json, figures)
@@ -382,6 +387,9 @@ def methods(
 app.command()(reproduce)
 
 
+app.command()(adjust)
+
+
 def main() -> None:
     """Run the command line and end the process."""
     _leave(run_command(sys.argv[1:]))
@@ -429,7 +437,7 @@ def _audit_publication(
 ) -> None:
     from cellveil.published import audit_published
 
-    with progress_bar(quiet or as_json) as progress:
+    with _progress(quiet or as_json) as progress:
         verdict = audit_published(published, within=within, time_limit=time_limit, progress=progress)
     _write_json(report, as_json, verdict.to_dict())
     _say(quiet or as_json, verdict.summary())
@@ -447,41 +455,10 @@ def _weighted(problem: Problem, weights: Weights) -> Problem:
     return problem.replace(weight=weights_of(problem.table, weights.value))
 
 
-def _check_targets(instance: Path, *targets: Path | None) -> None:
-    """Raise where a file could not be written after a long run, or would overwrite another one."""
-    from cellveil.job.output import check_writable
-
-    given = [target for target in targets if target is not None]
-    inputs = {instance.resolve(), *(file.resolve() for file in instance.glob("*.csv") if _is_input(file))}
-    for position, target in enumerate(given):
-        if target.is_dir():
-            raise InputError("a folder where a file is to be written", file=target, remedy="Name a file.")
-        if target.resolve() in inputs:
-            raise InputError(
-                "the result would overwrite the instance", file=target, remedy="Name another file."
-            )
-        if target.resolve() in [other.resolve() for other in given[:position]]:
-            raise InputError("two results would go to one file", file=target, remedy="Name another file.")
-        check_writable(target)
-
-
 def _tell_relaxed(relaxation: Relaxation) -> None:
     """On standard error, also where nothing else is printed: the pattern is not for what was asked."""
     lines = [f"cellveil: the requirements could not be met and were relaxed: {relaxation}."]
     typer.echo("\n".join([*lines, *relaxation.lines()]), err=True)
-
-
-def _remove(*files: Path | None) -> None:
-    """Remove what an older run may have left."""
-    for file in files:
-        if file is not None:
-            file.unlink(missing_ok=True)
-
-
-def _is_input(file: Path) -> bool:
-    from cellveil.formats.folder import CELLS, CONTRIBUTIONS, EQUATIONS
-
-    return file.name in (CELLS, CONTRIBUTIONS, EQUATIONS) or file.name.startswith("hier_")
 
 
 def _run_job(job: Job, quiet: bool, as_json: bool, job_file: Path | None) -> None:
@@ -490,7 +467,7 @@ def _run_job(job: Job, quiet: bool, as_json: bool, job_file: Path | None) -> Non
     from cellveil.job.run import internal_files
 
     try:
-        with progress_bar(quiet or as_json) as progress:
+        with _progress(quiet or as_json) as progress:
             result = run_job(job, progress=progress)
     except InfeasibleError:
         files = internal_files(job)
@@ -526,26 +503,6 @@ def _shown(path: Path) -> Path:
         return path.resolve().relative_to(Path.cwd())
     except ValueError:
         return path
-
-
-def _write_json(path: Path | None, to_stdout: bool, figures: dict[str, Any]) -> None:
-    from cellveil.files import write_text
-
-    text = json.dumps(figures, indent=2, ensure_ascii=False)
-    if path is not None:
-        write_text(path, text + "\n")
-    if to_stdout:
-        typer.echo(text)
-
-
-def _say(silent: bool, text: str) -> None:
-    if not silent:
-        typer.echo(text)
-
-
-def _exit(code: int) -> None:
-    if code:
-        raise typer.Exit(code)
 
 
 def _tell_unexpected(error: Exception) -> None:

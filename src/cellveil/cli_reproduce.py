@@ -31,7 +31,7 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Repeat an experiment of the literature: make its tables, run it, write tables and plots."""
-    from cellveil.cli_progress import progress_bar
+    from cellveil.cli_shell import progress as progress_bar
     from cellveil.experiments import EXPERIMENTS
     from cellveil.experiments import reproduce as run
 

@@ -8,6 +8,7 @@
     ├── NotSafeError             1: the audit did not pass, so nothing is released
     ├── SolverError              1: a solver gave no usable answer; whatever it was asked is not shown safe
     └── InfeasibleError          3: no pattern can protect some cells; names them
+        └── AdjustmentError      3: no adjustment keeps everything that was asked; names the conflict
 
 Messages name files, lines and cells. They never carry a confidential value.
 """
@@ -141,6 +142,41 @@ class InfeasibleError(CellveilError):
             )
         remedy = way_out or "Free some of the frozen cells, lower the levels, or recode."
         super().__init__(f"{message} {remedy}")
+
+
+class AdjustmentError(InfeasibleError):
+    """No adjustment keeps bounds, limits and levels.
+
+    Parameters
+    ----------
+    what
+        What was found, without a confidential value.
+    cells
+        Names of the sensitive cells, or of those whose limits are in the way.
+    relations
+        The relations that conflict, in words.
+    way_out
+        What would help, as a sentence.
+    details
+        The same as data; names and shares only.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        cells: Sequence[str] = (),
+        relations: Sequence[str] = (),
+        way_out: str = "",
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.cells, self.conflicts, self.attacker = tuple(cells), tuple(relations), ""
+        self.details = dict(details or {})
+        message = f"no adjustment keeps everything: {what}"
+        message += f" ({name_some(self.cells)})." if self.cells else "."
+        if self.conflicts:
+            message += f" These relations conflict: {name_some(self.conflicts, 3)}."
+        CellveilError.__init__(self, f"{message} {way_out}".rstrip())
 
 
 def name_some(names: Sequence[str], limit: int = MAX_NAMED) -> str:

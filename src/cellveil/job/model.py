@@ -266,6 +266,19 @@ class SuppressJob(_Strict):
         return self
 
 
+class AdjustJob(_Strict):
+    """An adjusted table beside the pattern: internal, and compared with it in the report."""
+
+    objective: Literal["l1", "value", "given", "l2"] = Field("l1", description="What is minimised.")
+    limit: float | None = Field(
+        None, ge=0, description="How far cells that are not sensitive may move, in per cent."
+    )
+    limit_marginals: float | None = Field(None, ge=0, description="The same for totals, if another.")
+    limit_total: float | None = Field(None, ge=0, description="The same for the grand total; 0 keeps it.")
+    time_limit: float | None = Field(None, gt=0, description="Seconds for the search.")
+    seed: int = Field(0, ge=0, description="For methods that draw random numbers.")
+
+
 class AttackerJob(_Strict):
     """Somebody to keep off besides the outsider."""
 
@@ -331,6 +344,7 @@ class Job(_Strict):
     weights: WeightsJob = Field(WeightsJob(), description="What hiding a cell costs.")
     levels: LevelsJob = Field(LevelsJob(), description="Changes to the levels.")
     suppress: SuppressJob = Field(SuppressJob(), description="The method.")
+    adjust: AdjustJob | None = Field(None, description="An adjusted table as well, for comparison.")
     attackers: list[AttackerJob] = Field(default_factory=list, description="Whom else to keep off.")
     release: ReleaseJob = Field(ReleaseJob(), description="The public files.")
 

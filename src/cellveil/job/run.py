@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from cellveil.adjustment import Limits, adjust
 from cellveil.attack.witness import Witnesses
 from cellveil.auditing import AuditReport, audit
-from cellveil.errors import InfeasibleError, InputError, NotSafeError
+from cellveil.errors import AdjustmentError, InfeasibleError, InputError, NotSafeError
 from cellveil.files import write_text
+from cellveil.formats.adjusted import write_adjusted
 from cellveil.formats.folder import write_folder
 from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern import write_pattern
@@ -29,6 +31,7 @@ from cellveil.publishing import Publication, Release, release
 from cellveil.publishing.excel import require_excel
 from cellveil.publishing.plain import header
 from cellveil.report import Report, build_report
+from cellveil.report.adjusted import adjusted_figures, infeasible_adjustment
 from cellveil.report.infeasible import infeasible_figures
 from cellveil.sensitivity import Rule, rule_from_dict
 from cellveil.sensitivity.cells import cell_number
@@ -42,6 +45,7 @@ FILES = {
     "pattern": "pattern.csv",
     "instance": "instance",
     "certificate": "certificate",
+    "adjusted": "adjusted.csv",
 }
 """The internal files of a run."""
 
@@ -149,7 +153,7 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
                 release=released,
             )
             write_text(folder / FILES["report"], report.to_html())
-            _write_figures(folder, report.to_dict())
+            _write_figures(folder, report.to_dict() | _adjusted(job, problem, suppression, folder, progress))
         except BaseException:
             withdraw(public)  # no release without its report
             raise
@@ -204,6 +208,29 @@ def _primaries(job: Job, table: Table, rule: Rule | None) -> Primary:
         named = [place for cell, place in by_hand.items() if table.cell_name(cell) == error.cell]
         with job.placing_errors(*(("cells", named[0]) if named else ("rules",))):
             raise
+
+
+def _adjusted(
+    job: Job, problem: Problem, suppression: Suppression, folder: Path, progress: Progress
+) -> dict[str, Any]:
+    """Where the job asks for it: the adjusted table, and its figures beside those of the pattern."""
+    (job.output / INTERNAL / FILES["adjusted"]).unlink(missing_ok=True)
+    asked = job.adjust
+    if asked is None:
+        return {}
+    limits = Limits(
+        asked.limit,
+        asked.limit if asked.limit_marginals is None else asked.limit_marginals,
+        asked.limit if asked.limit_total is None else asked.limit_total,
+    )
+    options: dict[str, Any] = {"time_limit": asked.time_limit, "seed": asked.seed, "progress": progress}
+    try:
+        found = adjust(problem, objective=asked.objective, limits=limits, **options)
+    except AdjustmentError as error:
+        return {"adjustment": infeasible_adjustment(problem, "auto", asked.objective, error)}
+    if found.is_safe:
+        write_adjusted(problem, found.values, folder / FILES["adjusted"])
+    return {"adjustment": adjusted_figures(problem, found, suppression)}
 
 
 def _check_release(job: Job, problem: Problem, labels: Labels) -> None:

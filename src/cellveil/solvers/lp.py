@@ -106,6 +106,10 @@ class LiveLP:
             self._set("presolve", "off")
         return answer
 
+    def reduced_costs(self) -> Float:
+        """What one more unit of each column would cost, after an optimal solve."""
+        return np.array(self._solver.getSolution().col_dual)
+
     def solve_whole(self, time_limit: float | None = None) -> LPAnswer:
         """Solve with every variable a whole number; only a proven optimum counts."""
         kinds = self._api.HighsVarType

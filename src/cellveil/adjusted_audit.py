@@ -1,0 +1,349 @@
+"""The audit of an adjusted table: is it what it must be, what does it tell an attacker, what is it worth.
+
+It shares no code with the methods of `adjustment`, and takes nothing from them but the values to publish.
+
+Kept, exactly, in whole numbers: every relation; common bounds; limits; fixed cells and zeros; and every
+sensitive cell to or beyond one of its levels.
+
+The attacker knows the published table, the relations, the common bounds, which cells are sensitive, their
+levels, and how far other cells may have moved: everything but the senses. A table t is possible for it when
+t keeps relations and bounds and the published table is a proper adjustment of t. It *knows the sense* of a
+cell when it rose (or fell) in all possible tables. The true table shows one sense possible; the other is
+shown by a possible table with the opposite sense. One such table for all cells at once is t = x + y, the
+published table with the adjustment added once more, wherever that stays within bounds; for other cells a
+program looks for one. A sense that was not shown open counts as known.
+
+Correlations are those of the literature: between true and published values, for all cells, sensitive ones,
+and the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.errors import InputError
+from cellveil.problem import Problem, Status
+from cellveil.tables.keys import Int
+from cellveil.tables.numbers import UNBOUNDED
+
+Float = NDArray[np.float64]
+Bool = NDArray[np.bool_]
+
+PROGRAM_SECONDS = 10.0
+MOST_CELLS = 20_000
+"""Programs for single cells are tried in tables up to this size."""
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What the adjustment did to the table; amounts in its own unit."""
+
+    cells: int
+    changed: int
+    totals: int
+    totals_changed: int
+    l1: float
+    value_weighted: float
+    l2: float
+    largest_percent: float
+    mean_percent: float
+    correlation: float | None
+    correlation_sensitive: float | None
+    correlation_others: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class AdjustedAudit:
+    """The verdict on one adjusted table.
+
+    Parameters
+    ----------
+    faults
+        What is not kept, in words; none where the table is what it must be.
+    sensitive
+        Numbers of the sensitive cells.
+    is_open
+        For each of them, whether the attacker cannot tell its sense.
+    pinned
+        For each of them, whether the attacker can tell its value: its sense is known, and its possible
+        values lie within less than the two levels together.
+    """
+
+    faults: tuple[str, ...]
+    sensitive: Int
+    is_open: Bool
+    pinned: Bool
+    utility: Utility
+    seconds: float
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether everything asked is kept."""
+        return not self.faults
+
+    @property
+    def num_known(self) -> int:
+        """How many senses the attacker knows, or was not shown not to know."""
+        return int((~self.is_open).sum())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Figures for reports."""
+        return {
+            "safe": self.is_safe,
+            "faults": list(self.faults),
+            "sensitive": len(self.sensitive),
+            "senses_open": int(self.is_open.sum()),
+            "senses_known_or_not_shown_open": self.num_known,
+            "pinned_or_not_shown_open": int(self.pinned.sum()),
+            "seconds": self.seconds,
+        }
+
+
+def audit_adjusted(
+    problem: Problem,
+    values: Int,
+    *,
+    limits: Mapping[str, float | None] | None = None,
+    time_limit: float = PROGRAM_SECONDS,
+) -> AdjustedAudit:
+    """Judge the values to publish.
+
+    Parameters
+    ----------
+    values
+        One scaled integer per cell.
+    limits
+        Per cent that ``interior`` cells, ``marginals`` and the grand ``total`` may move; missing: no limit.
+    time_limit
+        Seconds for the programs of the attack.
+    """
+    begun = time.perf_counter()
+    values = np.asarray(values)
+    if values.shape != problem.table.values.shape or values.dtype.kind != "i":
+        raise InputError("an adjusted table has one whole number per cell", remedy="Give scaled integers.")
+    room = _Rooms.of(problem, limits or {})
+    faults = tuple(room.faults(values))
+    cells = problem.primaries
+    is_open = np.zeros(len(cells), dtype=bool) if faults else _open_senses(room, values, time_limit)
+    pinned = ~is_open & _is_narrow(problem, room, values)
+    return AdjustedAudit(
+        faults, cells, is_open, pinned, utility_of(problem, values), time.perf_counter() - begun
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Rooms:
+    """How far cells may move, and sensitive ones must."""
+
+    problem: Problem
+    down: Float
+    up: Float
+    rise: Int
+    fall: Int
+
+    @classmethod
+    def of(cls, problem: Problem, limits: Mapping[str, float | None]) -> _Rooms:
+        down, up = problem.down.copy(), problem.up.copy()
+        names = np.array(["interior", "marginals", "total"])[_kinds(problem)]
+        for name, percent in limits.items():
+            if percent is None:
+                continue
+            share = Fraction(str(percent)) / 100
+            for cell in np.flatnonzero((names == name) & (problem.status != Status.PRIMARY)).tolist():
+                most = float(int(abs(int(problem.table.values[cell])) * share))
+                down[cell], up[cell] = min(down[cell], most), min(up[cell], most)
+        fixed = problem.status == Status.FROZEN
+        down[fixed] = up[fixed] = 0.0
+        cells = problem.primaries
+        wider = np.maximum(problem.spl - problem.lpl - problem.upl, 0)[cells]
+        return cls(problem, down, up, problem.upl[cells] + (wider + 1) // 2, problem.lpl[cells] + wider // 2)
+
+    def faults(self, values: Int) -> list[str]:
+        """What the published values break."""
+        problem, found = self.problem, []
+        broken = problem.table.relations.residuals(values)
+        if broken:
+            found.append(
+                f"{len(broken)} relations do not hold, first {problem.table.relation_name(min(broken))}"
+            )
+        y = values - problem.table.values
+        outside = np.flatnonzero((y > self.up) | (-y > self.down))
+        if len(outside):
+            found.append(f"{len(outside)} cells pass their bounds or limits, first {self._name(outside[0])}")
+        inside = problem.primaries[~self.is_beyond(y[problem.primaries])]
+        if len(inside):
+            found.append(
+                f"{len(inside)} sensitive cells stay inside their levels, first {self._name(inside[0])}"
+            )
+        return found
+
+    def is_beyond(self, own: Int) -> Bool:
+        """Which sensitive cells reach one of their levels."""
+        return np.asarray(((own >= self.rise) & (self.rise > 0)) | ((own <= -self.fall) & (self.fall > 0)))
+
+    def _name(self, cell: np.int64) -> str:
+        return self.problem.table.cell_name(int(cell))
+
+
+def _kinds(problem: Problem) -> NDArray[np.int64]:
+    """0 for cells that are no totals, 1 for totals, 2 for totals that are parts of nothing."""
+    relations = problem.table.relations
+    is_total, is_part = (np.zeros(relations.num_cells, dtype=bool) for _ in range(2))
+    row, coefs, cells = relations.row_of_entry, relations.coefs, relations.cells
+    for sign in (1, -1):
+        mine = coefs * sign > 0
+        alone = (np.bincount(row[mine], minlength=len(relations)) == 1) & (
+            np.bincount(row[~mine], minlength=len(relations)) > 1
+        )
+        is_total[cells[mine & alone[row]]] = True
+        is_part[cells[mine & ~alone[row]]] = True
+    return np.where(is_total, np.where(is_part, 1, 2), 0)
+
+
+# -- the attack --------------------------------------------------------------------------------------------
+
+
+def _open_senses(room: _Rooms, values: Int, time_limit: float) -> Bool:
+    """For which sensitive cells a possible table with the other sense was shown."""
+    problem, y = room.problem, values - room.problem.table.values
+    rose = y[problem.primaries] > 0
+    is_open = np.zeros(len(rose), dtype=bool)
+    mirrored = -y  # the table x + y, of which x is the adjustment by −y
+    if _is_possible(room, values, mirrored):
+        is_open |= (mirrored[problem.primaries] > 0) != rose
+    if problem.table.num_cells > MOST_CELLS:
+        return is_open
+    deadline = time.monotonic() + time_limit
+    for place in np.flatnonzero(~is_open).tolist():
+        if is_open[place] or time.monotonic() > deadline:
+            continue
+        other = _other_sense(room, values, place, not rose[place], deadline - time.monotonic())
+        if other is not None and _is_possible(room, values, other):
+            is_open |= (other[problem.primaries] > 0) != rose
+    return is_open
+
+
+def _is_possible(room: _Rooms, values: Int, y: Int) -> bool:
+    """Whether the published table may be the adjustment by y of a table within common bounds."""
+    problem = room.problem
+    table = values - y
+    if ((problem.lb != -UNBOUNDED) & (table < problem.lb)).any():
+        return False
+    if ((problem.ub != UNBOUNDED) & (table > problem.ub)).any():
+        return False
+    others = problem.status != Status.PRIMARY
+    if ((y > room.up) | (-y > room.down))[others].any() or not room.is_beyond(y[problem.primaries]).all():
+        return False
+    return not problem.table.relations.residuals(table)
+
+
+def _other_sense(room: _Rooms, values: Int, place: int, up: bool, seconds: float) -> Int | None:
+    """An adjustment that the attacker cannot rule out, with the other sense of one cell, or None."""
+    from cellveil.solvers.mixed import Budget, Program, solve
+
+    problem = room.problem
+    cells, count = problem.primaries, len(problem.primaries)
+    low, high = _attacker_bounds(room, values)
+    own = cells[place]
+    if up:
+        low[own] = max(low[own], room.rise[place])
+    else:
+        high[own] = min(high[own], -room.fall[place])
+    if low[own] > high[own] or (room.rise if up else room.fall)[place] == 0:
+        return None
+    matrix, rows = _sense_rows(room, (low, high))
+    senses = np.zeros(count), np.ones(count)
+    program = Program(
+        matrix,
+        rows,
+        (np.concatenate([low, senses[0]]), np.concatenate([high, senses[1]])),
+        np.zeros(matrix.shape[1]),
+        np.arange(matrix.shape[1]) >= len(low),
+    )
+    answer = solve(program, budget=Budget(seconds=max(seconds, 0.1), nodes=20))
+    return None if answer.point is None else np.rint(answer.point[: len(low)]).astype(np.int64)
+
+
+def _attacker_bounds(room: _Rooms, values: Int) -> tuple[Float, Float]:
+    """What the attacker knows of y cell by cell; open ends are cut at the size of the whole table."""
+    problem = room.problem
+    most = float(np.abs(values).max(initial=1))
+    below = np.where(problem.ub == UNBOUNDED, -most, (values - problem.ub).astype(float))
+    above = np.where(problem.lb == -UNBOUNDED, most, (values - problem.lb).astype(float))
+    low, high = np.maximum(-room.down, below), np.minimum(room.up, above)
+    sensitive = problem.primaries
+    low[sensitive], high[sensitive] = below[sensitive], above[sensitive]
+    return np.maximum(low, -most), np.minimum(high, most)
+
+
+def _sense_rows(room: _Rooms, bounds: tuple[Float, Float]) -> tuple[Any, tuple[Float, Float]]:
+    """M y = 0, and y ≥ rise where the sense is 1, y ≤ −fall where it is 0."""
+    from scipy.sparse import csc_matrix, diags, hstack, vstack
+
+    problem = room.problem
+    cells, count = problem.primaries, len(problem.primaries)
+    relations = problem.table.relations
+    pick = csc_matrix((np.ones(count), (np.arange(count), cells)), shape=(count, relations.num_cells))
+    low, high = bounds[0][cells], bounds[1][cells]
+    first = hstack([pick, -diags(room.rise - low)])  # y − (rise − low) s ≥ low
+    second = hstack([pick, -diags(high + room.fall)])  # y − (high + fall) s ≤ −fall
+    plain = hstack([relations.matrix, csc_matrix((len(relations), count))])
+    nothing, infinite = np.zeros(len(relations)), np.full(count, np.inf)
+    rows = (
+        np.concatenate([nothing, low, -infinite]),
+        np.concatenate([nothing, infinite, -room.fall.astype(float)]),
+    )
+    return vstack([plain, first, second]).tocsc(), rows
+
+
+def _is_narrow(problem: Problem, room: _Rooms, values: Int) -> Bool:
+    """Where a known sense leaves less than both levels: the common bound is that near."""
+    cells = problem.primaries
+    rose = values[cells] > problem.table.values[cells]
+    low, high = problem.lb[cells], problem.ub[cells]
+    # if the sense is up, the true value lies from lb to x − rise; if it is down, from x + fall to ub
+    span_up = np.where(low == -UNBOUNDED, np.inf, values[cells] - room.rise - low.astype(float))
+    span_down = np.where(high == UNBOUNDED, np.inf, high.astype(float) - values[cells] - room.fall)
+    return np.asarray(np.where(rose, span_up, span_down) < room.rise + room.fall)
+
+
+# -- utility -------------------------------------------------------------------------------------------------
+
+
+def utility_of(problem: Problem, values: Int) -> Utility:
+    """How much of the table is left."""
+    table, unit = problem.table, 10.0**problem.table.decimals
+    y = (values - table.values).astype(float) / unit
+    size = np.abs(table.floats())
+    is_total, changed = _kinds(problem) > 0, y != 0
+    percent = 100.0 * np.abs(y[size > 0]) / size[size > 0]
+    sensitive = problem.status == Status.PRIMARY
+    true, published = table.floats(), values / unit
+    return Utility(
+        cells=table.num_cells,
+        changed=int(changed.sum()),
+        totals=int(is_total.sum()),
+        totals_changed=int((is_total & changed).sum()),
+        l1=float(np.abs(y).sum()),
+        value_weighted=float((size * np.abs(y)).sum()),
+        l2=float((y * y).sum()),
+        largest_percent=float(percent.max(initial=0.0)),
+        mean_percent=float(percent.mean()) if len(percent) else 0.0,
+        correlation=_correlation(true, published),
+        correlation_sensitive=_correlation(true[sensitive], published[sensitive]),
+        correlation_others=_correlation(true[~sensitive], published[~sensitive]),
+    )
+
+
+def _correlation(one: Float, other: Float) -> float | None:
+    """None where there is none: fewer than two cells, or all alike."""
+    if len(one) < 2 or np.ptp(one) == 0 or np.ptp(other) == 0:
+        return None
+    return float(np.corrcoef(one, other)[0, 1])

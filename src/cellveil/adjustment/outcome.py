@@ -1,0 +1,72 @@
+"""What an adjustment ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.adjusted_audit import AdjustedAudit
+from cellveil.tables.keys import Int
+
+Outcome = Literal["optimal", "safe", "not_safe"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Adjustment:
+    """An adjusted table with its audit and the figures of the run.
+
+    Parameters
+    ----------
+    values
+        The values to publish, scaled integers like those of the table.
+    senses
+        For each sensitive cell whether it rose.
+    outcome
+        optimal, safe (keeps everything, not proven best), or not_safe.
+    reason
+        Why the run ended: "complete", or what cut it short.
+    cost
+        The objective.
+    lower_bound, gap
+        No adjustment costs less; (cost − bound) / cost. None where nothing was proven.
+    """
+
+    values: Int
+    senses: NDArray[np.bool_]
+    method: str
+    objective: str
+    outcome: Outcome
+    reason: str
+    cost: float
+    lower_bound: float | None
+    audit: AdjustedAudit
+    seconds: Mapping[str, float]
+    seed: int
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance between cost and proven bound."""
+        if self.lower_bound is None:
+            return None
+        return max(self.cost - self.lower_bound, 0.0) / self.cost if self.cost > 0 else 0.0
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the audit found that everything asked is kept."""
+        return self.audit.is_safe
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether somebody stopped the search, and this is the best it had."""
+        return self.reason.startswith("interrupted")
+
+    def __repr__(self) -> str:
+        gap = "no bound" if self.gap is None else f"gap {100 * self.gap:.2f} %"
+        return f"Adjustment({self.method!r}, {self.outcome}, {self.objective} {self.cost:,.6g}, {gap})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>"

@@ -1,0 +1,200 @@
+"""Search over the senses: tabu search, and descent block by block.
+
+Both start from a feasible adjustment, keep the best, and use any objective that can be evaluated: the program
+for given senses minimises the model's own objective, and the *judge* says which of two results is better.
+
+`Tabu` changes one sense at a time. The program's reduced costs say what each change may gain at most to first
+order; the most promising are solved, from the last basis, and the best of them is taken even where it is
+worse, unless the cell was changed lately (its *tenure*) and the result is no new best (*aspiration*). After
+`STALL` steps without a new best it restarts from the best with some senses changed at random.
+
+`descend` frees a block of senses (cells that share relations with one drawn at random), keeps the others, and
+solves the mixed-integer program over the block. Where single changes are impossible, as in tables whose
+relations tie most sensitive cells together, blocks still move.
+
+Requires a start. Ensures a result no worse than the start. Seeded; the number of steps is the only limit
+besides the clock. Reference: Glover (1989) for tabu search.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.adjustment.exact import Mixed
+from cellveil.adjustment.given import Fit, Given
+from cellveil.adjustment.model import Model
+from cellveil.adjustment.pieces import Marks
+from cellveil.progress import Progress
+from cellveil.solvers.mixed import Budget
+from cellveil.tables.keys import Int
+
+Bool = NDArray[np.bool_]
+Judge = Callable[[Fit], float]
+
+CANDIDATES = 8
+TENURE = 7
+STALL = 12
+KICK = 0.05
+BLOCK = 24
+BLOCK_NODES = 30
+
+
+class Clock:
+    """Whether there is time left."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left, at least 0; None without a limit."""
+        return None if self._end is None else max(self._end - time.monotonic(), 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up."""
+        return self._end is not None and time.monotonic() >= self._end
+
+
+class Tabu:
+    """Tabu search over single senses."""
+
+    def __init__(self, given: Given, start: Fit, *, seed: int = 0, judge: Judge | None = None) -> None:
+        self.given, self.model = given, given.model
+        self.judge: Judge = judge or (lambda fit: fit.cost)
+        self.best = self.current = start
+        self.best_score = self.judge(start)
+        self._rng = np.random.default_rng(seed)
+        self._free_from = np.zeros(len(self.model.cells), dtype=np.int64)
+        self._can_change = self.model.can_rise & self.model.can_fall
+
+    def run(self, steps: int, clock: Clock, progress: Progress | None = None) -> Fit:
+        """Take so many steps."""
+        since_best = 0
+        for step in range(steps):
+            if clock.is_over or not self._can_change.any():
+                break
+            before = self.best_score
+            if not self._step(step, clock):
+                since_best = STALL
+            since_best = 0 if self.best_score < before else since_best + 1
+            if since_best >= STALL:
+                self._restart(step)
+                since_best = 0
+            if progress is not None:
+                progress.advance(step + 1, steps, cost=f"{self.best.cost:,.0f}")
+        return self.best
+
+    def _step(self, step: int, clock: Clock) -> bool:
+        """The best of the promising changes; tells whether there was one."""
+        slack = self.given.relax(self.current.senses, clock.left)
+        if slack is None:
+            return False
+        gains = slack.slopes * (self.model.rise + self.model.fall)
+        gains = np.where(self._can_change, gains, -np.inf)
+        order = np.argsort(-gains, kind="stable")
+        chosen: tuple[float, Fit, int] | None = None
+        for cell in order[:CANDIDATES].tolist():
+            if clock.is_over or not np.isfinite(gains[cell]):
+                break
+            found = self._changed(np.array([cell]), clock)
+            if found is None:
+                continue
+            score = self.judge(found)
+            is_tabu = self._free_from[cell] > step and score >= self.best_score
+            if not is_tabu and (chosen is None or score < chosen[0]):
+                chosen = score, found, cell
+        if chosen is None:
+            return False
+        self._take(chosen[1])
+        self._free_from[chosen[2]] = step + TENURE + int(self._rng.integers(0, TENURE))
+        return True
+
+    def _restart(self, step: int) -> None:
+        """From the best, with some senses changed."""
+        able = np.flatnonzero(self._can_change)
+        count = max(2, int(KICK * len(able)))
+        found = self._changed(
+            self._rng.choice(able, min(count, len(able)), replace=False), Clock(None), self.best
+        )
+        self.current = self.best
+        if found is not None:
+            self._take(found)
+        self._free_from[:] = step
+
+    def _changed(self, cells: Int, clock: Clock, fit: Fit | None = None) -> Fit | None:
+        senses = (fit or self.current).senses.copy()
+        senses[cells] = ~senses[cells]
+        return self.given.fit(senses, clock.left)
+
+    def _take(self, fit: Fit) -> None:
+        self.current = fit
+        score = self.judge(fit)
+        if score < self.best_score:
+            self.best, self.best_score = fit, score
+
+
+def descend(
+    given: Given,
+    start: Fit,
+    rounds: int,
+    clock: Clock,
+    *,
+    seed: int = 0,
+    block: int = BLOCK,
+    judge: Judge | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """Block-coordinate descent over the senses."""
+    model, rng = given.model, np.random.default_rng(seed)
+    score: Judge = judge or (lambda fit: fit.cost)
+    best = start
+    mixed = Mixed(model, _marks_at(model, best))
+    for number in range(rounds):
+        if clock.is_over or not len(model.cells):
+            break
+        free = _block(model, rng, block)
+        answer = mixed.search(best, Budget(seconds=clock.left, nodes=BLOCK_NODES, gap=1e-5), free)
+        senses = mixed.senses_of(answer)
+        if senses is None or (senses == best.senses).all():
+            continue
+        found = given.fit(senses, clock.left)
+        if found is not None and score(found) < score(best):
+            best = found
+            if model.power > 1:
+                mixed = Mixed(model, _marks_at(model, best))
+        if progress is not None:
+            progress.advance(number + 1, rounds, cost=f"{best.cost:,.0f}")
+    return best
+
+
+def _marks_at(model: Model, fit: Fit) -> Marks:
+    marks = Marks(model)
+    if model.power > 1:
+        marks.add(fit.y)
+    return marks
+
+
+def _block(model: Model, rng: np.random.Generator, size: int) -> Bool:
+    """Sensitive cells around one drawn at random: those nearest to it through common relations."""
+    count = len(model.cells)
+    free = np.zeros(count, dtype=bool)
+    if count <= size:
+        return ~free
+    relations, number = model.relations, np.full(model.relations.num_cells, -1)
+    number[model.cells] = np.arange(count)
+    free[int(rng.integers(count))] = True
+    while free.sum() < size:
+        rows = np.zeros(len(relations), dtype=bool)
+        mine = number[relations.cells]
+        rows[relations.row_of_entry[(mine >= 0) & free[mine]]] = True
+        near = np.unique(mine[rows[relations.row_of_entry] & (mine >= 0)])
+        near = near[~free[near]]
+        if not len(near):
+            near = np.flatnonzero(~free)
+        free[rng.permutation(near)[: size - int(free.sum())]] = True
+    return free

@@ -1,0 +1,199 @@
+"""The audit of adjusted tables finds every fault; the attacker; the command; files; annealing and bounds."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cellveil as cv
+from cellveil.adjustment.annealing import Annealing
+from cellveil.adjustment.cover import cover_bound
+from cellveil.adjustment.exact import Mixed
+from cellveil.adjustment.given import Given
+from cellveil.adjustment.large import annealed
+from cellveil.adjustment.model import build_model
+from cellveil.adjustment.search import Clock
+from cellveil.adjustment.starts import start_senses
+from cellveil.problem import Problem, Status
+from command import Command
+
+INTERIOR = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
+
+
+@pytest.fixture
+def problem() -> Problem:
+    return cv.two_way(INTERIOR, primaries={(0, 0): 3, (1, 2): 4})
+
+
+def cell_of(problem: Problem, *codes: str) -> int:
+    return problem.table.cell(*codes)
+
+
+# -- faults --------------------------------------------------------------------------------------------------
+
+
+def test_a_good_table_passes(problem: Problem) -> None:
+    audit = cv.audit_adjusted(problem, cv.adjust(problem).values)
+    assert audit.is_safe and audit.faults == ()
+
+
+def test_every_fault_is_found(problem: Problem) -> None:
+    good = cv.adjust(problem).values
+    broken = good.copy()
+    broken[cell_of(problem, "r2", "c1")] += 1
+    assert "relations do not hold" in cv.audit_adjusted(problem, broken).faults[0]
+    true = problem.table.values
+    assert "inside their levels" in cv.audit_adjusted(problem, true).faults[0]
+    limited = cv.audit_adjusted(problem, good, limits={"interior": 0, "marginals": 0, "total": 0})
+    assert "bounds or limits" in limited.faults[0]
+    status = problem.status.copy()
+    moved = np.flatnonzero((good != true) & (status == Status.SAFE))[0]
+    status[moved] = Status.FROZEN
+    assert not cv.audit_adjusted(problem.replace(status=status), good).is_safe
+    lb = problem.lb.copy()
+    fell = int(np.flatnonzero(good < true)[0])
+    lb[fell] = true[fell]
+    assert not cv.audit_adjusted(problem.replace(lb=lb), good).is_safe
+    with pytest.raises(cv.InputError):
+        cv.audit_adjusted(problem, good.astype(float))  # type: ignore[arg-type]
+
+
+def test_no_message_tells_a_value(problem: Problem) -> None:
+    secret = cv.two_way([[98765, 50], [8, 19]], primaries={(0, 0): 30})
+    broken = secret.table.values.copy()
+    broken[cell_of(secret, "r0", "c0")] += 1
+    assert "9876" not in str(cv.audit_adjusted(secret, broken).faults)
+
+
+# -- the attacker --------------------------------------------------------------------------------------------
+
+
+def test_both_senses_stay_possible_where_there_is_room(problem: Problem) -> None:
+    audit = cv.audit_adjusted(problem, cv.adjust(problem).values)
+    assert audit.is_open.all() and not audit.pinned.any()
+
+
+def test_a_sense_that_bounds_give_away_is_known() -> None:
+    problem = cv.two_way(INTERIOR, primaries={(0, 0): 3})
+    cell = int(problem.primaries[0])
+    found = cv.adjust(problem, "start", start="up")
+    ub = problem.ub.copy()
+    ub[cell] = found.values[cell] + 1  # too low for the true value to have fallen by 3
+    audit = cv.audit_adjusted(problem.replace(ub=ub), found.values)
+    assert audit.is_safe and audit.is_open.tolist() == [False]
+
+
+# -- utility -------------------------------------------------------------------------------------------------
+
+
+def test_utility(problem: Problem) -> None:
+    found = cv.adjust(problem, objective="value")
+    y = found.values - problem.table.values
+    utility = found.audit.utility
+    assert utility.l1 == np.abs(y).sum() and utility.changed == (y != 0).sum()
+    assert utility.value_weighted == (np.abs(y) * problem.table.values).sum() == found.cost
+    assert utility.totals == 7 and utility.l2 == (y * y).sum()
+    assert utility.correlation == pytest.approx(np.corrcoef(problem.table.values, found.values)[0, 1])
+
+
+# -- large tables, on a small one ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("objective", ["l1", "value", "l2"])
+def test_annealing_and_rounding_keep_everything(objective: str) -> None:
+    problem = cv.random_table((6, 5, 4), contributors=4, zeros=0.1, primaries=0.15, seed=2, unit=10)
+    model = build_model(problem, objective)
+    annealing = Annealing(model)
+    senses = annealing.senses(300, start_senses(model, "least"))
+    settled = annealing.settle(senses, 300)
+    found = annealed(model, senses, 300, Clock(None))
+    assert found is not None and cv.audit_adjusted(problem, problem.table.values + found.y).is_safe
+    assert found.cost == model.cost(found.y)
+    exact = Given(model).relax(senses)  # for squares a bound from below
+    assert exact is not None and model.cost(settled) >= 0.99 * exact.cost
+    if model.power == 1:
+        assert model.cost(settled) == pytest.approx(exact.cost, rel=0.05)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("objective", ["l1", "value", "l2"])
+def test_the_covering_bound_holds(seed: int, objective: str) -> None:
+    problem = cv.random_table((4, 4), contributors=3, zeros=0.1, primaries=0.25, seed=seed, unit=10)
+    model = build_model(problem, objective)
+    bound = cover_bound(model)
+    best = cv.adjust(problem, "exact", objective=objective)
+    assert 0 < bound <= best.cost * (1 + 1e-9)
+    relaxed = Mixed(model, None).relaxation()
+    assert relaxed is not None and relaxed[0] <= best.cost * (1 + 1e-9)
+
+
+def test_large_tables_take_the_way_without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cellveil.adjustment import run
+
+    monkeypatch.setattr(run, "LARGE", 10)
+    problem = cv.random_table((6, 5, 4), contributors=4, zeros=0.1, primaries=0.15, seed=2, unit=10)
+    found = cv.adjust(problem)
+    assert found.is_safe and list(found.seconds) == ["model", "anneal", "bound", "audit"]
+    assert found.gap is not None and 0 <= found.gap < 0.5
+
+
+@pytest.fixture
+def cli(capsys: pytest.CaptureFixture[str]) -> Command:
+    return Command(capsys)
+
+
+# -- the command and its files -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["instance.jj", "instance"])
+def test_adjust_writes_values_and_figures(problem: Problem, tmp_path: Path, cli: Command, name: str) -> None:
+    cv.write_instance(problem, tmp_path / name)
+    out, report = tmp_path / "adjusted.csv", tmp_path / "report.json"
+    ended = cli("adjust", tmp_path / name, "--out", out, "--report", report, "--compare")
+    assert ended.code == 0, ended.err
+    read = cv.read_instance(tmp_path / name)
+    values = cv.read_adjusted(out, read)
+    assert cv.audit_adjusted(read, values).is_safe
+    figures = json.loads(report.read_text())
+    assert figures["outcome"] == "optimal" and figures["objective"] == "l1" and figures["gap"] == 0
+    assert figures["deviation_l1"] == np.abs(values - read.table.values).sum() == figures["lower_bound"]
+    assert figures["comparison"]["suppression"]["hidden_cells"] > 0
+    assert out.read_text().splitlines()[0].endswith("value")
+
+
+def test_infeasible_ends_with_three_and_leaves_no_file(
+    problem: Problem, tmp_path: Path, cli: Command
+) -> None:
+    cv.write_instance(problem, tmp_path / "i.jj")
+    out, report = tmp_path / "adjusted.csv", tmp_path / "report.json"
+    out.write_text("old")
+    ended = cli("adjust", tmp_path / "i.jj", "--out", out, "--report", report, "--limit", "0")
+    assert ended.code == 3 and "conflict" in ended.err and not out.exists()
+    assert json.loads(report.read_text())["outcome"] == "infeasible"
+
+
+def test_wrong_options_end_with_two(problem: Problem, tmp_path: Path, cli: Command) -> None:
+    cv.write_instance(problem, tmp_path / "i.jj")
+    out = tmp_path / "adjusted.csv"
+    assert cli("adjust", tmp_path / "i.jj", "--out", out, "--start", "uq").code == 2
+    assert cli("adjust", tmp_path / "i.jj", "--out", tmp_path / "i.jj").code == 2
+    with pytest.raises(cv.InputError):
+        cv.adjust(problem, "exakt")
+    with pytest.raises(cv.InputError):
+        cv.adjust(problem, objective="l3")
+
+
+def test_a_job_adjusts_beside_the_pattern(problem: Problem, tmp_path: Path, cli: Command) -> None:
+    cv.write_instance(problem, tmp_path / "instance")
+    job = tmp_path / "job.toml"
+    job.write_text(
+        'instance = "instance"\noutput = "out"\n[release]\nformats = ["csv"]\n[adjust]\nlimit = 40\n'
+    )
+    assert cli("run", job).code == 0
+    figures = json.loads((tmp_path / "out" / "internal" / "report.json").read_text())
+    assert figures["adjustment"]["outcome"] == "optimal"
+    assert figures["adjustment"]["comparison"]["adjustment"]["changed_cells"] > 0
+    values = cv.read_adjusted(tmp_path / "out" / "internal" / "adjusted.csv", problem)
+    assert cv.audit_adjusted(problem, values, limits={"interior": 40, "marginals": 40, "total": 40}).is_safe
+    assert not list((tmp_path / "out" / "public").glob("*adjusted*"))
