@@ -91,10 +91,7 @@ def search(
 
     model = _model(seed, time_limit, eager)
     columns = np.arange(len(cost)) if barred is None else np.flatnonzero(~barred)
-    variables = {
-        column: model.addVar(vtype="B", obj=float(cost[column]), lb=1.0 if fixed[column] else 0.0)
-        for column in columns.tolist()
-    }
+    variables = _variables(model, cost, fixed, columns)
     for row in rows:
         _add_constraint(model, variables, row)
     talk = Talk(model, variables, len(cost), oracle)
@@ -109,6 +106,60 @@ def search(
     bound = float(model.getDualbound())
     bound = np.inf if bound >= model.infinity() else max(bound, 0.0)
     return Searched(is_complete, was_interrupted, bound, int(model.getNTotalNodes()))
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What a program of rows came to: the best point, and a bound within the solver's tolerance."""
+
+    is_optimal: bool
+    point: Bool | None
+    bound: float
+
+
+def solve_rows(
+    cost: Float,
+    fixed: Bool,
+    rows: Sequence[Row],
+    start: Bool,
+    *,
+    barred: Bool,
+    time_limit: float,
+    seed: int = 0,
+) -> Solved:
+    """The same program without an oracle: the rows are all there is, so that the solver may use all it has.
+
+    Parameters
+    ----------
+    start
+        A point that meets the rows.
+    """
+    import pyscipopt
+
+    model: Any = pyscipopt.Model()
+    model.hideOutput()
+    limits = {"limits/time": max(time_limit, 0.01), "limits/gap": 0.0, "limits/absgap": 0.0}
+    model.setParams({"misc/catchctrlc": False, "randomization/randomseedshift": seed, **limits})
+    variables = _variables(model, cost, fixed, np.flatnonzero(~barred))
+    for row in rows:
+        _add_constraint(model, variables, row)
+    solution = model.createSol()
+    for column, variable in variables.items():
+        model.setSolVal(solution, variable, float(start[column]))
+    model.addSol(solution, free=True)
+    model.optimize()
+    point = None
+    if model.getNSols():
+        point = np.zeros(len(cost), dtype=bool)
+        point[list(variables)] = [model.getVal(variable) > 0.5 for variable in variables.values()]
+    return Solved(model.getStatus() == "optimal", point, max(float(model.getDualbound()), 0.0))
+
+
+def _variables(model: Any, cost: Float, fixed: Bool, columns: NDArray[np.int64]) -> dict[int, Any]:
+    return {
+        column: model.addVar(vtype="B", obj=float(cost[column]), lb=1.0 if fixed[column] else 0.0)
+        for column in columns.tolist()
+    }
 
 
 def _model(seed: int, time_limit: float | None, eager: bool) -> Any:

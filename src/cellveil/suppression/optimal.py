@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 from cellveil.attack.witness import Witness, Witnesses
 from cellveil.problem import Problem
 from cellveil.progress import Progress
-from cellveil.solvers.branch_and_cut import Searched, search
+from cellveil.solvers.branch_and_cut import Searched, search, solve_rows
 from cellveil.solvers.cutting import Row
 from cellveil.suppression.demands import Demand
 from cellveil.suppression.exact_model import Need, parts_of
@@ -68,8 +68,8 @@ AROUND, SLICES, PATIENCE, FEW = 0.15, 5, 2, 20
 """Where the search has not ended after this share of the time, patterns that differ in so few cells from the
 best are searched for as long, in slices while it pays, before it starts anew."""
 
-NEAR = 0.005
-"""Where the gap is smaller than this, it is patterns that are missing rather than rows: twice the time."""
+NEAR, MASTERS = 0.02, 0.35
+"""Where the gap is smaller than this, the program of all rows so far is solved for this share of the time."""
 
 MOST_TO_REPAIR = 3_000
 """In larger parts points are rounded up, but not repaired, on the way."""
@@ -229,8 +229,9 @@ class _PartSolver:
             if not searched.is_complete and not searched.was_interrupted:
                 again = until(time.monotonic() + seconds * AROUND)
                 self._take(relax(self.separation, again))
-                is_near = self.best.cost - self.bound < NEAR * self.best.cost
-                self._look_around(seconds * (2 * AROUND if is_near else AROUND))
+                if self.best.cost - self.bound < NEAR * self.best.cost:
+                    self._solve_masters(seconds * MASTERS)
+                self._look_around(seconds * AROUND)
                 searched = None
         if searched is None:
             self.reason = "complete"
@@ -251,6 +252,29 @@ class _PartSolver:
         )  # fmt: skip
         self.nodes += searched.nodes
         return searched
+
+    def _solve_masters(self, seconds: float) -> None:
+        """Solve the program of all rows so far, judge its optimum, add the rows that it breaks; and so on.
+
+        The optimum is a bound; once it is safe it is the cheapest pattern.
+        """
+        end, pool = time.monotonic() + seconds, self.separation.pool
+        rows = [row for row in pool.rows if row.rhs > 0 or len(row.columns) <= FEW]
+        while self.bound < self.best.cost and (left := end - time.monotonic()) > 0.0:
+            known, barred = len(pool), self._barred()
+            assert barred is not None
+            solved = solve_rows(
+                self.part.price, self.part.held, rows, self.best.hidden,
+                barred=barred, time_limit=left, seed=self.seed,
+            )  # fmt: skip
+            bound = whole_bound(solved.bound * (1 - DOUBT), self.part.price)
+            self.bound = max(self.bound, min(bound, self.best.cost, self._unclear))
+            if solved.point is None:
+                return
+            self._judged(solved.point)
+            if not solved.is_optimal or len(pool) == known:
+                return
+            rows += pool.rows[known:]
 
     def _look_around(self, seconds: float) -> None:
         """Local branching: search the patterns that differ in few cells from the best, while it pays."""
