@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brute_force import is_protected
@@ -67,6 +67,7 @@ def random_problem(number: int, seed: int, weight: str, primaries: float | None)
     st.sampled_from(["value", "one"]),
     st.sampled_from([None, 0.05, 0.3]),
 )
+@example(5, 0, "value", 0.3)
 def test_everything_is_protected(number: int, seed: int, weight: str, primaries: float | None) -> None:
     problem = random_problem(number, seed, weight, primaries)
     book = Book(problem)

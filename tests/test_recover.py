@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
 from cellveil.datasets import random_table, two_way
+from cellveil.errors import InputError
 from cellveil.formats.jj import read_jj, write_jj
 from cellveil.tables.build import build_relations
 from cellveil.tables.hierarchy import Dimension
@@ -103,11 +104,15 @@ def test_tables_come_back(sizes, hierarchical, zeros) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**20), st.sampled_from(SHAPES), st.floats(0.0, 0.95), st.sampled_from([0.5, 1.0, 4.0]))
+@example(1458, ((12, 6), (0,)), 0.875, 0.5)
 def test_sparse_tables_come_back(seed, shape, zeros, contributors) -> None:
     sizes, hierarchical = shape
-    problem = random_table(
-        sizes, hierarchical=hierarchical, contributors=contributors, zeros=zeros, seed=seed
-    )
+    try:
+        problem = random_table(
+            sizes, hierarchical=hierarchical, contributors=contributors, zeros=zeros, seed=seed
+        )
+    except InputError:  # no cell at all was drawn
+        reject()
     table, _ = shuffled(problem.table, np.random.default_rng(seed))
     found = with_structure(stripped(table))
     if found is not None:  # too few cells may be left to tell the dimensions apart

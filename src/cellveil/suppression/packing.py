@@ -149,9 +149,15 @@ class Packing:
         return self.book.num_open
 
     def protect(self, deadline: float | None = None) -> int:
-        """Meet all demands, hiding what it takes, the largest first; return how many are open still."""
-        cells, up, _ = self.book.open_demands()
-        self._run(cells, up, deadline, most=MAX_BEAMS, ruining=False)
+        """Meet all demands, hiding what it takes, the largest first; return how many are open still.
+
+        Leaves below a cell are drawn at random, so what stays open is tried again while that meets some.
+        """
+        before = np.inf
+        while 0 < self.book.num_open < before and not _is_over(deadline):
+            before = self.book.num_open
+            cells, up, _ = self.book.open_demands()
+            self._run(cells, up, deadline, most=MAX_BEAMS, ruining=False)
         return self.book.num_open
 
     def improve(self, deadline: float | None = None, *, trials: int | None = None) -> None:
