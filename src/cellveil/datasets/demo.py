@@ -59,6 +59,7 @@ safety_range = 20
 [suppress]
 method = "auto"
 seed = 1
+time_limit = 30                # seconds; the cheapest certified pattern by then is taken
 """
 
 
