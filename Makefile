@@ -13,10 +13,10 @@ test: $(STAMP)
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/mypy
-	$(BIN)/pytest -m "not slow" src tests
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" src tests
 
 test-slow: $(STAMP)
-	$(BIN)/pytest -m slow tests
+	HYPOTHESIS_PROFILE=random $(BIN)/pytest -m slow tests
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/tabulate.py --rows 1000000

@@ -2,13 +2,15 @@
 
     python benchmarks/suppress.py --set small
     python benchmarks/suppress.py --set medium --methods auto,modular --only 3-D --time-limit 30
+    python benchmarks/suppress.py --set three-way --methods auto --reference hypercube
     python benchmarks/suppress.py --set public --json figures.json
 
 The tables are artificial (`cellveil.datasets.random_table`): flat and hierarchical, with few, some and many
 primary cells, weighted by value and by one; or the public instance files. Each run has a process of its own,
 after one on a tiny table that compiles what is to be compiled. The bound is the cover bound, integral where
-that takes a few seconds. "cost ×" and "time ×" compare with the incremental linear program on the whole
-table in the same session, where that finishes within its limit.
+that takes a few seconds, or what the method itself has proven. "first" are the seconds until `auto` had its
+first complete pattern. "cost ×" and "time ×" compare with the incremental linear program on the whole table
+(or another `--reference`) in the same session, where that finishes within its limit.
 """
 
 from __future__ import annotations
@@ -46,6 +48,13 @@ SHAPES: dict[str, dict[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
         "2-D HH": ((90, 60), (0, 1)),
         "3-D HH": ((40, 20, 6), (0, 1)),
     },
+    "three-way": {
+        "3-D": ((13, 11, 9), ()),
+        "3-D b": ((17, 17, 17), ()),
+        "3-D c": ((30, 15, 15), ()),
+        "3-D H": ((30, 15, 15), (0,)),
+        "3-D HH": ((40, 20, 8), (0, 1)),
+    },
     "large": {
         "2-D": ((300, 300), ()),
         "3-D": ((100, 27, 18), ()),
@@ -53,6 +62,7 @@ SHAPES: dict[str, dict[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
         "2-D HH": ((400, 200), (0, 1)),
         "3-D HH": ((100, 81, 22), (1, 2)),
     },
+    "growth": {f"3-D {size}": ((size, size, size), ()) for size in (22, 32, 46, 68, 100)},
     "huge": {
         "2-D": ((489, 1026), ()),
         "3-D": ((100, 100, 100), ()),
@@ -60,9 +70,6 @@ SHAPES: dict[str, dict[str, tuple[tuple[int, ...], tuple[int, ...]]]] = {
         "3-D HH": ((100, 242, 22), (1, 2)),
     },
 }
-
-REFERENCES = ("textbook", "sequential")
-"""The first of these that is registered is what the others are compared with."""
 
 REFERENCE_CELLS = 20_000
 """Tables with more cells are out of reach for whole-table LPs."""
@@ -172,18 +179,26 @@ def in_a_process(case: Case, method: str | None, time_limit: float | None) -> di
 
 HEADER = (
     f"{'table':<28} {'method':<12} {'cells':>8} {'prim.':>7} {'sec.':>7} {'cost':>12} {'bound':>12} "
-    f"{'gap':>6} {'suppress':>8} {'audit':>7} {'verify':>6} {'MB':>6} {'cost ×':>7} {'time ×':>7}  outcome"
+    f"{'gap':>6} {'first':>6} {'suppress':>8} {'audit':>7} {'verify':>6} {'MB':>6} {'cost ×':>7} "
+    f"{'time ×':>7}  outcome"
 )
 
 
 def total(seconds: dict[str, float]) -> float:
-    """All stages together."""
-    return sum(seconds.values())
+    """Suppression, audit and verification."""
+    return sum(value for stage, value in seconds.items() if ":" not in stage)
+
+
+def first(seconds: dict[str, float]) -> float | None:
+    """Until the first complete pattern, where a stage says so."""
+    stages = [seconds.get(f"suppress: {stage}") for stage in ("cubes", "start")]
+    return seconds.get("suppress: bound", 0.0) + max(filter(None, stages)) if any(stages) else None
 
 
 def compared(record: dict[str, Any], reference: dict[str, Any] | None) -> dict[str, Any]:
     """The record with gap and ratios, where there is something to compare with."""
-    cost, bound = record["cost"], record["bound"]
+    cost = record["cost"]
+    record["bound"] = bound = min(max(record["bound"], record["lower_bound"] or 0.0), cost)
     record["gap"] = (cost - bound) / cost if cost > 0 else 0.0
     if reference and reference.get("reason") == "complete":
         same = cost == reference["cost"]
@@ -198,17 +213,22 @@ def line(record: dict[str, Any]) -> str:
     if "failed" in record:
         return f"{start}{record['failed']}"
     seconds = record["seconds"]
-    cost_ratio, time_ratio = (
-        f"{value:7.2f}" if value is not None else f"{'–':>7}"
-        for value in (record.get("cost_ratio"), record.get("time_ratio"))
+    start_seconds, cost_ratio, time_ratio = (
+        f"{value:{width}.{digits}f}" if value is not None else f"{'–':>{width}}"
+        for value, width, digits in (
+            (first(seconds), 6, 1),
+            (record.get("cost_ratio"), 7, 2),
+            (record.get("time_ratio"), 7, 4),
+        )
     )
     ended = (
         record["outcome"] if record["reason"] == "complete" else f"{record['outcome']}: {record['reason']}"
     )
     return (
         f"{start}{record['secondaries']:>7} {record['cost']:>12.6g} {record['bound']:>12.6g} "
-        f"{record['gap']:>6.1%} {seconds.get('suppress', 0.0):>8.2f} {seconds.get('audit', 0.0):>7.2f} "
-        f"{seconds.get('verify', 0.0):>6.2f} {record['megabytes']:>6.0f} {cost_ratio} {time_ratio}  {ended}"
+        f"{record['gap']:>6.1%} {start_seconds} {seconds.get('suppress', 0.0):>8.2f} "
+        f"{seconds.get('audit', 0.0):>7.2f} {seconds.get('verify', 0.0):>6.2f} "
+        f"{record['megabytes']:>6.0f} {cost_ratio} {time_ratio}  {ended}"
     )
 
 
@@ -247,7 +267,7 @@ def bench(options: argparse.Namespace, methods: list[str], reference: str) -> It
             print(f"{case.name:<28} {about['failed']}", flush=True)
             continue
         known: dict[str, Any] | None = None
-        if options.reference_limit and about["cells"] <= REFERENCE_CELLS:
+        if options.reference_limit and (reference != "textbook" or about["cells"] <= REFERENCE_CELLS):
             known = in_a_process(case, reference, options.reference_limit)
         for method in methods:
             repeats = method == reference and known is not None
@@ -265,7 +285,8 @@ def main() -> None:
     parser.add_argument("--set", choices=[*SHAPES, "public"], default="small")
     parser.add_argument("--methods", default=",".join(METHODS), help="names, with commas")
     parser.add_argument("--time-limit", type=float, default=60.0, help="seconds for each method and table")
-    parser.add_argument("--reference-limit", type=float, default=60.0, help="the same for the textbook LP")
+    parser.add_argument("--reference", default="textbook", help="the method that others are compared with")
+    parser.add_argument("--reference-limit", type=float, default=60.0, help="seconds for that one")
     parser.add_argument("--only", default="", help="tables whose name contains this")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write all figures to this file")
@@ -275,10 +296,10 @@ def main() -> None:
         print(json.dumps(run_one(json.loads(options.task))))
         return
     methods = [name.strip() for name in options.methods.split(",")]
-    unknown = [name for name in methods if name not in METHODS]
+    unknown = [name for name in [*methods, options.reference] if name not in METHODS]
     if unknown:
         parser.error(f"unknown methods {unknown}; there are {', '.join(METHODS)}")
-    reference = next(name for name in REFERENCES if name in METHODS)
+    reference = options.reference
     print(f"cellveil {__version__}, {platform.platform()}, Python {platform.python_version()}")
     print(f"compared with: {reference}; limit {options.time_limit:g} s\n{HEADER}", flush=True)
     records = []

@@ -159,3 +159,14 @@ def test_an_interrupt_keeps_the_cheapest_complete_pattern(monkeypatch):
     book.add_all(draft.witnesses)
     assert_all_met(book)
     assert math.isfinite(book.cost)
+
+
+def test_without_a_limit_the_search_ends_after_so_many_steps(monkeypatch):
+    from cellveil.suppression import auto as module
+
+    problem = linked(2)
+    patient = suppress(problem, "auto", seed=0)
+    monkeypatch.setattr(module, "STEPS", 0)
+    hasty = suppress(problem, "auto", seed=0)
+    assert patient.is_safe and hasty.is_safe
+    assert patient.cost < hasty.cost

@@ -51,8 +51,9 @@ from cellveil.suppression.ties import Merged, merged
 
 INTERRUPTED = "interrupted: the cheapest complete pattern so far"
 
-TRIALS = 100
-"""Random trials of ruin and recreate without a time limit; with one, as many as there is time for."""
+TRIALS, STEPS = 100, 100_000
+"""Random trials of ruin and recreate, and simplex steps of clean-up and trials, without a time limit; with
+one, as many as there is time for."""
 
 BARREN = 600
 """Trials in vain after which more time is not worth it."""
@@ -251,20 +252,20 @@ class _Run:
         """Clean-up, then random trials while they pay."""
         self.progress.stage("search")
         book, seconds = completion.book, self.deadline.seconds
-        search = Search(book, Harvesting(book, seconds, seed=self.seed), seed=self.seed, time_left=seconds)
+        protector = Harvesting(book, seconds, seed=self.seed)
+        search = Search(book, protector, seed=self.seed, time_left=seconds)
+        trials, steps = (TRIALS, STEPS) if self.deadline.left is None else (10**9, 10**12)
 
         def stop() -> bool:
             self.tell(book)
-            return is_late()
+            return is_late() or protector.num_steps >= steps
 
         search.clean_up(stop)
-        self.tell(book)
-        most = TRIALS if self.deadline.left is None else 10**9
-        while search.trials < most and search.barren < BARREN and not is_late():
+        while search.trials < trials and search.barren < BARREN and not stop():
             if book.cost <= self.bound.bound:
                 break
-            search.shake(is_late, 20)
-            self.tell(book)
+            search.shake(stop, 20)
+        self.tell(book)
 
     # -- irregular tables ----------------------------------------------------------------------------------
 

@@ -67,7 +67,12 @@ class Incremental:
     @property
     def steps_per_lp(self) -> float:
         """How many simplex steps a program took on average."""
-        return sum(program.num_steps for program in self._programs.values()) / max(self.num_lps, 1)
+        return self.num_steps / max(self.num_lps, 1)
+
+    @property
+    def num_steps(self) -> int:
+        """How many simplex steps all programs took."""
+        return sum(program.num_steps for program in self._programs.values())
 
     @property
     def slope_gain(self) -> float:
