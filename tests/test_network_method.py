@@ -136,11 +136,14 @@ def test_cells_are_shared_where_few_primaries_are_far_apart(sizes, contributors,
     assert least <= cost(problem, draft.hidden) <= 1.02 * least
 
 
-def test_many_demands_are_not_built_twice(monkeypatch):
-    monkeypatch.setattr(network_module, "MOST_DEMANDS_FOR_COVER", 1)
-    monkeypatch.setattr(network_module, "cover_bound", None)
-    problem = random_table((12, 15), seed=0)
-    assert_proven(problem, run(network, problem))
+def test_large_tables_begin_with_the_covering_program(monkeypatch):
+    """Few primaries far apart; flows one by one, each for itself, cost 6 % more."""
+    monkeypatch.setattr(network_module, "MOST_CELLS_FOR_CYCLES", 0)
+    problem = random_table((30, 60), contributors=8.0, zeros=0.3, seed=2)
+    draft = run(network, problem)
+    assert_proven(problem, draft)
+    assert draft.lower_bound is not None
+    assert 0.9 * 11392 <= draft.lower_bound <= 11392 <= cost(problem, draft.hidden) <= 1.03 * 11392
 
 
 def test_several_cycles_add_up_where_one_cannot_carry_the_level():

@@ -72,8 +72,8 @@ def solve_relaxed(program: Covering, time_limit: float | None = None) -> Covered
     return Covered(point, multipliers, proven_bound(program, multipliers))
 
 
-def solve_whole(program: Covering, time_limit: float | None = None) -> Covered:
-    """Solve with x whole; without a point where the limit came first."""
+def solve_whole(program: Covering, time_limit: float | None = None, nodes: int | None = None) -> Covered:
+    """Solve with x whole; without a point where a limit came first."""
     solver, api = _load(program, time_limit)
     rows, columns = program.matrix.shape
     numbers = np.arange(columns, dtype=np.int32)
@@ -81,6 +81,8 @@ def solve_whole(program: Covering, time_limit: float | None = None) -> Covered:
     _must(api, solver.changeColsIntegrality(columns, numbers, kind))
     # Its presolve was seen to cut off optima of such programs: a bound must not rest on it.
     _must(api, solver.setOptionValue("presolve", "off"))
+    if nodes is not None:
+        _must(api, solver.setOptionValue("mip_max_nodes", nodes))
     solver.run()
     info, solution = solver.getInfo(), solver.getSolution()
     point = np.round(np.array(solution.col_value)) if solution.value_valid else np.full(columns, np.nan)

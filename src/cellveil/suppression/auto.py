@@ -69,8 +69,14 @@ MOST_FOR_EXACT, MOST_FLOWS_FOR_EXACT, EXACT_SHARE = 1_500, 5_000, 0.6
 """Up to so many cells (and in networks), so much of the time limit is for branch and cut."""
 
 BOUND_SHARE, START_SHARE, PROGRAM_SHARE = 0.1, 0.1, 0.5
-"""Shares of the time limit that the bound may take, a first pattern where there are no cubes, and of what is
-then left programs one demand at a time."""
+"""Shares of the time limit that each bound may take, at the beginning and at the end, a first pattern where
+there are no cubes, and of what is then left programs one demand at a time."""
+
+FIRST_BOUND, BOUND_NODES = 20.0, 200
+"""Seconds for the first bound at most; and how much is searched for the last one without a time limit."""
+
+POLISH_SHARE, POLISH_TRIALS = 0.15, 2_000
+"""Share of the time left, and trials without a limit, for ruin and recreate by cubes."""
 
 ONE_BY_ONE_SHARE, HASTY_SHARE, MANY = 0.55, 0.3, 8_000
 """Share of the time left for programs one demand at a time, in irregular tables; less from so many cells on,
@@ -85,7 +91,7 @@ def auto(
     problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
 ) -> Draft:
     """Protect all demands by the best means for the table at hand; see the head of the module."""
-    deadline = Deadline(time_limit)
+    deadline = Deadline(None if time_limit is None else (1 - BOUND_SHARE) * time_limit)
     progress = progress or Progress()
     progress.stage("bound")
     problem = problem.replace(table=structured(problem.table))
@@ -109,7 +115,7 @@ def _tied(problem: Problem) -> Merged | None:
 
 def _auto(problem: Problem, deadline: Deadline, seed: int, progress: Progress) -> Draft:
     limit = deadline.limit
-    cover = cover_bound(problem, time_limit=None if limit is None else BOUND_SHARE * limit)
+    cover = cover_bound(problem, time_limit=None if limit is None else min(BOUND_SHARE * limit, FIRST_BOUND))
     run = _Run(problem, cover, deadline, seed, progress)
     try:
         draft = run.by_the_best_means()
@@ -146,17 +152,23 @@ class _Run:
         return self.by_splitting()
 
     def lower_bound(self, draft: Draft) -> float | None:
-        """The cover bound, or a better one by linear programs where the table is small and there is a gap."""
-        bound = self.bound.bound
-        if np.isinf(bound):
+        """What every safe pattern costs: the best of what is known, and of what is cheap to find out now."""
+        if np.isinf(self.bound.bound):
             return None
-        bound = max(bound, self._proven)
+        bound = max(self.bound.bound, self._proven, draft.lower_bound or 0.0)
         limit, size = self.deadline.limit, self.problem.table.num_cells
         is_final = draft.infeasible or draft.reason == INTERRUPTED or self.cost_of(draft) <= bound
-        if self._proven or is_final or limit is None or size > MOST_TO_RELAX:
+        if self._proven or is_final or (limit is None and size > MOST_TO_RELAX):
             return bound
-        self.progress.stage("bound")
-        return max(bound, relaxed_bound(self.problem, time_limit=BOUND_SHARE * limit))
+        self.progress.stage("better bound")
+        tied = merged(self.problem) if size <= MOST_TO_RELAX else None
+        problem, forced = (self.problem, 0.0) if tied is None else (tied.problem, tied.forced)
+        seconds = None if limit is None else BOUND_SHARE * limit / 2
+        whole = cover_bound(problem, time_limit=seconds, integral=True, nodes=BOUND_NODES)
+        bound = max(bound, whole.bound + forced)
+        if size > MOST_TO_RELAX or limit is None:
+            return bound
+        return max(bound, relaxed_bound(problem, time_limit=seconds) + forced)
 
     def cost_of(self, draft: Draft) -> float:
         """Of what the draft hides beyond the start."""
@@ -186,6 +198,7 @@ class _Run:
         is_exact = limit is not None and self.problem.table.num_cells <= MOST_FLOWS_FOR_EXACT
         seconds = left if left is None or not is_exact else (1 - EXACT_SHARE) * left
         draft = network(self.problem, time_limit=seconds, seed=self.seed, progress=self.progress)
+        self._proven = draft.lower_bound or 0.0
         return draft if draft.infeasible or not is_exact else self._exact(draft)
 
     # -- small components ----------------------------------------------------------------------------------
@@ -326,7 +339,18 @@ class _Run:
         start = self._copied(book)
         Packing(start, seed=self.seed).protect(self.deadline.moment)
         self.tell(start)
+        self._polish(start)
         return start
+
+    def _polish(self, book: Book) -> None:
+        """Do without secondaries of a complete pattern where cubes can take their place."""
+        if book.num_open or book.cost <= self.bound.bound or not applies(self.problem.table):
+            return
+        self.progress.stage("polish")
+        left = self.deadline.left
+        until = Deadline(None if left is None else POLISH_SHARE * left)
+        Packing(book, seed=self.seed).improve(until.moment, trials=POLISH_TRIALS if left is None else None)
+        self.tell(book)
 
     def _grown(self, book: Book, start: Book | None, reserve: float) -> Draft:
         """The splitting engine on what is open; what the clock leaves open as in the start."""
@@ -349,6 +373,7 @@ class _Run:
         if completion.infeasible or self.kept is None:
             return completion.draft()
         if self.deadline.limit is not None and completion.book is book and not book.num_open:
+            self._polish(book)
             self.progress.stage("search")
             growth.regrow(book, self.is_over, self.tell)
         return replace(self.kept, reason="time limit" if self.is_over() else "complete")

@@ -95,7 +95,13 @@ class CoverBound:
         return f"CoverBound({self.bound:g}, {kind}, {int(self.suggestion.sum())} cells suggested)"
 
 
-def cover_bound(problem: Problem, *, time_limit: float | None = None, integral: bool = False) -> CoverBound:
+def cover_bound(
+    problem: Problem,
+    *,
+    time_limit: float | None = None,
+    integral: bool = False,
+    nodes: int | None = None,
+) -> CoverBound:
     """Bound the cost of every safe pattern from below; see the head of the module.
 
     Parameters
@@ -104,6 +110,8 @@ def cover_bound(problem: Problem, *, time_limit: float | None = None, integral: 
         Seconds for the solver; the bound of what was reached counts.
     integral
         Whether to solve with whole cells after the relaxation.
+    nodes
+        Most nodes of each search for whole cells; None for as many as it takes.
 
     Examples
     --------
@@ -122,7 +130,7 @@ def cover_bound(problem: Problem, *, time_limit: float | None = None, integral: 
     model.relax(deadline)
     fractional = model.spread(np.nan_to_num(model.point))
     if integral:
-        model.make_whole(deadline)
+        model.make_whole(deadline, nodes)
     suggestion = model.spread(_rounded(model.program, model.point)) > 0
     bound = _round_up(model.bound, model.program.cost)
     return CoverBound(bound, fractional, suggestion, integral, time.monotonic() - start)
@@ -169,10 +177,10 @@ class _Model:
             if _left(deadline) == 0.0 or not self._add_lonely():
                 return
 
-    def make_whole(self, deadline: float | None) -> None:
+    def make_whole(self, deadline: float | None, nodes: int | None) -> None:
         """Solve with whole cells where the relaxation splits some, adding rows against lonely cells."""
         for left in reversed(range(WHOLE_ROUNDS)):
-            bound, self.point = _whole_parts(self.program, self.relaxed, deadline)
+            bound, self.point = _whole_parts(self.program, self.relaxed, deadline, nodes)
             self.bound = max(self.bound, bound)
             if not left or _left(deadline) == 0.0 or not self._add_lonely():
                 return
@@ -377,7 +385,9 @@ def _rounded(program: Covering, point: Float) -> Bool:
     return chosen | (np.nan_to_num(point) > 1 - WHOLE)
 
 
-def _whole_parts(program: Covering, relaxed: Covered, deadline: float | None) -> tuple[float, Float]:
+def _whole_parts(
+    program: Covering, relaxed: Covered, deadline: float | None, nodes: int | None
+) -> tuple[float, Float]:
     """Bound and point with whole cells: each connected part that the relaxation splits is solved anew.
 
     Small parts come first, so that the time limit cuts off large ones only.
@@ -389,7 +399,7 @@ def _whole_parts(program: Covering, relaxed: Covered, deadline: float | None) ->
         part, columns, multipliers = parts.part(number)
         least = proven_bound(part, multipliers)
         if _left(deadline) != 0.0:
-            answer = solve_whole(part, _left(deadline))
+            answer = solve_whole(part, _left(deadline), nodes)
             least = max(least, answer.bound)
             point[columns] = np.where(np.isnan(answer.point), point[columns], answer.point)
         solved.append(least)

@@ -5,7 +5,8 @@ Solves, for each part of the table that hangs together,
     min Σ w_i x_i   over x in {0, 1},  x_i = 1 where hidden at the start,
     such that every demand has a deviation y with M y = 0,  −down_i x_i ≤ y_i ≤ up_i x_i  that meets it,
 
-without the y: what they imply for x are the capacity rows of `exact_model`, found when they are broken.
+without the y: what they imply for x are the capacity rows of `exact_model`, found when they are broken. Cells
+that every deviation moves alike are one cell (`ties`), unless the table is a network.
 
 1. The relaxation with rows until they gain no more (`exact_relaxation`).
 2. Patterns to start from, by incremental programs, clean-up and trials (`exact_start`).
@@ -44,7 +45,9 @@ from cellveil.suppression.exact_model import Need, parts_of
 from cellveil.suppression.exact_relaxation import Relaxation, relax, until, whole_bound
 from cellveil.suppression.exact_separation import DEEP, Judgement, Separation, Stop
 from cellveil.suppression.exact_start import Starter
+from cellveil.suppression.flow_search import Networks
 from cellveil.suppression.outcome import Draft
+from cellveil.suppression.ties import merged
 
 Float = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -99,6 +102,14 @@ def optimal(
     progress = progress or Progress()
     progress.stage("optimal")
     deadline = None if time_limit is None else time.monotonic() + time_limit
+    tied = None if Networks.of(problem).rest() is None else merged(problem)
+    if tied is None:
+        return _optimal(problem, deadline, seed, progress)
+    return tied.unfold(_optimal(tied.problem, deadline, seed, progress))
+
+
+def _optimal(problem: Problem, deadline: float | None, seed: int, progress: Progress) -> Draft:
+    """Part by part."""
     parts, stuck = parts_of(problem)
     if stuck:
         return Draft(problem.hidden_at_start.copy(), infeasible=stuck)
