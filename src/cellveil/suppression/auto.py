@@ -55,10 +55,16 @@ TRIALS, STEPS = 100, 100_000
 """Random trials of ruin and recreate, and simplex steps of clean-up and trials, without a time limit; with
 one, as many as there is time for."""
 
-BARREN = 600
+BARREN = 2_000
 """Trials in vain after which more time is not worth it."""
 
-RESERVE = 1.0
+ROUNDS, SLACK = 20, 0.03
+"""Trials at a time; how much dearer than the best a pattern may be from which they go on, at first."""
+
+FINISH_SHARE = 0.12
+"""Share of the time limit that the splitting engine leaves for polishing, beside the time that packing cubes
+around what it leaves open takes."""
+
 FEW = 40
 """More demands than this, left open by splitting, are left to cubes."""
 
@@ -76,7 +82,7 @@ FIRST_BOUND, BOUND_NODES = 20.0, 200
 """Seconds for the first bound at most; and how much is searched for the last one without a time limit."""
 
 POLISH_SHARE, POLISH_TRIALS = 0.15, 2_000
-"""Share of the time left, and trials without a limit, for ruin and recreate by cubes."""
+"""Share of the time for ruin and recreate by cubes in the first pattern, and trials without a limit."""
 
 ONE_BY_ONE_SHARE, HASTY_SHARE, MANY = 0.55, 0.3, 8_000
 """Share of the time left for programs one demand at a time, in irregular tables; less from so many cells on,
@@ -140,6 +146,7 @@ class _Run:
         self.kept: Draft | None = None
         self._least = np.inf
         self._proven = 0.0
+        self._packing = 0.0
 
     def by_the_best_means(self) -> Draft:
         """Choose by structure and size."""
@@ -216,7 +223,7 @@ class _Run:
             self.progress.stage("programs")
             left = self.deadline.left
             until = None if left is None else Deadline(PROGRAM_SHARE * left)
-            completion = self._completed(Book(self.problem, hidden), until=until)
+            completion = self._completed(Book(self.problem, hidden), self._harvesting, until)
             self.tell(completion.book)
             if best is None or _is_better(completion, best):
                 best = completion
@@ -224,7 +231,7 @@ class _Run:
         if best.infeasible:
             return best.draft()
         if best.book.num_open:
-            return self._grown(best.book, start, 0.0)
+            return self._grown(best.book, start)
         limit = self.deadline.limit
         is_exact = limit is not None and self.problem.table.num_cells <= MOST_FOR_EXACT
         self._search(best, partial(self._is_late, EXACT_SHARE * limit if is_exact and limit else 0.0))
@@ -237,7 +244,10 @@ class _Run:
         if cost <= self.bound.bound or self.is_over():
             return draft
         self.progress.stage("branch and cut")
-        other = optimal(self.problem, time_limit=self.deadline.left, seed=self.seed, progress=self.progress)
+        left, limit = self.deadline.left, self.deadline.limit
+        if left is not None and limit is not None:
+            left += limit * BOUND_SHARE / (1 - BOUND_SHARE)  # no other bound is looked for afterwards
+        other = optimal(self.problem, time_limit=left, seed=self.seed, progress=self.progress)
         self._proven = max(self._proven, other.lower_bound or 0.0)
         better = other if not other.infeasible and self.cost_of(other) < cost else draft
         was_interrupted = other.reason.startswith("interrupted")
@@ -274,11 +284,15 @@ class _Run:
             return is_late() or protector.num_steps >= steps
 
         search.clean_up(stop)
-        while search.trials < trials and search.barren < BARREN and not stop():
-            if book.cost <= self.bound.bound:
-                break
-            search.shake(stop, 20)
         self.tell(book)
+        while search.trials < trials and search.barren < BARREN and not stop():
+            if search.least <= self.bound.bound:
+                break
+            search.shake(stop, ROUNDS, SLACK * (1 - search.barren / BARREN))
+        self.tell(book)
+        if self.kept is not None and self._least == search.least < book.cost:
+            completion.book = Book(book.problem, self.kept.hidden)
+            completion.book.add_all(self.kept.witnesses)
 
     # -- irregular tables ----------------------------------------------------------------------------------
 
@@ -305,55 +319,54 @@ class _Run:
             return completion.draft()
         return replace(self.kept, reason="time limit" if self.is_over() else "complete")
 
+    def _harvesting(self, book: Book) -> Incremental:
+        return Harvesting(book, self.deadline.seconds, seed=self.seed)
+
     def _one_by_one_then_jointly(self, book: Book) -> Completion:
         """Programs one demand at a time as long as there is time for that."""
-        seconds, left = self.deadline.seconds, self.deadline.left
-
-        def make(book: Book) -> Incremental:
-            return Harvesting(book, seconds, seed=self.seed)
-
+        left = self.deadline.left
         share = ONE_BY_ONE_SHARE if self.problem.table.num_cells < MANY else HASTY_SHARE
         until = None if left is None else Deadline(share * left)
-        completion = self._completed(book, make, until)
+        completion = self._completed(book, self._harvesting, until)
         if completion.infeasible or not completion.book.num_open:
             return completion
-        finish_jointly(completion.book, seconds, seed=self.seed)
-        return self._completed(completion.book, make)
+        finish_jointly(completion.book, self.deadline.seconds, seed=self.seed)
+        return self._completed(completion.book, self._harvesting)
 
     # -- large components ----------------------------------------------------------------------------------
 
     def by_splitting(self) -> Draft:
         """A safe start by cubes, then the splitting engine while there is time; the cheapest is kept."""
         book = Book(self.problem)
-        began = time.monotonic()
-        start = self._packed(book)
-        # As much time is left for packing cubes once more, around what splitting leaves open.
-        return self._grown(book, start, RESERVE * (time.monotonic() - began))
+        return self._grown(book, self._packed(book))
 
     def _packed(self, book: Book) -> Book | None:
         """A complete pattern by cubes; and what single cubes of hidden cells meet, in the book."""
         if not applies(self.problem.table):
             return None
         self.progress.stage("cubes")
+        began = time.monotonic()
         Packing(book, seed=self.seed).prove(self.deadline.moment)
         start = self._copied(book)
         Packing(start, seed=self.seed).protect(self.deadline.moment)
+        self._packing = time.monotonic() - began
         self.tell(start)
-        self._polish(start)
+        self._polish(start, POLISH_SHARE)
         return start
 
-    def _polish(self, book: Book) -> None:
+    def _polish(self, book: Book, share: float = 1.0) -> None:
         """Do without secondaries of a complete pattern where cubes can take their place."""
         if book.num_open or book.cost <= self.bound.bound or not applies(self.problem.table):
             return
         self.progress.stage("polish")
         left = self.deadline.left
-        until = Deadline(None if left is None else POLISH_SHARE * left)
+        until = Deadline(None if left is None else share * left)
         Packing(book, seed=self.seed).improve(until.moment, trials=POLISH_TRIALS if left is None else None)
         self.tell(book)
 
-    def _grown(self, book: Book, start: Book | None, reserve: float) -> Draft:
+    def _grown(self, book: Book, start: Book | None) -> Draft:
         """The splitting engine on what is open; what the clock leaves open as in the start."""
+        reserve = self._packing + FINISH_SHARE * (self.deadline.limit or 0.0)
 
         def is_late() -> bool:
             self.tell(book)

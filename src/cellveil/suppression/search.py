@@ -5,7 +5,9 @@ rolled back, so the book is complete and exact at every moment between trials.
 
 * *Clean-up*: every secondary in turn, the dearest first, is published if the demands it opens can be met
   for less than it costs.
-* *Ruin and recreate*: random groups of secondaries that hang together (through witnesses or relations).
+* *Ruin and recreate*: random groups of secondaries that hang together (through witnesses or relations). What
+  comes out may be a little dearer than the best pattern so far, so that the search leaves dead ends; whoever
+  asks for that keeps the best.
 """
 
 from __future__ import annotations
@@ -46,6 +48,7 @@ class Search:
         self._time_left = time_left or (lambda: None)
         self.rng = np.random.default_rng(seed)
         self.trials = self.barren = 0
+        self.least = book.cost
 
     def clean_up(self, stop: Stop) -> None:
         """One pass over all secondaries, the dearest first."""
@@ -58,20 +61,19 @@ class Search:
             if self.book.hidden[cell]:
                 self.attempt(np.array([cell]))
 
-    def shake(self, stop: Stop, rounds: int) -> None:
-        """Random trials."""
+    def shake(self, stop: Stop, rounds: int, slack: float = 0.0) -> None:
+        """Random trials; patterns dearer than the best by this share are kept as well."""
         for _ in range(rounds):
             if stop():
                 return
             ruined = self._some_neighbours()
             if not len(ruined):
                 return
-            self.attempt(ruined, sideways=True)
+            self.attempt(ruined, max(self.book.cost, self.least * (1 + slack)))
 
-    def attempt(self, ruined: Int, *, sideways: bool = False) -> bool:
-        """Publish these secondaries, protect anew, and keep the result if it is cheaper.
-
-        With `sideways` it is also kept if it costs the same: from another pattern other ones are near.
+    def attempt(self, ruined: Int, most: float | None = None) -> bool:
+        """Publish these secondaries, protect anew, and keep the result if it is cheaper, or costs at most so
+        much: from another pattern other ones are near.
         """
         book = self.book
         self.trials += 1
@@ -79,7 +81,8 @@ class Search:
         before, mark = book.cost, book.mark()
         for cell in ruined.tolist():
             book.publish(cell)
-        most = before if sideways else np.nextafter(before, -np.inf)
+        if most is None:
+            most = float(np.nextafter(before, -np.inf))
         while book.num_open and book.cost <= most:
             cells, up, _ = book.open_demands()
             verdict = self.protector.protect(
@@ -92,8 +95,8 @@ class Search:
             return False
         drop_unused(book)
         book.tidy()
-        if book.cost < before:
-            self.barren = 0
+        if book.cost < self.least:
+            self.least, self.barren = book.cost, 0
         return True
 
     def _some_neighbours(self) -> Int:
