@@ -67,11 +67,11 @@ SMALL = 60
 PREPARING, RELAXING = 0.25, 0.7
 """Shares of the time for what comes before the search, and of that for the relaxation."""
 
-AROUND, SLICES, PATIENCE, FEW = 0.15, 5, 2, 20
-"""Where the search has not ended after this share of the time, patterns that differ in so few cells from the
-best are searched for as long, in slices while it pays, before it starts anew."""
+FIRST, AROUND, SLICES, PATIENCE, FEW = 0.15, 0.35, 15, 2, 20
+"""Where the search has not ended after the first share of the time, patterns that differ in so few cells from
+the best are searched for the second, in slices while it pays, before it starts anew."""
 
-NEAR, MASTERS = 0.02, 0.35
+NEAR, MASTERS = 0.02, 0.2
 """Where the gap is smaller than this, the program of all rows so far is solved for this share of the time."""
 
 MOST_TO_REPAIR = 3_000
@@ -235,14 +235,14 @@ class _PartSolver:
         self._stop, self._seconds = until(end), seconds
         searched = None
         if seconds is not None and len(self) > SMALL:
-            searched = self._branch_and_cut((), seconds * AROUND)
+            searched = self._branch_and_cut((), seconds * FIRST)
             self._conclude(searched)
             if not searched.is_complete and not searched.was_interrupted:
-                again = until(time.monotonic() + seconds * AROUND)
+                again = until(time.monotonic() + seconds * FIRST)
                 self._take(relax(self.separation, again))
+                self._look_around(seconds * AROUND)  # the better the best pattern, the more cells are barred
                 if self.best.cost - self.bound < NEAR * self.best.cost:
                     self._solve_masters(seconds * MASTERS)
-                self._look_around(seconds * AROUND)
                 searched = None
         if searched is None:
             self.reason = "complete"
