@@ -1,19 +1,27 @@
 """Adjusting tables too large for programs over all cells: annealed senses, then whole numbers.
 
-After the senses are found and the movement has settled, there are up to three ways to whole numbers: rounding
-the cells that are no totals at once and computing the totals; fixing them half by half while the others
-follow; and, in tables for which a linear program is not too much, its vertex. The best one counts.
+Senses come from annealed splitting (`annealing`), and from annealing on imbalances (`flips`) with a short,
+cool splitting afterwards; which of them is better depends on the table, so both are tried in turn, each time
+longer, and the one whose settled movement costs least is kept. There are up to three ways to whole numbers:
+rounding the cells that are no totals at once and computing the totals; fixing them half by half while the
+others follow; and, in tables for which a linear program is not too much, its vertex. What rounding leaves in
+totals is moved into the interior (`steps`). The best one counts.
 """
 
 from __future__ import annotations
+
+import time
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.adjustment.annealing import Annealing, rounded
+from cellveil.adjustment.flips import Flips
 from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.search import Clock
+from cellveil.adjustment.starts import start_senses
+from cellveil.adjustment.steps import without_totals
 
 Bool = NDArray[np.bool_]
 
@@ -21,6 +29,49 @@ SETTLING = 400
 DIVING = ((20_000, 300), (200_000, 100), (2**62, 15))
 """Iterations after each fixing, in tables of up to so many cells."""
 SPARE = (0, 1, 3, 10, 30)
+
+SWEEPS, COOL = 1_000, 0.5
+"""Sweeps of the first annealing on imbalances, and the first step of the splitting after it."""
+
+GROWTH, LONGEST = 4, 6
+"""How much longer the search gets from round to round, and how many rounds it gets longer."""
+
+SEARCHING = 0.6
+"""Share of the time for the senses; the rest is for whole numbers."""
+
+FEW_ROUNDS = 2
+"""So many rounds without a time limit."""
+
+
+def best_senses(
+    annealing: Annealing,
+    first: Bool,
+    iterations: int,
+    clock: Clock,
+    *,
+    seed: int = 0,
+    rounds: int | None = FEW_ROUNDS,
+) -> Bool:
+    """The senses with the cheapest settled movement, of as many rounds as the clock allows."""
+    model, best, least = annealing.model, first, np.inf
+    flips = Flips(model)
+    began = time.monotonic()
+    for number in range(10**6 if rounds is None else rounds):
+        longer = GROWTH ** min(number, LONGEST)
+        for cool in (False, True):
+            if number and clock.left is not None and clock.left < GROWTH * (time.monotonic() - began) / 2:
+                return best
+            began = time.monotonic()
+            if cool:
+                drawn = start_senses(model, "random", seed=seed + number)
+                senses = flips.anneal(drawn, SWEEPS * longer, seed=seed + number)
+                senses = annealing.senses(iterations, senses, seed=seed + number, hot=COOL)
+            else:
+                senses = annealing.senses(iterations * longer, first, seed=seed + number)
+            cost = model.cost(annealing.settle(senses, SETTLING))
+            if cost < least:
+                best, least = senses, cost
+    return best
 
 
 def annealed(
@@ -34,7 +85,12 @@ def annealed(
         The program for given senses, where the table is not too large for it.
     """
     annealing = Annealing(model, clock)
-    senses = annealing.senses(iterations, senses, seed=seed)
+    if given is None:
+        searching = Clock(None if clock.left is None else SEARCHING * clock.left)
+        rounds = FEW_ROUNDS if clock.left is None else None
+        senses = best_senses(annealing, senses, iterations, searching, seed=seed, rounds=rounds)
+    else:
+        senses = annealing.senses(iterations, senses, seed=seed)
     best = None if given is None else given.fit(senses, clock.left)
     for units in SPARE:
         if best is not None and (units or given is not None):
@@ -46,6 +102,8 @@ def annealed(
         diving = next(count for cells, count in DIVING if model.relations.num_cells <= cells)
         for point in (y, annealing.dive(y, senses, diving)):
             whole = rounded(model, point, senses)
+            if whole is not None:
+                whole = without_totals(model, whole, senses, clock, seed=seed)
             if whole is not None and (best is None or model.cost(whole) < best.cost):
                 best = Fit(whole, senses, model.cost(whole))
     return best
