@@ -28,6 +28,9 @@ Bool = NDArray[np.bool_]
 SETTLING = 400
 DIVING = ((20_000, 300), (200_000, 100), (2**62, 15))
 """Iterations after each fixing, in tables of up to so many cells."""
+SLOWER = 5
+"""So many times as many where there is time left."""
+
 SPARE = (0, 1, 3, 10, 30)
 
 SWEEPS, COOL = 1_000, 0.5
@@ -100,10 +103,17 @@ def annealed(
         annealing.spare(units)
         y = annealing.settle(senses, SETTLING)
         diving = next(count for cells, count in DIVING if model.relations.num_cells <= cells)
-        for point in (y, annealing.dive(y, senses, diving)):
-            whole = rounded(model, point, senses)
+        last = 0.0
+        for times in (0, 1, SLOWER):
+            began = time.monotonic()
+            if times == SLOWER and (given or clock.left is None or clock.left < 2 * SLOWER * last):
+                break
+            if times == SLOWER:
+                y = annealing.settle(senses, SETTLING)
+            whole = rounded(model, annealing.dive(y, senses, times * diving) if times else y, senses)
             if whole is not None:
                 whole = without_totals(model, whole, senses, clock, seed=seed)
             if whole is not None and (best is None or model.cost(whole) < best.cost):
                 best = Fit(whole, senses, model.cost(whole))
+            last = time.monotonic() - began
     return best

@@ -171,9 +171,10 @@ class _Run:
                 return
             if self.method in ("auto", "exact") and self._searches_in_coordinates(given):
                 return
-            if self.method == "auto" and self._is_proven_soon(given):
+            goes_straight = self.method == "auto" and not self.model.problem.table.is_structured
+            if self.method == "auto" and not goes_straight and self._is_proven_soon(given):
                 return
-            if self.best is not None:
+            if self.best is not None and not goes_straight:  # SCIP makes more of the time in such tables
                 self._improve(given)
             name = "bound" if self.method in ("tabu", "descent") else "prove"
             self._stage(name, lambda: self._prove(given))
