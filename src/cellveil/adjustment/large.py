@@ -1,11 +1,11 @@
 """Adjusting tables too large for programs over all cells: annealed senses, then whole numbers.
 
 Senses come from annealed splitting (`annealing`), and from annealing on imbalances (`flips`) with a short,
-cool splitting afterwards; which of them is better depends on the table, so both are tried in turn, each time
-longer, and the one whose settled movement costs least is kept. There are up to three ways to whole numbers:
-rounding the cells that are no totals at once and computing the totals; fixing them half by half while the
-others follow; and, in tables for which a linear program is not too much, its vertex. What rounding leaves in
-totals is moved into the interior (`steps`). The best one counts.
+cool splitting afterwards; which of them is better depends on the table, so both are tried twice, then the
+better one, each time longer, and the senses whose settled movement costs least are kept. There are up to
+three ways to whole numbers: rounding the cells that are no totals at once and computing the totals; fixing
+them half by half while the others follow; and, in tables for which a linear program is not too much, its
+vertex. What rounding leaves in totals is moved into the interior (`steps`). The best one counts.
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ SWEEPS, COOL = 1_000, 0.5
 GROWTH, LONGEST = 4, 6
 """How much longer the search gets from round to round, and how many rounds it gets longer."""
 
-SEARCHING = 0.6
+SEARCHING = 0.7
 """Share of the time for the senses; the rest is for whole numbers."""
+
+BOTH = 2
+"""So many rounds go both ways; the others only the way that was better."""
 
 FEW_ROUNDS = 2
 """So many rounds without a time limit."""
@@ -56,24 +59,27 @@ def best_senses(
     rounds: int | None = FEW_ROUNDS,
 ) -> Bool:
     """The senses with the cheapest settled movement, of as many rounds as the clock allows."""
-    model, best, least = annealing.model, first, np.inf
-    flips = Flips(model)
-    began = time.monotonic()
+    model, flips = annealing.model, Flips(annealing.model)
+    best, least = first, {False: np.inf, True: np.inf}  # for both ways: with flips, or by splitting alone
+    seconds = {False: 0.0, True: 0.0}
     for number in range(10**6 if rounds is None else rounds):
         longer = GROWTH ** min(number, LONGEST)
-        for cool in (False, True):
-            if number and clock.left is not None and clock.left < GROWTH * (time.monotonic() - began) / 2:
+        ways = (False, True) if number < BOTH else (least[True] < least[False],)
+        for way in ways:
+            if number and clock.left is not None and clock.left < GROWTH * seconds[way]:
                 return best
-            began = time.monotonic()
-            if cool:
-                drawn = start_senses(model, "random", seed=seed + number)
-                senses = flips.anneal(drawn, SWEEPS * longer, seed=seed + number)
-                senses = annealing.senses(iterations, senses, seed=seed + number, hot=COOL)
+            began, drawn = time.monotonic(), seed + number
+            if way:
+                senses = start_senses(model, "random", seed=drawn)
+                senses = flips.anneal(senses, SWEEPS * longer, seed=drawn)
+                senses = annealing.senses(iterations, senses, seed=drawn, hot=COOL)
             else:
-                senses = annealing.senses(iterations * longer, first, seed=seed + number)
+                senses = annealing.senses(iterations * longer, first, seed=drawn)
             cost = model.cost(annealing.settle(senses, SETTLING))
-            if cost < least:
-                best, least = senses, cost
+            seconds[way] = time.monotonic() - began
+            if cost < min(least.values()):
+                best = senses
+            least[way] = min(least[way], cost)
     return best
 
 
