@@ -40,6 +40,9 @@ LARGE, HUGE = 5_000, 200_000
 LARGE_IRREGULAR, MOST_FACTORED = 30_000, 1_500
 """The same without dimensions; and up to so many cells these are annealed at all."""
 
+STRAIGHT = 150
+"""Up to so many sensitive cells, tables without dimensions are left to SCIP for all the time."""
+
 HEATS, FEW_HEATS = 2_000, 300
 
 MOST_COORDINATES, MOST_BRANCHED = 1_000, 60
@@ -171,7 +174,8 @@ class _Run:
                 return
             if self.method in ("auto", "exact") and self._searches_in_coordinates(given):
                 return
-            goes_straight = self.method == "auto" and not self.model.problem.table.is_structured
+            is_irregular = not self.model.problem.table.is_structured
+            goes_straight = self.method == "auto" and is_irregular and len(self.model.cells) <= STRAIGHT
             if self.method == "auto" and not goes_straight and self._is_proven_soon(given):
                 return
             if self.best is not None and not goes_straight:  # SCIP makes more of the time in such tables
