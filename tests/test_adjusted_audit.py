@@ -16,6 +16,7 @@ from cellveil.adjustment.model import build_model
 from cellveil.adjustment.search import Clock
 from cellveil.adjustment.starts import start_senses
 from cellveil.problem import Problem, Status
+from cellveil.publishing.adjusted import release_adjusted
 from command import Command
 
 INTERIOR = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
@@ -197,3 +198,29 @@ def test_a_job_adjusts_beside_the_pattern(problem: Problem, tmp_path: Path, cli:
     values = cv.read_adjusted(tmp_path / "out" / "internal" / "adjusted.csv", problem)
     assert cv.audit_adjusted(problem, values, limits={"interior": 40, "marginals": 40, "total": 40}).is_safe
     assert not list((tmp_path / "out" / "public").glob("*adjusted*"))
+
+
+def test_a_job_publishes_the_adjusted_table_alone(problem: Problem, tmp_path: Path, cli: Command) -> None:
+    cv.write_instance(problem, tmp_path / "instance")
+    job, out = tmp_path / "job.toml", tmp_path / "out"
+    head = 'instance = "instance"\noutput = "out"\n[release]\nformats = ["csv", "html"]\n[adjust]\n'
+    job.write_text(head + "publish = true\n")
+    assert cli("run", job).code == 0
+    read = cv.read_instance(tmp_path / "instance")
+    values = cv.read_adjusted(out / "internal" / "adjusted.csv", read)
+    published = cv.read_adjusted(out / "public" / "table.csv", read)
+    assert (published == values).all() and (values[read.primaries] != read.table.values[read.primaries]).all()
+    assert json.loads((out / "public" / "about.json").read_text())["adjusted"] == "yes"
+    assert "not exactly as compiled" in (out / "public" / "index.html").read_text()
+    page = (out / "internal" / "report.html").read_text()
+    assert "Suppression or adjustment" in page and "in place of the suppressed one" in page
+    job.write_text(head + "publish = true\nlimit = 0\n")  # no adjustment: nothing may stay public
+    cli("run", job)
+    assert not (out / "public").exists()
+    assert "There is no adjustment" in (out / "internal" / "report.html").read_text()
+
+
+def test_nothing_is_released_that_the_audit_faults(problem: Problem, tmp_path: Path) -> None:
+    with pytest.raises(cv.NotSafeError, match="nothing was released"):
+        release_adjusted(problem, problem.table.values, tmp_path / "public", formats=["csv"])
+    assert not (tmp_path / "public").exists()

@@ -68,15 +68,15 @@ class Annealing:
         self._rise = np.minimum(self.model.rise + more, np.maximum(room_up, self.model.rise))
         self._fall = np.minimum(self.model.fall + more, np.maximum(room_down, self.model.fall))
 
-    def senses(self, iterations: int, senses: Bool, *, seed: int = 0) -> Bool:
+    def senses(self, iterations: int, senses: Bool, *, seed: int = 0, hot: float = HOT) -> Bool:
         """Anneal from a start for so many iterations."""
-        factor = (HOT / COLD) ** (1.0 / max(iterations, 1))
+        factor = (hot / COLD) ** (1.0 / max(iterations, 1))
         rng = np.random.default_rng(seed)
         z, u = np.zeros(self._projection.size), np.zeros(self._projection.size)
         z[self._own] = np.where(senses, self.model.rise, -self.model.fall) * rng.uniform(
             0.9, 1.1, len(senses)
         )
-        step = HOT * self.scale
+        step = hot * self.scale
         for _ in range(iterations):
             if self._clock.is_over:
                 break
@@ -157,7 +157,7 @@ def rounded(model: Model, y: Float, senses: Bool) -> Int | None:
     whole = np.clip(np.rint(y), low, high).astype(np.int64)
     kinds = kinds_of_cells(model.problem.table)
     whole[kinds != INTERIOR] = 0
-    for rows, totals in _by_depth(model, kinds):
+    for rows, totals in totals_by_depth(model, kinds):
         part = model.relations.take_rows(rows)
         signed = part.coefs * whole[part.cells]
         sums = np.bincount(part.row_of_entry, weights=signed, minlength=len(rows))
@@ -166,7 +166,7 @@ def rounded(model: Model, y: Float, senses: Bool) -> Int | None:
     return whole if model.fits(whole) else None
 
 
-def _by_depth(model: Model, kinds: NDArray[np.int8]) -> list[tuple[Int, Int]]:
+def totals_by_depth(model: Model, kinds: NDArray[np.int8]) -> list[tuple[Int, Int]]:
     """Relations and their totals, in an order in which all parts are known: level by level."""
     relations = model.relations
     row, cells = relations.row_of_entry, relations.cells

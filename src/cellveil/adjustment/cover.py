@@ -33,18 +33,26 @@ def cover_bound(model: Model, seconds: float | None = None) -> float:
     found = imbalances(model)
     if model.power != 1 or not len(found.rows):
         return levels
+    amounts = np.zeros(len(model.relations))
+    amounts[found.rows] = found.amounts
+    return levels + float(prices_of(model, amounts, seconds) @ amounts) * (1 - 1e-12)
+
+
+def prices_of(model: Model, amounts: Float, seconds: float | None = None) -> Float:
+    """Prices π ≥ 0 of the relations with |M|ᵀ π ≤ w, the best that were found for these amounts."""
+    rows, prices = np.flatnonzero(amounts), np.zeros(len(amounts))
     movable = np.flatnonzero(model.is_movable)
-    matrix = abs(model.relations.matrix[found.rows]).tocsc()[:, movable]
-    weight, amounts = model.weight[movable], found.amounts.astype(float)
-    prices = None
-    if len(amounts) <= MOST_ROWS:
-        prices = _by_program(matrix, weight, amounts, seconds)
-    if prices is None:
-        prices = _greedily(matrix.tocsr(), weight, amounts)
-    load = matrix.T @ prices
+    matrix = abs(model.relations.matrix[rows]).tocsc()[:, movable]
+    weight, wanted = model.weight[movable], np.asarray(amounts[rows], dtype=np.float64)
+    mine = None
+    if len(rows) <= MOST_ROWS:
+        mine = _by_program(matrix, weight, wanted, seconds)
+    if mine is None:
+        mine = _greedily(matrix.tocsr(), weight, wanted)
+    load = matrix.T @ mine
     over = load > 0
-    fits = min(1.0, float((weight[over] / load[over]).min())) if over.any() else 1.0
-    return levels + fits * float(prices @ amounts) * (1 - 1e-12)
+    prices[rows] = mine * (min(1.0, float((weight[over] / load[over]).min())) if over.any() else 1.0)
+    return prices
 
 
 def _by_program(matrix: object, weight: Float, amounts: Float, seconds: float | None) -> Float | None:

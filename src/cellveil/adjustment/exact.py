@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.adjustment.branching import solve_by_cuts
 from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.imbalance import imbalances
 from cellveil.adjustment.model import Model
@@ -132,8 +133,13 @@ class Mixed:
         amounts = found.amounts / self._unit
         return hstack([sizes, nothing]).tocsc(), (amounts, np.full(len(amounts), np.inf))
 
-    def search(self, start: Fit | None, budget: Budget, free: Bool | None = None) -> Searched:
-        """Branch and bound from a start; with `free` only these senses may differ from the start's."""
+    def search(
+        self, start: Fit | None, budget: Budget, free: Bool | None = None, *, cuts: bool = False
+    ) -> Searched:
+        """Branch and bound from a start; with `free` only these senses may differ from the start's.
+
+        With cuts by SCIP, which pays for whole programs; blocks are done sooner by HiGHS.
+        """
         program, point = self.program, None
         if start is not None:
             point = np.concatenate([self.pieces.filled(start.y) / self._unit, start.senses.astype(float)])
@@ -142,7 +148,7 @@ class Mixed:
             fixed = self._num_pieces + np.flatnonzero(~free)
             low[fixed] = high[fixed] = start.senses[~free]
             program = replace(program, bounds=(low, high))
-        found = solve(program, start=point, budget=budget)
+        found = (solve_by_cuts if cuts else solve)(program, start=point, budget=budget)
         return replace(found, bound=found.bound * self._unit * self._money)
 
     def senses_of(self, found: Searched) -> Bool | None:
@@ -185,7 +191,7 @@ def prove(
             marks.add(best.y)
         left = None if end is None else end - time.monotonic()
         mixed = Mixed(model, marks)
-        answer = mixed.search(best, Budget(seconds=left, nodes=nodes))
+        answer = mixed.search(best, Budget(seconds=left, nodes=nodes), cuts=True)
         total_nodes += answer.nodes
         if answer.reason == "infeasible":
             return Proof(None, np.inf, "infeasible", total_nodes)

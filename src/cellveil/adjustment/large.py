@@ -1,26 +1,86 @@
 """Adjusting tables too large for programs over all cells: annealed senses, then whole numbers.
 
-After the senses are found and the movement has settled, there are up to three ways to whole numbers: rounding
-the cells that are no totals at once and computing the totals; fixing them half by half while the others
-follow; and, in tables for which a linear program is not too much, its vertex. The best one counts.
+Senses come from annealed splitting (`annealing`), and from annealing on imbalances (`flips`) with a short,
+cool splitting afterwards; which of them is better depends on the table, so both are tried twice, then the
+better one, each time longer, and the senses whose settled movement costs least are kept. There are up to
+three ways to whole numbers: rounding the cells that are no totals at once and computing the totals; fixing
+them half by half while the others follow; and, in tables for which a linear program is not too much, its
+vertex. What rounding leaves in totals is moved into the interior (`steps`). The best one counts.
 """
 
 from __future__ import annotations
+
+import time
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.adjustment.annealing import Annealing, rounded
+from cellveil.adjustment.flips import Flips
 from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.search import Clock
+from cellveil.adjustment.starts import start_senses
+from cellveil.adjustment.steps import without_totals
 
 Bool = NDArray[np.bool_]
 
 SETTLING = 400
 DIVING = ((20_000, 300), (200_000, 100), (2**62, 15))
 """Iterations after each fixing, in tables of up to so many cells."""
+SLOWER = 5
+"""So many times as many where there is time left."""
+
 SPARE = (0, 1, 3, 10, 30)
+
+SWEEPS, COOL = 1_000, 0.5
+"""Sweeps of the first annealing on imbalances, and the first step of the splitting after it."""
+
+GROWTH, LONGEST = 4, 6
+"""How much longer the search gets from round to round, and how many rounds it gets longer."""
+
+SEARCHING = 0.7
+"""Share of the time for the senses; the rest is for whole numbers."""
+
+BOTH = 2
+"""So many rounds go both ways; the others only the way that was better."""
+
+FEW_ROUNDS = 2
+"""So many rounds without a time limit."""
+
+
+def best_senses(
+    annealing: Annealing,
+    first: Bool,
+    iterations: int,
+    clock: Clock,
+    *,
+    seed: int = 0,
+    rounds: int | None = FEW_ROUNDS,
+) -> Bool:
+    """The senses with the cheapest settled movement, of as many rounds as the clock allows."""
+    model, flips = annealing.model, Flips(annealing.model)
+    best, least = first, {False: np.inf, True: np.inf}  # for both ways: with flips, or by splitting alone
+    seconds = {False: 0.0, True: 0.0}
+    for number in range(10**6 if rounds is None else rounds):
+        longer = GROWTH ** min(number, LONGEST)
+        ways = (False, True) if number < BOTH else (least[True] < least[False],)
+        for way in ways:
+            if number and clock.left is not None and clock.left < GROWTH * seconds[way]:
+                return best
+            began, drawn = time.monotonic(), seed + number
+            if way:
+                senses = start_senses(model, "random", seed=drawn)
+                senses = flips.anneal(senses, SWEEPS * longer, seed=drawn)
+                senses = annealing.senses(iterations, senses, seed=drawn, hot=COOL)
+            else:
+                senses = annealing.senses(iterations * longer, first, seed=drawn)
+            cost = model.cost(annealing.settle(senses, SETTLING))
+            seconds[way] = time.monotonic() - began
+            if cost < min(least.values()):
+                best = senses
+            least[way] = min(least[way], cost)
+    return best
 
 
 def annealed(
@@ -34,7 +94,12 @@ def annealed(
         The program for given senses, where the table is not too large for it.
     """
     annealing = Annealing(model, clock)
-    senses = annealing.senses(iterations, senses, seed=seed)
+    if given is None:
+        searching = Clock(None if clock.left is None else SEARCHING * clock.left)
+        rounds = FEW_ROUNDS if clock.left is None else None
+        senses = best_senses(annealing, senses, iterations, searching, seed=seed, rounds=rounds)
+    else:
+        senses = annealing.senses(iterations, senses, seed=seed)
     best = None if given is None else given.fit(senses, clock.left)
     for units in SPARE:
         if best is not None and (units or given is not None):
@@ -44,8 +109,17 @@ def annealed(
         annealing.spare(units)
         y = annealing.settle(senses, SETTLING)
         diving = next(count for cells, count in DIVING if model.relations.num_cells <= cells)
-        for point in (y, annealing.dive(y, senses, diving)):
-            whole = rounded(model, point, senses)
+        last = 0.0
+        for times in (0, 1, SLOWER):
+            began = time.monotonic()
+            if times == SLOWER and (given or clock.left is None or clock.left < 2 * SLOWER * last):
+                break
+            if times == SLOWER:
+                y = annealing.settle(senses, SETTLING)
+            whole = rounded(model, annealing.dive(y, senses, times * diving) if times else y, senses)
+            if whole is not None:
+                whole = without_totals(model, whole, senses, clock, seed=seed)
             if whole is not None and (best is None or model.cost(whole) < best.cost):
                 best = Fit(whole, senses, model.cost(whole))
+            last = time.monotonic() - began
     return best

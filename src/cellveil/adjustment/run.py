@@ -11,15 +11,18 @@ from numpy.typing import NDArray
 
 from cellveil.adjusted_audit import audit_adjusted
 from cellveil.adjustment.annealing import Annealing
+from cellveil.adjustment.coordinates import Coordinates
 from cellveil.adjustment.cover import cover_bound
-from cellveil.adjustment.exact import Mixed, prove
+from cellveil.adjustment.exact import Mixed, Proof, prove
 from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.large import annealed
+from cellveil.adjustment.merging import merged_model
 from cellveil.adjustment.model import Limits, Model, build_model
 from cellveil.adjustment.outcome import Adjustment, Outcome
 from cellveil.adjustment.repair import conflict, pump
 from cellveil.adjustment.search import Clock, Judge, Tabu, descend
 from cellveil.adjustment.starts import STARTS, Start, start_senses
+from cellveil.adjustment.tree import Tree
 from cellveil.errors import InputError, NotSafeError, nearest_name
 from cellveil.problem import Problem
 from cellveil.progress import Progress, Stopwatch
@@ -37,7 +40,13 @@ LARGE, HUGE = 5_000, 200_000
 LARGE_IRREGULAR, MOST_FACTORED = 30_000, 1_500
 """The same without dimensions; and up to so many cells these are annealed at all."""
 
+STRAIGHT = 150
+"""Up to so many sensitive cells, tables without dimensions are left to SCIP for all the time."""
+
 HEATS, FEW_HEATS = 2_000, 300
+
+MOST_COORDINATES, MOST_BRANCHED = 1_000, 60
+"""Up to so many degrees of freedom and sensitive cells (tied ones count once) there is a tree of our own."""
 
 FIRST_PROOF, FIRST_NODES = 0.15, 100
 """Share of the time, and nodes, for a first attempt to solve the whole exactly."""
@@ -109,11 +118,17 @@ def adjust(
     watch, progress = Stopwatch(), progress or Progress()
     with watch.time("model"):
         model = build_model(problem, objective, limits, weight)
-    run = _Run(model, method, Clock(time_limit), time_limit, seed, progress, watch)
+        ties = None if method == "start" else merged_model(model)
+    run = _Run(ties.model if ties else model, method, Clock(time_limit), time_limit, seed, progress, watch)
     if judge is not None:
-        unit = 10.0**problem.table.decimals
-        run.judge = lambda fit: judge(problem.table.floats(), (problem.table.values + fit.y) / unit)
+        unit, unfold = 10.0**problem.table.decimals, ties.unfold if ties else lambda fit: fit
+        run.judge = lambda fit: judge(problem.table.floats(), (problem.table.values + unfold(fit).y) / unit)
+    if ties and isinstance(start, np.ndarray):
+        start = ties.fold_senses(start)
+    run.whole = model
     run.search(start)
+    if ties and run.best is not None:
+        run.model, run.best = model, ties.unfold(run.best)
     if run.best is None:
         raise NotSafeError(
             "no adjustment was found in time. Give it more time, wider limits or lower levels."
@@ -140,6 +155,7 @@ class _Run:
         self.best: Fit | None = None
         self.bound = -np.inf
         self.reason = "complete"
+        self.whole = model
 
     def search(self, start: str | NDArray[np.bool_] | None) -> None:
         """All stages; an interrupt keeps the best."""
@@ -156,9 +172,13 @@ class _Run:
             if self.method == "start":
                 self._stage("bound", self._relax)
                 return
-            if self.method == "auto" and self._is_proven_soon(given):
+            if self.method in ("auto", "exact") and self._searches_in_coordinates(given):
                 return
-            if self.best is not None:
+            is_irregular = not self.model.problem.table.is_structured
+            goes_straight = self.method == "auto" and is_irregular and len(self.model.cells) <= STRAIGHT
+            if self.method == "auto" and not goes_straight and self._is_proven_soon(given):
+                return
+            if self.best is not None and not goes_straight:  # SCIP makes more of the time in such tables
                 self._improve(given)
             name = "bound" if self.method in ("tabu", "descent") else "prove"
             self._stage(name, lambda: self._prove(given))
@@ -267,12 +287,31 @@ class _Run:
         has_end = self.seconds is not None or self.method == "exact"
         self._branch(given, self.clock.left, None if has_end else NODES)
 
+    def _searches_in_coordinates(self, given: Given) -> bool:
+        """Branch and bound in coordinates, where these are few and so are the sensitive cells."""
+        model = self.model
+        most = min(MOST_COORDINATES, int(model.is_movable.sum()) // 2)
+        if model.power != 1 or len(model.cells) > MOST_BRANCHED or self.judge is not None:
+            return False
+        coordinates = Coordinates(model, most)
+        if not coordinates.is_built:
+            return False
+        self._stage("prove", lambda: self._grow(Tree(coordinates, given, self.best, _step(model))))
+        return True
+
+    def _grow(self, tree: Tree) -> None:
+        self._cover()
+        nodes = None if self.seconds is not None or self.method == "exact" else NODES
+        self._conclude(tree.run(self.clock, nodes))
+
     def _branch(self, given: Given, seconds: float | None, nodes: int | None) -> None:
         if self.bound == -np.inf:
             self._cover()
-        proof = prove(self.model, given, self.best, seconds=seconds, nodes=nodes)
+        self._conclude(prove(self.model, given, self.best, seconds=seconds, nodes=nodes))
+
+    def _conclude(self, proof: Proof) -> None:
         if proof.reason == "infeasible" and self.best is None:
-            raise conflict(self.model, Clock(self.seconds))
+            raise conflict(self.whole, Clock(self.seconds))
         self._offer(proof.fit)
         if np.isfinite(proof.bound):
             self.bound = max(self.bound, proof.bound)
@@ -317,7 +356,12 @@ def _conclude(
 
 def _is_best(model: Model, cost: float, bound: float) -> bool:
     """Whether no adjustment is better: costs are multiples of a step, and the bound is within one of them."""
+    step = _step(model)
+    return bool(cost - bound < max(step * (1 - 1e-4), 1e-7 * cost))
+
+
+def _step(model: Model) -> float:
+    """All costs are multiples of this; 0 where nothing is known."""
     unit = 10.0**model.problem.table.decimals
     steps = model.weight * unit**model.power
-    step = 1.0 if np.array_equal(steps, np.rint(steps)) else 0.0
-    return bool(cost - bound < max(step / unit**model.power - 1e-4 / unit**model.power, 1e-7 * cost))
+    return 1.0 / unit**model.power if np.array_equal(steps, np.rint(steps)) else 0.0

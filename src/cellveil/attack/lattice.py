@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import heapq
 from math import lcm
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,9 @@ from cellveil.attack.witness import Witness
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED
 from cellveil.tables.relations import Relations
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 Float = NDArray[np.float64]
 
@@ -75,6 +79,32 @@ class Lattice:
     def is_complete(self) -> bool:
         """Whether the elimination came to its end: not where entries or pivots grew too large."""
         return self.modulus > 0
+
+    def basis(self) -> tuple[Int, csr_matrix] | None:
+        """Free cells, as places in `cells`, and the matrix K with y = K · (y at the free cells).
+
+        None where some pivot is not ±1, so that K is not whole.
+        """
+        from scipy.sparse import csr_matrix
+
+        if self.modulus != 1:
+            return None
+        free = np.setdiff1d(np.arange(len(self.cells)), self._pivot)
+        lines: list[dict[int, int]] = [{} for _ in range(len(self.cells) + self._sums)]
+        for number, place in enumerate(free.tolist()):
+            lines[place] = {number: 1}
+        for i, pivot in enumerate(self._pivot.tolist()):
+            line: dict[int, int] = {}
+            part = slice(self._starts[i], self._starts[i + 1])
+            for q, b in zip(self._columns[part].tolist(), self._coefs[part].tolist(), strict=True):
+                for number, amount in lines[q].items():
+                    line[number] = line.get(number, 0) - b * int(self._pivot_coef[i]) * amount
+            lines[pivot] = {number: amount for number, amount in line.items() if amount}
+        del lines[len(self.cells) :]
+        starts = np.cumsum([0, *(len(line) for line in lines)])
+        columns = np.array([number for line in lines for number in line], dtype=np.int64)
+        amounts = np.array([amount for line in lines for amount in line.values()], dtype=np.float64)
+        return free, csr_matrix((amounts, columns, starts), shape=(len(lines), len(free)))
 
     def random_element(self) -> Int:
         """The movements of one deviation, with no regard to capacities, drawn at random modulo `PRIME`.

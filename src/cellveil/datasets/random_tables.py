@@ -98,7 +98,7 @@ def random_table(
         chosen = np.flatnonzero(counts < threshold)
     else:
         chosen = pick(rng, round(primaries * table.num_cells), table.num_cells)
-    return _with_primaries(table, chosen, level, weight)
+    return with_primaries(table, chosen, level, weight)
 
 
 def two_way(
@@ -156,7 +156,7 @@ def two_way(
                 remedy=f"Rows are numbered 0 to {rows}, columns 0 to {columns}; the last one is the total.",
             )
     cells = [table.cell([*row_names, TOTAL][i], [*column_names, TOTAL][j]) for i, j in asked]
-    problem = _with_primaries(table, np.array(cells, dtype=np.int64), level, weight)
+    problem = with_primaries(table, np.array(cells, dtype=np.int64), level, weight)
     if not isinstance(primaries, Mapping):
         return problem
     lpl, upl = problem.lpl.copy(), problem.upl.copy()
@@ -341,7 +341,8 @@ def _places(cells: Int) -> tuple[Int, Int]:
     return cell, np.arange(len(cells)) - np.flatnonzero(is_first)[cell]
 
 
-def _with_primaries(table: Table, cells: Int, level: float, weight: Weight) -> Problem:
+def with_primaries(table: Table, cells: Int, level: float, weight: Weight) -> Problem:
+    """The problem of a table in which some cells are primary, with levels that are shares of the values."""
     if not level > 0:
         raise InputError("level: not positive", remedy="Give for example 0.1 for 10 % of the value.")
     fields = defaults(table)

@@ -267,8 +267,13 @@ class SuppressJob(_Strict):
 
 
 class AdjustJob(_Strict):
-    """An adjusted table beside the pattern: internal, and compared with it in the report."""
+    """An adjusted table beside the pattern, compared with it in the report; or published in its place."""
 
+    publish: bool = Field(
+        False,
+        description="Publish the adjusted table in place of the suppressed one; never both, as together they "
+        "would tell what was hidden.",
+    )
     objective: Literal["l1", "value", "given", "l2"] = Field("l1", description="What is minimised.")
     limit: float | None = Field(
         None, ge=0, description="How far cells that are not sensitive may move, in per cent."

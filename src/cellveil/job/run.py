@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cellveil.adjustment import Limits, adjust
+from cellveil.adjustment import Adjustment, Limits, adjust
 from cellveil.attack.witness import Witnesses
 from cellveil.auditing import AuditReport, audit
 from cellveil.errors import AdjustmentError, InfeasibleError, InputError, NotSafeError
@@ -19,7 +19,7 @@ from cellveil.formats.adjusted import write_adjusted
 from cellveil.formats.folder import write_folder
 from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern import write_pattern
-from cellveil.job.model import Job
+from cellveil.job.model import AdjustJob, Job
 from cellveil.job.output import INTERNAL, PUBLIC, check_apart, check_folder, replaced_files, withdraw
 from cellveil.job.tables import Labels, build_table, read_labels
 from cellveil.joint_audit import Attacker
@@ -28,6 +28,7 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.proof import write_certificate
 from cellveil.publishing import Publication, Release, release
+from cellveil.publishing.adjusted import release_adjusted
 from cellveil.publishing.excel import require_excel
 from cellveil.publishing.plain import header
 from cellveil.report import Report, build_report
@@ -141,7 +142,11 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
             write_certificate(verdict.certificate, folder / FILES["certificate"])
         else:
             (internal / FILES["certificate"]).unlink(missing_ok=True)
-        released = _release(job, problem, suppression, verdict, labels)
+        adjusted, adjustment = _adjusted(job, problem, suppression, folder, progress)
+        if job.adjust is not None and job.adjust.publish:
+            released = _release_adjusted(job, problem, adjusted, labels)
+        else:
+            released = _release(job, problem, suppression, verdict, labels)
         try:
             report = build_report(
                 problem,
@@ -151,9 +156,10 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
                 parameters=_parameters(job) | facts,
                 labels=labels,
                 release=released,
+                adjustment=adjustment,
             )
             write_text(folder / FILES["report"], report.to_html())
-            _write_figures(folder, report.to_dict() | _adjusted(job, problem, suppression, folder, progress))
+            _write_figures(folder, report.to_dict())
         except BaseException:
             withdraw(public)  # no release without its report
             raise
@@ -212,25 +218,56 @@ def _primaries(job: Job, table: Table, rule: Rule | None) -> Primary:
 
 def _adjusted(
     job: Job, problem: Problem, suppression: Suppression, folder: Path, progress: Progress
-) -> dict[str, Any]:
+) -> tuple[Adjustment | None, dict[str, Any] | None]:
     """Where the job asks for it: the adjusted table, and its figures beside those of the pattern."""
     (job.output / INTERNAL / FILES["adjusted"]).unlink(missing_ok=True)
     asked = job.adjust
     if asked is None:
-        return {}
-    limits = Limits(
+        return None, None
+    options: dict[str, Any] = {"time_limit": asked.time_limit, "seed": asked.seed, "progress": progress}
+    try:
+        found = adjust(problem, objective=asked.objective, limits=_limits(asked), **options)
+    except AdjustmentError as error:
+        return None, infeasible_adjustment(problem, "auto", asked.objective, error)
+    if found.was_interrupted:
+        raise KeyboardInterrupt
+    if found.is_safe:
+        write_adjusted(problem, found.values, folder / FILES["adjusted"])
+    return found, adjusted_figures(problem, found, suppression)
+
+
+def _limits(asked: AdjustJob) -> Limits:
+    return Limits(
         asked.limit,
         asked.limit if asked.limit_marginals is None else asked.limit_marginals,
         asked.limit if asked.limit_total is None else asked.limit_total,
     )
-    options: dict[str, Any] = {"time_limit": asked.time_limit, "seed": asked.seed, "progress": progress}
+
+
+def _release_adjusted(
+    job: Job, problem: Problem, adjusted: Adjustment | None, labels: Labels
+) -> Release | None:
+    """The adjusted table as release, or None; then that of an earlier run is removed."""
+    settings, asked = job.release, job.adjust
     try:
-        found = adjust(problem, objective=asked.objective, limits=limits, **options)
-    except AdjustmentError as error:
-        return {"adjustment": infeasible_adjustment(problem, "auto", asked.objective, error)}
-    if found.is_safe:
-        write_adjusted(problem, found.values, folder / FILES["adjusted"])
-    return {"adjustment": adjusted_figures(problem, found, suppression)}
+        if adjusted is None or asked is None:
+            raise NotSafeError("there is no adjusted table.")
+        return release_adjusted(
+            problem,
+            adjusted.values,
+            job.output / PUBLIC,
+            limits=asdict(_limits(asked)),
+            formats=settings.formats,
+            symbol=settings.symbol,
+            title=job.title,
+            labels=labels,
+            decimals=settings.decimals,
+            note=settings.note,
+            date=settings.date,
+        )
+    except NotSafeError:
+        withdraw(job.output / PUBLIC)
+        return None
 
 
 def _check_release(job: Job, problem: Problem, labels: Labels) -> None:

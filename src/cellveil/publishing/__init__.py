@@ -143,7 +143,7 @@ def release(
     W,9,
     <BLANKLINE>
     """
-    _check_formats(formats)
+    check_formats(formats)
     view = PublicView.of(problem, pattern)
     against = tuple(objections(problem, view, audit))
     if against and not (override or "").strip():
@@ -160,7 +160,7 @@ def release(
     )
     header(publication)
     folder = Path(folder).resolve()
-    files, skipped = _write(publication, folder, formats)
+    files, skipped = write_release(publication, folder, formats)
     return Release(
         folder,
         files,
@@ -211,7 +211,8 @@ def software_version() -> str:
         return "unknown"
 
 
-def _check_formats(formats: Sequence[str]) -> None:
+def check_formats(formats: Sequence[str]) -> None:
+    """Raise where a format is unknown or its package is missing."""
     for name in formats:
         if name not in FORMATS:
             raise InputError(f"unknown format {name!r}", remedy=nearest_name(name, list(FORMATS)))
@@ -225,7 +226,7 @@ def _advice(override: str | None) -> str:
     return "Protect the table and audit it again, or give a reason for an override."
 
 
-def _write(
+def write_release(
     publication: Publication, folder: Path, formats: Sequence[str]
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Write all files; returns those written with their digests, and the formats left out with the reason."""
@@ -263,6 +264,7 @@ def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]
         "hidden_cells": publication.num_hidden,
         "rows": publication.num_rows,
         "symbol": publication.symbol,
+        "adjusted": "yes" if publication.is_adjusted else "",
         "note": publication.note,
         "date": publication.date,
         "files": dict(files),

@@ -108,6 +108,8 @@ class Publication:
         Stands in place of a hidden value.
     shown_decimals
         Decimals shown in spreadsheets and pages; data files hold the values exactly.
+    is_adjusted
+        Whether values were changed to protect respondents, and none is hidden.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -123,6 +125,7 @@ class Publication:
     date: str
     symbol: str
     shown_decimals: int
+    is_adjusted: bool = False
 
     @classmethod
     def of(

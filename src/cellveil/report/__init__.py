@@ -40,6 +40,7 @@ def build_report(
     labels: Labels | None = None,
     release: Release | None = None,
     override: str | None = None,
+    adjustment: Mapping[str, Any] | None = None,
 ) -> Report:
     """Report on a suppression and its audit.
 
@@ -55,6 +56,8 @@ def build_report(
         What was released, if anything.
     override
         The reason for an exception; by default that of the release.
+    adjustment
+        The figures of an adjustment of the same table, to compare with.
     """
     view = PublicView.of(problem, suppression.pattern)
     return Report(
@@ -68,6 +71,7 @@ def build_report(
         labels or {},
         release,
         override or (release.override if release else None),
+        adjustment,
     )
 
 
@@ -93,6 +97,7 @@ class Report:
     labels: Labels = field(default_factory=dict)
     release: Release | None = None
     override: str | None = None
+    adjustment: Mapping[str, Any] | None = None
 
     def __repr__(self) -> str:
         return f"Report({self.heading!r}, {self.verdict!r})"
@@ -190,6 +195,8 @@ class Report:
             "release": None if self.release is None else asdict(self.release),
             "override": self.override,
         }
+        if self.adjustment is not None:
+            data["adjustment"] = self.adjustment
         return dict(plain(data))
 
     def to_html(self) -> str:

@@ -49,6 +49,8 @@ def render(report: Report) -> str:
             audit=report.audit,
             parameters=list(_flat(report.parameters)),
             data=report.to_dict(),
+            adjustment=report.adjustment,
+            comparison=_comparison(report.adjustment),
         )
     )
 
@@ -94,6 +96,26 @@ def _stacked(names: list[str], shares: list[float]) -> Iterator[dict[str, Any]]:
         tip = f"{name} {share:.1f} %"
         yield {"x": round(start, 3), "width": round(share, 3), "colour": COLOURS[name], "tip": tip}
         start += share
+
+
+def _comparison(adjustment: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
+    """What suppression hides and what adjustment changes, line by line."""
+    compared = (adjustment or {}).get("comparison")
+    if not compared:
+        return []
+    one, two = compared["suppression"], compared["adjustment"]
+    return [
+        ("cells hidden or changed", f"{one['hidden_cells']:,}", f"{two['changed_cells']:,}"),
+        ("% of cells", f"{one['percent_cells']:.1f}", f"{two['percent_cells']:.1f}"),
+        ("% of value in these cells", f"{one['percent_value']:.1f}", f"{two['percent_value']:.1f}"),
+        ("totals changed", "0", f"{two['changed_totals']:,}"),
+        ("mean change of all cells, %", "0", f"{two['mean_percent']:.2f}"),
+        ("gap to the best, %", _percent(one["gap"]), _percent(two["gap"])),
+    ]
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.1f}"
 
 
 def _tiles(report: Report) -> list[tuple[str, str, str]]:
