@@ -3,6 +3,7 @@
     python benchmarks/suppress.py --set small
     python benchmarks/suppress.py --set medium --methods auto,modular --only 3-D --time-limit 30
     python benchmarks/suppress.py --set three-way --methods auto --reference hypercube
+    python benchmarks/suppress.py --set growth --only "some value" --methods auto --plot growth.svg
     python benchmarks/suppress.py --set public --json figures.json
 
 The tables are artificial (`cellveil.datasets.random_table`): flat and hierarchical, with few, some and many
@@ -255,6 +256,24 @@ def summary(records: list[dict[str, Any]]) -> Iterator[str]:
         yield f"{method:<12} {' '.join(f'{mean:>18}' for mean in means)} {unsafe:>6}"
 
 
+def plot(records: list[dict[str, Any]]) -> str:
+    """Seconds to the first complete pattern, and hidden cost, against the number of cells, as shares of the
+    largest table: straight lines where they grow as the cells do.
+    """
+    from cellveil.plots import line_chart
+
+    ended = [record for record in records if "failed" not in record and first(record["seconds"])]
+    last = ended[-1]
+    curves = {
+        "seconds to a first pattern": [
+            (record["cells"], first(record["seconds"]) / first(last["seconds"])) for record in ended
+        ],
+        "cost": [(record["cells"], record["cost"] / last["cost"]) for record in ended],
+        "proportional": [(record["cells"], record["cells"] / last["cells"]) for record in ended],
+    }
+    return line_chart(curves, title="Growth", x="cells", y="share of the largest table")
+
+
 def bench(options: argparse.Namespace, methods: list[str], reference: str) -> Iterator[dict[str, Any]]:
     """Run all methods on all tables of the set."""
     for method in dict.fromkeys([reference, *methods]):
@@ -290,6 +309,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="tables whose name contains this")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write all figures to this file")
+    parser.add_argument("--plot", type=Path, help="draw seconds and cost against cells (SVG)")
     parser.add_argument("--task", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.task:
@@ -307,6 +327,8 @@ def main() -> None:
         records.append(record)
         print(line(record), flush=True)
     print("\ngeometric means", *summary(records), sep="\n")
+    if options.plot:
+        options.plot.write_text(plot(records), encoding="utf-8")
     if options.json:
         about = {"version": __version__, "platform": platform.platform(), "reference": reference}
         options.json.write_text(json.dumps(about | {"runs": records}, indent=1) + "\n", encoding="utf-8")
