@@ -165,7 +165,8 @@ def test_three_dimensional_vertices_are_lifted() -> None:
     fractional = 0
     for seed in range(6):
         problem = random_table((5, 5, 5), contributors=3, zeros=0.2, seed=seed)
-        pattern, certificate = certified(problem)
+        pattern = suppress(problem, "textbook").pattern
+        certificate = audit(problem, pattern, exact=False).certificate
         assert verify(problem, pattern, certificate).is_valid
         fractional += int((certificate.denominators > 1).sum())
     assert fractional > 0, "the examples must have fractional witnesses"
