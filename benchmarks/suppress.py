@@ -257,8 +257,8 @@ def summary(records: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def plot(records: list[dict[str, Any]]) -> str:
-    """Seconds to the first complete pattern, and hidden cost, against the number of cells, as shares of the
-    largest table: straight lines where they grow as the cells do.
+    """Seconds to the first complete pattern, and memory, against the number of cells, as shares of the largest
+    table: straight lines where they grow as the cells do.
     """
     from cellveil.plots import line_chart
 
@@ -268,7 +268,7 @@ def plot(records: list[dict[str, Any]]) -> str:
         "seconds to a first pattern": [
             (record["cells"], first(record["seconds"]) / first(last["seconds"])) for record in ended
         ],
-        "cost": [(record["cells"], record["cost"] / last["cost"]) for record in ended],
+        "memory": [(record["cells"], record["megabytes"] / last["megabytes"]) for record in ended],
         "proportional": [(record["cells"], record["cells"] / last["cells"]) for record in ended],
     }
     return line_chart(curves, title="Growth", x="cells", y="share of the largest table")
@@ -309,7 +309,7 @@ def main() -> None:
     parser.add_argument("--only", default="", help="tables whose name contains this")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", type=Path, help="write all figures to this file")
-    parser.add_argument("--plot", type=Path, help="draw seconds and cost against cells (SVG)")
+    parser.add_argument("--plot", type=Path, help="draw seconds and memory against cells (SVG)")
     parser.add_argument("--task", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.task:
