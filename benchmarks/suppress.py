@@ -257,8 +257,9 @@ def summary(records: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def plot(records: list[dict[str, Any]]) -> str:
-    """Seconds to the first complete pattern, and memory, against the number of cells, as shares of the largest
-    table: straight lines where they grow as the cells do.
+    """Seconds to the first complete pattern, and memory, against the number of cells.
+
+    Both as shares of the largest table: straight lines where they grow as the cells do.
     """
     from cellveil.plots import line_chart
 
