@@ -10,7 +10,8 @@ that every deviation moves alike are one cell (`ties`), unless the table is a ne
 
 1. The relaxation with rows until they gain no more (`exact_relaxation`).
 2. Patterns to start from, by incremental programs, clean-up and trials (`exact_start`).
-3. With a time limit, patterns near the best one (local branching).
+3. With a time limit, first the program of all rows so far, solved by itself, its optimum judged, and again
+   with the rows that it breaks; and later patterns near the best one (local branching).
 4. Branch and cut with SCIP: fractional points are cut off by rows, whole ones are judged exactly, points in
    between give new patterns by rounding and repair.
 
@@ -67,15 +68,16 @@ SMALL = 60
 PREPARING, RELAXING = 0.25, 0.7
 """Shares of the time for what comes before the search, and of that for the relaxation."""
 
-FIRST, AROUND, SLICES, PATIENCE, FEW = 0.15, 0.35, 15, 2, 20
-"""Where the search has not ended after the first share of the time, patterns that differ in so few cells from
-the best are searched for the second, in slices while it pays, before it starts anew."""
+MASTERS, FIRST, NEAR = 0.25, 0.15, 0.02
+"""Shares of the time for programs of all rows, and then for a first search; and the gap below which the
+programs are taken up again after local branching."""
 
-NEAR, MASTERS = 0.02, 0.2
-"""Where the gap is smaller than this, the program of all rows so far is solved for this share of the time."""
+AROUND, SLICES, PATIENCE, FEW = 0.35, 15, 2, 20
+"""Share of the time for local branching where the first search has not ended: patterns that differ from the
+best in so few cells are searched, in slices while it pays."""
 
 MOST_TO_REPAIR = 3_000
-"""In larger parts points are rounded up, but not repaired, on the way."""
+"""In larger parts the programs of all rows come later, and points are rounded up, but not repaired."""
 
 REPAIRING, OFTEN = 0.1, 10
 """Share of the time for the repair of fractional points on the way; one in so many is rounded up."""
@@ -235,6 +237,10 @@ class _PartSolver:
         self._stop, self._seconds = until(end), seconds
         searched = None
         if seconds is not None and len(self) > SMALL:
+            if len(self) <= MOST_TO_REPAIR:
+                self._solve_masters(seconds * MASTERS)
+            if self.bound >= self.best.cost:
+                return
             searched = self._branch_and_cut((), seconds * FIRST)
             self._conclude(searched)
             if not searched.is_complete and not searched.was_interrupted:
@@ -282,7 +288,8 @@ class _PartSolver:
             self.bound = max(self.bound, min(bound, self.best.cost, self._unclear))
             if solved.point is None:
                 return
-            self._judged(solved.point)
+            if self._judged(solved.point) and len(self) <= MOST_TO_REPAIR:
+                self._try(self.starter.around(solved.point.astype(np.float64), self._stop))
             if not solved.is_optimal or len(pool) == known:
                 return
             rows += pool.rows[known:]
