@@ -85,6 +85,20 @@ def test_a_sense_that_bounds_give_away_is_known() -> None:
     assert audit.is_safe and audit.is_open.tolist() == [False]
 
 
+def test_limits_pin_down_a_cell_whose_sense_is_known() -> None:
+    """It has one level, so it fell; the others can have made up for 10 or 11: its value is known within 1."""
+    problem = cv.two_way([[100, 50], [60, 70]], primaries={(0, 0): (10, 0)})
+    cell, limits = int(problem.primaries[0]), {"interior": 22.0, "marginals": 0.0, "total": 0.0}
+    values = problem.table.values.copy()
+    for codes, step in ((("r0", "c0"), -10), (("r0", "c1"), 10), (("r1", "c0"), 10), (("r1", "c1"), -10)):
+        values[cell_of(problem, *codes)] += step
+    audit = cv.audit_adjusted(problem, values, limits=limits)
+    assert values[cell] < problem.table.values[cell] and audit.is_safe
+    assert audit.is_open.tolist() == [False] and audit.pinned.tolist() == [True]
+    free = cv.audit_adjusted(problem, values)
+    assert free.is_open.tolist() == [False] and free.pinned.tolist() == [False]
+
+
 # -- utility -------------------------------------------------------------------------------------------------
 
 
@@ -215,9 +229,21 @@ def test_a_job_publishes_the_adjusted_table_alone(problem: Problem, tmp_path: Pa
     page = (out / "internal" / "report.html").read_text()
     assert "Suppression or adjustment" in page and "in place of the suppressed one" in page
     job.write_text(head + "publish = true\nlimit = 0\n")  # no adjustment: nothing may stay public
-    cli("run", job)
+    assert cli("run", job).code == 1, "nothing was released"
     assert not (out / "public").exists()
     assert "There is no adjustment" in (out / "internal" / "report.html").read_text()
+
+
+def test_an_adjusted_release_is_refused_beside_attackers_it_is_not_audited_against(
+    problem: Problem, tmp_path: Path, cli: Command
+) -> None:
+    cv.write_instance(problem, tmp_path / "instance")
+    job = tmp_path / "job.toml"
+    head = 'instance = "instance"\noutput = "out"\n'
+    job.write_text(head + '[adjust]\npublish = true\n[[attackers]]\nkind = "integer"\n')
+    done = cli("run", job)
+    assert done.code == 2 and "not audited against other attackers" in done.err
+    assert not (tmp_path / "out").exists()
 
 
 def test_nothing_is_released_that_the_audit_faults(problem: Problem, tmp_path: Path) -> None:

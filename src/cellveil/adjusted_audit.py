@@ -11,7 +11,9 @@ t keeps relations and bounds and the published table is a proper adjustment of t
 cell when it rose (or fell) in all possible tables. The true table shows one sense possible; the other is
 shown by a possible table with the opposite sense. One such table for all cells at once is t = x + y, the
 published table with the adjustment added once more, wherever that stays within bounds; for other cells a
-program looks for one. A sense that was not shown open counts as known.
+program looks for one. A sense that was not shown open counts as known. A cell whose sense is known is *pinned
+down* unless a possible table shows it as far from its true value as both levels together; where the sense is
+open, the table that shows it does.
 
 Correlations are those of the literature: between true and published values, for all cells, sensitive ones,
 and the others.
@@ -72,8 +74,8 @@ class AdjustedAudit:
     is_open
         For each of them, whether the attacker cannot tell its sense.
     pinned
-        For each of them, whether the attacker can tell its value: its sense is known, and its possible
-        values lie within less than the two levels together.
+        For each of them, whether the attacker may be able to tell its value: its sense is known, and no
+        possible table shows it as far off as the two levels together.
     """
 
     faults: tuple[str, ...]
@@ -131,8 +133,11 @@ def audit_adjusted(
     room = _Rooms.of(problem, limits or {})
     faults = tuple(room.faults(values))
     cells = problem.primaries
-    is_open = np.zeros(len(cells), dtype=bool) if faults else _open_senses(room, values, time_limit)
-    pinned = ~is_open & _is_narrow(problem, room, values)
+    is_open = is_wide = np.zeros(len(cells), dtype=bool)
+    if not faults:
+        is_open = _open_senses(room, values, time_limit)
+        is_wide = _wide_values(room, values, is_open, time_limit)
+    pinned = ~is_wide
     return AdjustedAudit(
         faults, cells, is_open, pinned, utility_of(problem, values), time.perf_counter() - begun
     )
@@ -224,10 +229,30 @@ def _open_senses(room: _Rooms, values: Int, time_limit: float) -> Bool:
     for place in np.flatnonzero(~is_open).tolist():
         if is_open[place] or time.monotonic() > deadline:
             continue
-        other = _other_sense(room, values, place, not rose[place], deadline - time.monotonic())
+        reach = -room.fall[place] if rose[place] else room.rise[place]
+        other = _possible(room, values, place, not rose[place], reach, deadline - time.monotonic())
         if other is not None and _is_possible(room, values, other):
             is_open |= (other[problem.primaries] > 0) != rose
     return is_open
+
+
+def _wide_values(room: _Rooms, values: Int, is_open: Bool, time_limit: float) -> Bool:
+    """Which sensitive cells a possible table shows as far from the true one as both levels together."""
+    problem, y = room.problem, (values - room.problem.table.values)[room.problem.primaries]
+    is_wide = is_open.copy()
+    if problem.table.num_cells > MOST_CELLS:
+        return is_wide
+    deadline = time.monotonic() + time_limit
+    for place in np.flatnonzero(~is_open).tolist():
+        if is_wide[place] or time.monotonic() > deadline:
+            continue
+        up = bool(y[place] > 0)
+        width = room.rise[place] + room.fall[place]
+        reach = y[place] + (width if up else -width)
+        other = _possible(room, values, place, up, reach, deadline - time.monotonic())
+        if other is not None and _is_possible(room, values, other):
+            is_wide |= np.abs(other[problem.primaries] - y) >= room.rise + room.fall
+    return is_wide
 
 
 def _is_possible(room: _Rooms, values: Int, y: Int) -> bool:
@@ -244,8 +269,8 @@ def _is_possible(room: _Rooms, values: Int, y: Int) -> bool:
     return not problem.table.relations.residuals(table)
 
 
-def _other_sense(room: _Rooms, values: Int, place: int, up: bool, seconds: float) -> Int | None:
-    """An adjustment that the attacker cannot rule out, with the other sense of one cell, or None."""
+def _possible(room: _Rooms, values: Int, place: int, up: bool, reach: int, seconds: float) -> Int | None:
+    """An adjustment that the attacker cannot rule out, which moves one cell that far, or None."""
     from cellveil.solvers.mixed import Budget, Program, solve
 
     problem = room.problem
@@ -253,9 +278,9 @@ def _other_sense(room: _Rooms, values: Int, place: int, up: bool, seconds: float
     low, high = _attacker_bounds(room, values)
     own = cells[place]
     if up:
-        low[own] = max(low[own], room.rise[place])
+        low[own] = max(low[own], reach)
     else:
-        high[own] = min(high[own], -room.fall[place])
+        high[own] = min(high[own], reach)
     if low[own] > high[own] or (room.rise if up else room.fall)[place] == 0:
         return None
     matrix, rows = _sense_rows(room, (low, high))
@@ -301,17 +326,6 @@ def _sense_rows(room: _Rooms, bounds: tuple[Float, Float]) -> tuple[Any, tuple[F
         np.concatenate([nothing, infinite, -room.fall.astype(float)]),
     )
     return vstack([plain, first, second]).tocsc(), rows
-
-
-def _is_narrow(problem: Problem, room: _Rooms, values: Int) -> Bool:
-    """Where a known sense leaves less than both levels: the common bound is that near."""
-    cells = problem.primaries
-    rose = values[cells] > problem.table.values[cells]
-    low, high = problem.lb[cells], problem.ub[cells]
-    # if the sense is up, the true value lies from lb to x − rise; if it is down, from x + fall to ub
-    span_up = np.where(low == -UNBOUNDED, np.inf, values[cells] - room.rise - low.astype(float))
-    span_down = np.where(high == UNBOUNDED, np.inf, high.astype(float) - values[cells] - room.fall)
-    return np.asarray(np.where(rose, span_up, span_down) < room.rise + room.fall)
 
 
 # -- utility -------------------------------------------------------------------------------------------------

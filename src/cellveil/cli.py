@@ -494,7 +494,7 @@ def _finish_job(result: JobResult, quiet: bool, as_json: bool, job_file: Path | 
     ]
     lines.append(f"Open this   {_shown(result.files['report'])}")
     _say(quiet or as_json, "\n".join(lines))
-    _exit(0 if result.is_safe else 1)
+    _exit(0 if result.is_safe and result.release is not None else 1)
 
 
 def _shown(path: Path) -> Path:

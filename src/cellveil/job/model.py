@@ -357,6 +357,13 @@ class Job(_Strict):
 
     @model_validator(mode="after")
     def _consistent(self) -> Job:
+        if self.adjust is not None and self.adjust.publish and self.attackers:
+            raise fault(
+                "adjusted tables are not audited against other attackers than outsiders",
+                "Remove [[attackers]], or publish the suppressed table.",
+                "adjust",
+                "publish",
+            )
         if self.instance is not None:
             _check_instance_alone(self)
             return self

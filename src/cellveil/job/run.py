@@ -248,7 +248,7 @@ def _release_adjusted(
     job: Job, problem: Problem, adjusted: Adjustment | None, labels: Labels
 ) -> Release | None:
     """The adjusted table as release, or None; then that of an earlier run is removed."""
-    settings, asked = job.release, job.adjust
+    asked = job.adjust
     try:
         if adjusted is None or asked is None:
             raise NotSafeError("there is no adjusted table.")
@@ -257,13 +257,7 @@ def _release_adjusted(
             adjusted.values,
             job.output / PUBLIC,
             limits=asdict(_limits(asked)),
-            formats=settings.formats,
-            symbol=settings.symbol,
-            title=job.title,
-            labels=labels,
-            decimals=settings.decimals,
-            note=settings.note,
-            date=settings.date,
+            **_wishes(job, labels),
         )
     except NotSafeError:
         withdraw(job.output / PUBLIC)
@@ -291,7 +285,6 @@ def _release(
     job: Job, problem: Problem, suppression: Suppression, verdict: AuditReport, labels: Labels
 ) -> Release | None:
     """The release, or None; then that of an earlier run is removed."""
-    settings = job.release
     if suppression.joint is not None and not suppression.joint.is_safe:
         withdraw(job.output / PUBLIC)
         return None
@@ -301,17 +294,25 @@ def _release(
             suppression.pattern,
             verdict,
             job.output / PUBLIC,
-            formats=settings.formats,
-            symbol=settings.symbol,
-            title=job.title,
-            labels=labels,
-            decimals=settings.decimals,
-            note=settings.note,
-            date=settings.date,
+            **_wishes(job, labels),
         )
     except NotSafeError:
         withdraw(job.output / PUBLIC)
         return None
+
+
+def _wishes(job: Job, labels: Labels) -> dict[str, Any]:
+    """How the public files are to look."""
+    settings = job.release
+    return {
+        "formats": settings.formats,
+        "symbol": settings.symbol,
+        "title": job.title,
+        "labels": labels,
+        "decimals": settings.decimals,
+        "note": settings.note,
+        "date": settings.date,
+    }
 
 
 def _parameters(job: Job) -> dict[str, Any]:
