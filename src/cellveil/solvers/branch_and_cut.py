@@ -124,6 +124,7 @@ def solve_rows(
     start: Bool,
     *,
     barred: Bool,
+    gap: float = 0.0,
     time_limit: float,
     seed: int = 0,
 ) -> Solved:
@@ -133,12 +134,14 @@ def solve_rows(
     ----------
     start
         A point that meets the rows.
+    gap
+        Points this near to the bound are taken for optimal, as a share.
     """
     import pyscipopt
 
     model: Any = pyscipopt.Model()
     model.hideOutput()
-    limits = {"limits/time": max(time_limit, 0.01), "limits/gap": 0.0, "limits/absgap": 0.0}
+    limits = {"limits/time": max(time_limit, 0.01), "limits/gap": gap, "limits/absgap": 0.0}
     model.setParams({"misc/catchctrlc": False, "randomization/randomseedshift": seed, **limits})
     variables = _variables(model, cost, fixed, np.flatnonzero(~barred))
     for row in rows:
@@ -152,7 +155,7 @@ def solve_rows(
     if model.getNSols():
         point = np.zeros(len(cost), dtype=bool)
         point[list(variables)] = [model.getVal(variable) > 0.5 for variable in variables.values()]
-    return Solved(model.getStatus() == "optimal", point, max(float(model.getDualbound()), 0.0))
+    return Solved(model.getStatus() in ("optimal", "gaplimit"), point, max(float(model.getDualbound()), 0.0))
 
 
 def _variables(model: Any, cost: Float, fixed: Bool, columns: NDArray[np.int64]) -> dict[int, Any]:

@@ -35,6 +35,9 @@ ROWS_PER_ROUND = 50
 STALLED = 8
 """So many rounds without gain end the loop."""
 
+ROUNDED = 2
+"""After so many, points are also rounded to whole patterns, which are judged."""
+
 GAIN = 1e-4
 """What counts as a gain, as a share of the bound."""
 
@@ -108,6 +111,8 @@ def relax(separation: Separation, stop: Stop, *, company: bool = True) -> Relaxa
             rows += separation.company_rows(
                 point, most=ROWS_PER_ROUND // 2, attacks=part.num_cells, stop=stop
             )
+        if stalled > ROUNDED or not rows:
+            rows += separation.rows_by_rounding(point, stop=stop)
         if not rows:
             break
         program.exchange(rows, solved.multipliers)

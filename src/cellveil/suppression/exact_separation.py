@@ -65,6 +65,9 @@ otherwise cells that the point does not hide cost nothing, and rows would be ful
 GRANTED_FROM = (1.0 - 1e-6, 0.6)
 """Cells hidden by so much are taken for granted, the surest first."""
 
+ROUNDED_FROM = (0.9, 0.6, 0.3, 0.1, 1e-3)
+"""Cells hidden by so much are hidden whole, where points are rounded; more and more of them."""
+
 FADING = 0.5
 """How fast a demand that is met loses its urgency."""
 
@@ -179,6 +182,17 @@ class Separation:
             self.num_attacks += 1
             rows = [] if push is None else [company_row(self.part, h, own) for h in push.combinations]
             found += self.pool.add(row for row in rows if row is not None and row.violation(x) > DEEP)
+        return found
+
+    def rows_by_rounding(self, x: Float, *, stop: Stop = _never) -> list[Row]:
+        """New rows that a fractional point breaks, among those of whole patterns near it."""
+        found: list[Row] = []
+        for share in ROUNDED_FROM:
+            known = len(self.pool)
+            judgement = self.judge(self.part.held | (x >= share), stop=stop)
+            if not judgement.rows:
+                break
+            found += [row for row in self.pool.rows[known:] if row.violation(x) > DEEP]
         return found
 
     def _attack(self, asked: Asked, x: Float, met: Bool) -> list[Row]:

@@ -1,49 +1,115 @@
-"""Good patterns for one part: incremental programs and trials, from scratch or around a fractional point.
+"""Good patterns for one part, from scratch or around a fractional point.
 
-Sliding levels are shared out between both sides first, as far as the cell can move if everything is hidden,
+By incremental programs and trials, or by cheapest flows where the part is a network. Sliding levels are shared out between both sides first, as far as the cell can move if everything is hidden,
 so that a book of witnesses can be kept; the pattern is then good for the sliding levels as well.
+All moments are those of the monotonic clock; None is never.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.problem import Problem, Status
 from cellveil.suppression.book import Book
+from cellveil.suppression.exact_relaxation import until
 from cellveil.suppression.exact_separation import Separation
+from cellveil.suppression.flow_search import Networks, build
 from cellveil.suppression.incremental import Incremental
+from cellveil.suppression.network import SLOPE_ROUNDS, network
 from cellveil.suppression.search import Search, drop_unused
+from cellveil.tables.keys import Int
 
 Float = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Stop = Callable[[], bool]
 
+FIRM = 0.5
+"""Cells that a point hides by more than this are hidden where flows begin."""
+
 GUIDED = 0.05
 """What is left of a cell's weight where the fractional point hides it whole."""
 
 
-class Starter:
+TRIALS = 20
+"""Random trials on a pattern from scratch."""
+
+
+class Starter(Protocol):
     """Finds patterns of one part."""
 
-    def __init__(self, problem: Problem, separation: Separation, *, seed: int) -> None:
-        self.part, self.seed = separation.part, seed
-        self.problem = _apart(problem, separation)
+    def from_scratch(self, end: float | None) -> Bool | None:
+        """A good pattern; None where none was finished in time."""
 
-    def from_scratch(self, stop: Stop, trials: int) -> Bool | None:
-        """A pattern by incremental programs, cleaned up and shaken; None where none was finished."""
-        if self.problem is None:
-            return None
-        book = Book(self.problem)
-        return self._improved(book, stop, trials) if _protect_all(book, stop) else None
+    def around(self, point: Float, end: float | None) -> Bool | None:
+        """A pattern near a fractional point; None where none was finished in time."""
 
-    def around(self, point: Float, stop: Stop) -> Bool | None:
-        """A pattern near a fractional point: what it hides is cheap."""
-        if self.problem is None:
+
+def starter_of(problem: Problem, separation: Separation, *, seed: int) -> Starter:
+    """The fitting one."""
+    own = _apart(problem, separation)
+    if own is None:
+        return NoStarter()
+    cells = separation.part.component.cells
+    networks = Networks.of(own)
+    if networks.rest() is None:
+        return FlowStarter(networks, cells, seed)
+    return ProgramStarter(own, cells, seed)
+
+
+class NoStarter:
+    """Where sliding levels cannot be shared out beforehand: the search must find patterns itself."""
+
+    def from_scratch(self, end: float | None) -> Bool | None:
+        """See `Starter`."""
+
+    def around(self, point: Float, end: float | None) -> Bool | None:
+        """See `Starter`."""
+
+
+class FlowStarter:
+    """By cheapest flows: `network`, and its first step begun with what the point hides."""
+
+    def __init__(self, networks: Networks, cells: Int, seed: int) -> None:
+        self.networks, self.cells, self.seed = networks, cells, seed
+
+    def from_scratch(self, end: float | None) -> Bool | None:
+        """See `Starter`."""
+        left = None if end is None else max(end - time.monotonic(), 0.0)
+        draft = network(self.networks.problem, time_limit=left, seed=self.seed)
+        return None if draft.infeasible else np.asarray(draft.hidden[self.cells])
+
+    def around(self, point: Float, end: float | None) -> Bool | None:
+        """See `Starter`."""
+        from cellveil.kernels.network_search import BOTH
+
+        hidden = np.zeros(len(self.networks.tail), dtype=bool)
+        hidden[self.cells[point > FIRM]] = True
+        search, infeasible = build(self.networks, BOTH, SLOPE_ROUNDS, end, hidden)
+        if infeasible or search.book.num_open:
             return None
-        cells = self.part.component.cells
+        search.clean_up()
+        return np.asarray(search.book.hidden[self.cells])
+
+
+class ProgramStarter:
+    """By incremental programs, clean-up and trials."""
+
+    def __init__(self, problem: Problem, cells: Int, seed: int) -> None:
+        self.problem, self.cells, self.seed = problem, cells, seed
+
+    def from_scratch(self, end: float | None) -> Bool | None:
+        """See `Starter`."""
+        book, stop = Book(self.problem), until(end)
+        return self._improved(book, stop, TRIALS) if _protect_all(book, stop) else None
+
+    def around(self, point: Float, end: float | None) -> Bool | None:
+        """See `Starter`: what the point hides is cheap."""
+        cells, stop = self.cells, until(end)
         weight = self.problem.weight.copy()
         weight[cells] *= np.maximum(1.0 - point, GUIDED)
         hidden = np.zeros(len(weight), dtype=bool)
@@ -62,7 +128,7 @@ class Starter:
         search = Search(book, Incremental(book), seed=self.seed)
         search.clean_up(stop)
         search.shake(stop, trials)
-        return np.asarray(book.hidden[self.part.component.cells])
+        return np.asarray(book.hidden[self.cells])
 
 
 def _protect_all(book: Book, stop: Stop) -> bool:

@@ -41,11 +41,13 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.solvers.branch_and_cut import Searched, search, solve_rows
 from cellveil.solvers.cutting import Row
+from cellveil.solvers.exchange import exchanged
 from cellveil.suppression.demands import Demand
+from cellveil.suppression.exact_attack import FlowAttacker
 from cellveil.suppression.exact_model import Need, parts_of
 from cellveil.suppression.exact_relaxation import Relaxation, relax, until, whole_bound
 from cellveil.suppression.exact_separation import DEEP, Judgement, Separation, Stop
-from cellveil.suppression.exact_start import Starter
+from cellveil.suppression.exact_start import starter_of
 from cellveil.suppression.flow_search import Networks
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.ties import merged
@@ -58,9 +60,6 @@ DOUBT = 1e-6
 
 TINY = 5e-10
 """The same where it ran to its end, and weights are not whole."""
-
-TRIALS = 20
-"""Random trials on the pattern to start from."""
 
 SMALL = 60
 """In parts up to so many cells the search itself is the fastest way to good patterns."""
@@ -76,8 +75,16 @@ AROUND, SLICES, PATIENCE, FEW = 0.35, 15, 2, 20
 """Share of the time for local branching where the first search has not ended: patterns that differ from the
 best in so few cells are searched, in slices while it pays."""
 
+PIECES = 15
+"""The first program of all rows has this part of their time; each that is not finished, twice the last."""
+
+ROUGH, EXCHANGES, TURNS, MOST_TURNS = 1e-3, 10, 3_000, 5_000_000
+"""Programs of all rows are solved up to this gap first; patterns are made cheaper by exchanges so often
+before the next program, and so many are tried each time, for each cell and at most."""
+
 MOST_TO_REPAIR = 3_000
-"""In larger parts the programs of all rows come later, and points are rounded up, but not repaired."""
+"""In larger parts the programs of all rows come later, and points are rounded up, but not repaired; unless
+they are networks, where flows are fast."""
 
 REPAIRING, OFTEN = 0.1, 10
 """Share of the time for the repair of fractional points on the way; one in so many is rounded up."""
@@ -178,7 +185,8 @@ class _PartSolver:
         self, problem: Problem, separation: Separation, seed: int, progress: Progress, end: Stop
     ) -> None:
         self.part, self.separation, self.seed, self.progress = separation.part, separation, seed, progress
-        self.starter = Starter(problem, separation, seed=seed)
+        self.starter = starter_of(problem, separation, seed=seed)
+        self._is_handy = len(self) <= MOST_TO_REPAIR or isinstance(separation.attacker, FlowAttacker)
         self.bound, self.reason, self.nodes = 0.0, "complete", 0
         self._unclear = math.inf
         self._verdicts: dict[bytes, Sequence[Row]] = {}
@@ -186,7 +194,8 @@ class _PartSolver:
         self._seconds: float | None = None
         self._repairing = 0.0
         self._offered = math.inf
-        self._stop = end
+        self._stop: Stop = end
+        self._end: float | None = None
         self._rows: Sequence[Row] = ()
         self._relaxation: Relaxation | None = None
         self._everything = separation.judge(np.ones(self.part.num_cells, dtype=bool), stop=end)
@@ -209,10 +218,10 @@ class _PartSolver:
         stop = until(None if seconds is None else now + seconds * RELAXING)
         relaxation = relax(self.separation, stop)
         self._take(relaxation)
-        stop = until(None if seconds is None else now + seconds)
-        self._try(self.starter.around(relaxation.point, stop))
+        end = None if seconds is None else now + seconds
+        self._try(self.starter.around(relaxation.point, end))
         if self.bound < self.best.cost and len(self) > SMALL:
-            self._try(self.starter.from_scratch(stop, TRIALS))
+            self._try(self.starter.from_scratch(end))
 
     def _take(self, relaxation: Relaxation) -> None:
         """The bound and the rows of a relaxation."""
@@ -234,10 +243,10 @@ class _PartSolver:
             self.reason = "time limit"
             return
         end = None if seconds is None else time.monotonic() + seconds
-        self._stop, self._seconds = until(end), seconds
+        self._stop, self._end, self._seconds = until(end), end, seconds
         searched = None
         if seconds is not None and len(self) > SMALL:
-            if len(self) <= MOST_TO_REPAIR:
+            if self._is_handy:
                 self._solve_masters(seconds * MASTERS)
             if self.bound >= self.best.cost:
                 return
@@ -276,23 +285,50 @@ class _PartSolver:
         The optimum is a bound; once it is safe it is the cheapest pattern.
         """
         end, pool = time.monotonic() + seconds, self.separation.pool
+        gap, slice_, known = ROUGH, seconds / PIECES, len(pool)
         rows = [row for row in pool.rows if row.rhs > 0 or len(row.columns) <= FEW]
+        self._judge_master(rows, self.best.hidden, np.ones(len(self), dtype=bool))
         while self.bound < self.best.cost and (left := end - time.monotonic()) > 0.0:
+            rows += pool.rows[known:]
             known, barred = len(pool), self._barred()
             assert barred is not None
             solved = solve_rows(
                 self.part.price, self.part.held, rows, self.best.hidden,
-                barred=barred, time_limit=left, seed=self.seed,
+                barred=barred, gap=gap, time_limit=min(slice_, left), seed=self.seed,
             )  # fmt: skip
             bound = whole_bound(solved.bound * (1 - DOUBT), self.part.price)
             self.bound = max(self.bound, min(bound, self.best.cost, self._unclear))
             if solved.point is None:
                 return
-            if self._judged(solved.point) and len(self) <= MOST_TO_REPAIR:
-                self._try(self.starter.around(solved.point.astype(np.float64), self._stop))
-            if not solved.is_optimal or len(pool) == known:
+            self._judge_master(rows, solved.point, ~barred)
+            if not solved.is_optimal:
+                slice_ *= 2.0
+            elif len(pool) == known:
+                if gap == 0.0:
+                    return
+                gap = 0.0
+
+    def _judge_master(self, rows: Sequence[Row], point: Bool, allowed: Bool) -> None:
+        """Judge the optimum of a program of rows, and what exchanges make of it and of the best pattern."""
+        pool, known = self.separation.pool, len(self.separation.pool)
+        failures = 0
+        for turn in range(EXCHANGES):
+            if self.bound >= self.best.cost or failures > PATIENCE or self._stop():
                 return
-            rows += pool.rows[known:]
+            start = point if turn == 0 else self.best.hidden
+            better = self._exchanged([*rows, *pool.rows[known:]], start, allowed, turn)
+            if turn and float(self.part.price[better].sum()) >= self.best.cost:
+                failures += 1
+            elif self._judged(better) and self._is_handy:
+                self._try(self.starter.around(better.astype(np.float64), self._end))
+
+    def _exchanged(self, rows: Sequence[Row], start: Bool, allowed: Bool, shift: int = 0) -> Bool:
+        asked = [row for row in rows if row.rhs > 0]
+        free = allowed & ~self.part.held
+        turns = min(TURNS * int(free.sum()), MOST_TURNS)
+        return exchanged(
+            self.part.price, asked, start, free, least=self.bound, turns=turns, seed=self.seed + shift
+        )
 
     def _look_around(self, seconds: float) -> None:
         """Local branching: search the patterns that differ in few cells from the best, while it pays."""
@@ -350,8 +386,8 @@ class _PartSolver:
         is_dear = self._seconds is not None and self._repairing > REPAIRING * self._seconds
         if not is_dear and self._points % OFTEN == 1:
             self._round_up(x)
-        if not is_dear and self._points & (self._points - 1) == 0 and len(self) <= MOST_TO_REPAIR:
-            self._try(self.starter.around(x, self._stop))
+        if not is_dear and self._points & (self._points - 1) == 0 and self._is_handy:
+            self._try(self.starter.around(x, self._end))
         self._repairing += time.monotonic() - began
         if self.best.cost < self._offered:
             self._offered = self.best.cost
