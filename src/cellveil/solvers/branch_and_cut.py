@@ -125,8 +125,10 @@ def solve_rows(
     *,
     barred: Bool,
     gap: float = 0.0,
-    time_limit: float,
+    time_limit: float | None = None,
+    nodes: int | None = None,
     seed: int = 0,
+    on_node: Callable[[float, int], None] | None = None,
 ) -> Solved:
     """The same program without an oracle: the rows are all there is, so that the solver may use all it has.
 
@@ -136,12 +138,20 @@ def solve_rows(
         A point that meets the rows.
     gap
         Points this near to the bound are taken for optimal, as a share.
+    nodes
+        So many nodes of the search at most.
     """
     import pyscipopt
 
+    from cellveil.solvers.scip import Listener
+
     model: Any = pyscipopt.Model()
     model.hideOutput()
-    limits = {"limits/time": max(time_limit, 0.01), "limits/gap": gap, "limits/absgap": 0.0}
+    limits: dict[str, float] = {"limits/gap": gap, "limits/absgap": 0.0}
+    if time_limit is not None:
+        limits["limits/time"] = max(time_limit, 0.01)
+    if nodes is not None:
+        limits["limits/totalnodes"] = nodes
     model.setParams({"misc/catchctrlc": False, "randomization/randomseedshift": seed, **limits})
     variables = _variables(model, cost, fixed, np.flatnonzero(~barred))
     for row in rows:
@@ -150,7 +160,11 @@ def solve_rows(
     for column, variable in variables.items():
         model.setSolVal(solution, variable, float(start[column]))
     model.addSol(solution, free=True)
+    listener = Listener(on_node or (lambda bound, nodes: None))
+    model.includeEventhdlr(listener, "listener", "tells bound and nodes")
     model.optimize()
+    if listener.error is not None:
+        raise listener.error
     point = None
     if model.getNSols():
         point = np.zeros(len(cost), dtype=bool)

@@ -1,4 +1,4 @@
-"""What SCIP calls back: a constraint handler and a heuristic that ask an oracle.
+"""What SCIP calls back: a constraint handler and a heuristic that ask an oracle, and a listener.
 
 This module is imported inside functions only, since its classes need PySCIPOpt.
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyscipopt as api
 from numpy.typing import NDArray
-from pyscipopt import Conshdlr, Heur
+from pyscipopt import Conshdlr, Eventhdlr, Heur
 
 from cellveil.solvers.cutting import Row
 
@@ -185,3 +185,35 @@ def include(talk: Talk, on_node: Callable[[float, int], None] | None) -> None:
     )  # fmt: skip
     timing = scip.SCIP_HEURTIMING.AFTERLPNODE
     talk.model.includeHeur(Suggestions(talk), "suggestions", "of the oracle", "s", freq=1, timingmask=timing)
+
+
+class Listener(Eventhdlr):
+    """Tells bound and number of nodes after each LP; an interrupt that arrives meanwhile ends the solve.
+
+    Attributes
+    ----------
+    error
+        What was raised; to be raised again after the solve.
+    """
+
+    def __init__(self, on_node: Callable[[float, int], None]) -> None:
+        self.on_node = on_node
+        self.error: BaseException | None = None
+
+    def eventinit(self) -> None:
+        """Begin to listen."""
+        self.model.catchEvent(scip.SCIP_EVENTTYPE.LPSOLVED, self)
+
+    def eventexit(self) -> None:
+        """Listen no more."""
+        self.model.dropEvent(scip.SCIP_EVENTTYPE.LPSOLVED, self)
+
+    def eventexec(self, event: Any) -> None:
+        """Tell."""
+        if self.error is not None:
+            return
+        try:
+            self.on_node(float(self.model.getDualbound()), int(self.model.getNTotalNodes()))
+        except BaseException as error:
+            self.error = error
+            self.model.interruptSolve()

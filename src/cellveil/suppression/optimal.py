@@ -67,26 +67,31 @@ SMALL = 60
 PREPARING, RELAXING = 0.25, 0.7
 """Shares of the time for what comes before the search, and of that for the relaxation."""
 
-MASTERS, FIRST, NEAR = 0.25, 0.15, 0.02
-"""Shares of the time for programs of all rows, and then for a first search; and the gap below which the
-programs are taken up again after local branching."""
+MASTERS = 0.15
+"""Share of the time for programs of all rows."""
+
+FAR, FIRST, NEAR = 0.25, 0.15, 0.02
+"""The gap beyond which a first search, for so much of the time, prepares local branching; and the gap below
+which programs of all rows are taken up again after that."""
 
 AROUND, SLICES, PATIENCE, FEW = 0.35, 15, 2, 20
-"""Share of the time for local branching where the first search has not ended: patterns that differ from the
-best in so few cells are searched, in slices while it pays."""
+"""Share of the time for local branching: patterns that differ from the best in so few cells are searched, in
+slices while it pays."""
 
-PIECES = 15
-"""The first program of all rows has this part of their time; each that is not finished, twice the last."""
+PIECES, NODES = 16, 100
+"""The first program of all rows has this part of their time; each that is not finished, twice the last, until
+one has had all of it. Without a limit on time, nodes are counted, so many for the first."""
 
-ROUGH, EXCHANGES, TURNS, MOST_TURNS = 1e-3, 10, 3_000, 5_000_000
+ROUGH, EXCHANGES, FEWER, TURNS, MOST_TURNS = 1e-3, 10, 4, 3_000, 5_000_000
 """Programs of all rows are solved up to this gap first; patterns are made cheaper by exchanges so often
-before the next program, and so many are tried each time, for each cell and at most."""
+before the next program (not so often where judging is slow), with so many trials each time, for each cell and
+at most."""
 
 MOST_TO_REPAIR = 3_000
 """In larger parts the programs of all rows come later, and points are rounded up, but not repaired; unless
 they are networks, where flows are fast."""
 
-REPAIRING, OFTEN = 0.1, 10
+REPAIRING, OFTEN = 0.03, 10
 """Share of the time for the repair of fractional points on the way; one in so many is rounded up."""
 
 NODE_ROWS, NODE_ATTACKS = 8, 6
@@ -133,7 +138,7 @@ def _optimal(problem: Problem, deadline: float | None, seed: int, progress: Prog
                 work(solver, None if deadline is None else (deadline - time.monotonic()) * share / left)
     except KeyboardInterrupt:
         for solver in solvers:
-            solver.reason = "complete" if solver.bound >= solver.best.cost else "interrupted"
+            solver.reason = "complete" if solver.is_proven else "interrupted"
     return _together(problem, solvers)
 
 
@@ -186,7 +191,8 @@ class _PartSolver:
     ) -> None:
         self.part, self.separation, self.seed, self.progress = separation.part, separation, seed, progress
         self.starter = starter_of(problem, separation, seed=seed)
-        self._is_handy = len(self) <= MOST_TO_REPAIR or isinstance(separation.attacker, FlowAttacker)
+        self._is_network = isinstance(separation.attacker, FlowAttacker)
+        self._is_handy = self._is_network or len(self) <= MOST_TO_REPAIR
         self.bound, self.reason, self.nodes = 0.0, "complete", 0
         self._unclear = math.inf
         self._verdicts: dict[bytes, Sequence[Row]] = {}
@@ -204,6 +210,11 @@ class _PartSolver:
     def __len__(self) -> int:
         return self.part.num_cells
 
+    @property
+    def is_proven(self) -> bool:
+        """Whether no pattern is cheaper than the best."""
+        return self.bound >= self.best.cost * (1.0 if _is_whole(self.part.price) else 1.0 - 2 * TINY)
+
     def impossible(self) -> list[Demand]:
         """Demands that cannot be met even if everything is hidden."""
         cells = self.part.component.cells
@@ -220,7 +231,7 @@ class _PartSolver:
         self._take(relaxation)
         end = None if seconds is None else now + seconds
         self._try(self.starter.around(relaxation.point, end))
-        if self.bound < self.best.cost and len(self) > SMALL:
+        if not self.is_proven and len(self) > SMALL:
             self._try(self.starter.from_scratch(end))
 
     def _take(self, relaxation: Relaxation) -> None:
@@ -236,37 +247,40 @@ class _PartSolver:
         return np.asarray((self._relaxation.extra > room) & ~self.best.hidden)
 
     def search(self, seconds: float | None) -> None:
-        """Branch and cut until the optimum is proven or the time is over."""
-        if self.bound >= self.best.cost:
-            return
-        if seconds is not None and seconds <= 0:
-            self.reason = "time limit"
-            return
+        """Until the optimum is proven or the time is over."""
         end = None if seconds is None else time.monotonic() + seconds
         self._stop, self._end, self._seconds = until(end), end, seconds
-        searched = None
-        if seconds is not None and len(self) > SMALL:
-            if self._is_handy:
-                self._solve_masters(seconds * MASTERS)
-            if self.bound >= self.best.cost:
-                return
-            searched = self._branch_and_cut((), seconds * FIRST)
-            self._conclude(searched)
-            if not searched.is_complete and not searched.was_interrupted:
-                again = until(time.monotonic() + seconds * FIRST)
-                self._take(relax(self.separation, again))
-                self._look_around(seconds * AROUND)  # the better the best pattern, the more cells are barred
-                if self.best.cost - self.bound < NEAR * self.best.cost:
-                    self._solve_masters(seconds * MASTERS)
-                searched = None
-        if searched is None:
+        if not self.is_proven and not self._stop():
+            self._search(seconds, end)
+        if self.is_proven:
             self.reason = "complete"
-            if self.bound >= self.best.cost:
-                return
-            searched = self._branch_and_cut((), None if end is None else end - time.monotonic())
-            self._conclude(searched)
-        if searched.was_interrupted:
-            raise KeyboardInterrupt
+        elif self._unclear < self.best.cost:
+            self.reason = "a cheaper pattern could not be decided"
+        else:
+            self.reason = "time limit"
+
+    def _search(self, seconds: float | None, end: float | None) -> None:
+        if len(self) > SMALL and self._is_handy:
+            self._solve_masters(None if seconds is None else seconds * MASTERS)
+        if seconds is not None and len(self) > SMALL and self._is_far():
+            self._search_in_stages(seconds)
+        if not self.is_proven:
+            self._conclude(self._branch_and_cut((), None if end is None else end - time.monotonic()))
+
+    def _is_far(self) -> bool:
+        """Whether one search will hardly come to its end: patterns matter more, or other ways to prove them."""
+        return self._is_network or self.best.cost - self.bound > FAR * self.best.cost
+
+    def _search_in_stages(self, seconds: float) -> None:
+        """A first search for rows, the relaxation with them, patterns near the best, programs of all rows."""
+        if not self.is_proven:
+            self._conclude(self._branch_and_cut((), seconds * FIRST))
+        if self.is_proven:
+            return
+        self._take(relax(self.separation, until(time.monotonic() + seconds * FIRST)))
+        self._look_around(seconds * AROUND)  # the better the best pattern, the more cells are barred
+        if self.best.cost - self.bound < NEAR * self.best.cost:
+            self._solve_masters(seconds * MASTERS)
 
     def _branch_and_cut(
         self, further: Sequence[Row], seconds: float | None, *, eager: bool = False, shift: int = 0
@@ -277,24 +291,28 @@ class _PartSolver:
             time_limit=seconds, seed=self.seed + shift, on_node=self._tell,
         )  # fmt: skip
         self.nodes += searched.nodes
+        if searched.was_interrupted:
+            raise KeyboardInterrupt
         return searched
 
-    def _solve_masters(self, seconds: float) -> None:
+    def _solve_masters(self, seconds: float | None) -> None:
         """Solve the program of all rows so far, judge its optimum, add the rows that it breaks; and so on.
 
         The optimum is a bound; once it is safe it is the cheapest pattern.
         """
-        end, pool = time.monotonic() + seconds, self.separation.pool
-        gap, slice_, known = ROUGH, seconds / PIECES, len(pool)
-        rows = [row for row in pool.rows if row.rhs > 0 or len(row.columns) <= FEW]
+        end = math.inf if seconds is None else time.monotonic() + seconds
+        pool, gap, slice_ = self.separation.pool, ROUGH, 1
+        rows, known = [row for row in pool.rows if row.rhs > 0 or len(row.columns) <= FEW], len(pool)
         self._judge_master(rows, self.best.hidden, np.ones(len(self), dtype=bool))
-        while self.bound < self.best.cost and (left := end - time.monotonic()) > 0.0:
+        while not self.is_proven and (left := end - time.monotonic()) > 0.0 and slice_ <= PIECES:
             rows += pool.rows[known:]
             known, barred = len(pool), self._barred()
             assert barred is not None
             solved = solve_rows(
-                self.part.price, self.part.held, rows, self.best.hidden,
-                barred=barred, gap=gap, time_limit=min(slice_, left), seed=self.seed,
+                self.part.price, self.part.held, rows, self.best.hidden, barred=barred, gap=gap,
+                time_limit=None if seconds is None else min(slice_ / PIECES * seconds, left),
+                nodes=None if seconds is not None else slice_ * NODES, seed=self.seed,
+                on_node=self._tell,
             )  # fmt: skip
             bound = whole_bound(solved.bound * (1 - DOUBT), self.part.price)
             self.bound = max(self.bound, min(bound, self.best.cost, self._unclear))
@@ -302,7 +320,7 @@ class _PartSolver:
                 return
             self._judge_master(rows, solved.point, ~barred)
             if not solved.is_optimal:
-                slice_ *= 2.0
+                slice_ *= 2
             elif len(pool) == known:
                 if gap == 0.0:
                     return
@@ -312,8 +330,8 @@ class _PartSolver:
         """Judge the optimum of a program of rows, and what exchanges make of it and of the best pattern."""
         pool, known = self.separation.pool, len(self.separation.pool)
         failures = 0
-        for turn in range(EXCHANGES):
-            if self.bound >= self.best.cost or failures > PATIENCE or self._stop():
+        for turn in range(EXCHANGES if self._is_network else FEWER):
+            if self.is_proven or failures > PATIENCE or self._stop():
                 return
             start = point if turn == 0 else self.best.hidden
             better = self._exchanged([*rows, *pool.rows[known:]], start, allowed, turn)
@@ -339,22 +357,17 @@ class _PartSolver:
             near = Row(np.arange(len(self)), sides, float(hidden.sum()) - FEW)
             slice_ = min(left, seconds / SLICES)
             searched = self._branch_and_cut([near], slice_, eager=True, shift=failures)
-            if searched.was_interrupted:
-                raise KeyboardInterrupt
             failures = 0 if self.best.cost < before else failures + 1
-            if self.bound >= self.best.cost or (failures and searched.is_complete):
+            if self.is_proven or (failures and searched.is_complete):
                 return
 
     def _conclude(self, searched: Searched) -> None:
-        """Bound and reason."""
+        """The bound that a search has proven."""
         if searched.is_complete:
             bound = self.best.cost if _is_whole(self.part.price) else self.best.cost * (1 - TINY)
         else:
             bound = whole_bound(searched.bound * (1 - DOUBT), self.part.price)
-            self.reason = "time limit"
         self.bound = max(self.bound, min(bound, self.best.cost, self._unclear))
-        if self._unclear < self.best.cost:
-            self.reason = "a cheaper pattern could not be decided"
 
     # -- the oracle ----------------------------------------------------------------------------------------
 
@@ -433,6 +446,7 @@ class _PartSolver:
         return _Found(hidden, judgement.witnesses, math.fsum(self.part.price[hidden]))
 
     def _tell(self, bound: float, nodes: int) -> None:
+        bound = max(bound, self.bound)
         gap = (self.best.cost - bound) / self.best.cost if self.best.cost > 0 else 0.0
         self.progress.advance(nodes, None, gap=round(max(gap, 0.0), 4))
 
