@@ -34,10 +34,12 @@ WIDEST = 1e3
 """The plain loop cuts capacities at so many times the amount, infinite ones among them."""
 
 BENDERS = (
-    *("targus", "table7", "table8"),
+    *("targus", "table8", "table1", "table6", "table7"),
+    *(f"5% 100x100 {seed}" for seed in (0, 2)),
     *(f"5% {size} {seed}" for size in ("20x20", "40x40") for seed in (1, 2)),
     *(f"three-way {size} {seed}" for size in ("6x6x4", "6x6x6") for seed in (1, 2)),
     *(f"tree {size} {seed}" for size in ("13x6x4", "13x7x5") for seed in (1, 2)),
+    "hie1372d",
 )
 
 

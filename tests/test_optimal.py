@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from importlib import import_module
 from itertools import islice
 
 import numpy as np
@@ -17,6 +18,7 @@ from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.proof import verify
 from cellveil.solvers.cutting import Row
+from cellveil.solvers.exchange import exchanged
 from cellveil.suppression.exact_attack import FlowAttacker, LPAttacker
 from cellveil.suppression.exact_model import parts_of
 from cellveil.suppression.exact_relaxation import lower_bound, relax
@@ -30,6 +32,8 @@ from instances import INSTANCES, needs_instances
 from small_problems import SHAPES, small_problem
 
 PER_SHAPE, PER_SHAPE_SLOW = 6, 60
+
+optimal_module = import_module("cellveil.suppression.optimal")
 
 
 def problems(shape: str) -> Iterator[tuple[Problem, float | None]]:
@@ -139,6 +143,48 @@ def test_unlimited_cells_as_if_limited_far_away() -> None:
         draft = optimal(problem)
         assert cost_of(problem, draft) == pytest.approx(cheapest(limited))
         assert_certified(problem, draft)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("way", ["programs of all rows", "stages"])
+def test_least_cost_by_the_ways_of_larger_tables(
+    shape: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is done in larger parts before the search proves no wrong bound."""
+    monkeypatch.setattr(optimal_module, "SMALL", 0)
+    if way == "stages":
+        monkeypatch.setattr(optimal_module, "FAR", -1.0)
+    for problem, least in islice(problems(shape), PER_SHAPE):
+        draft = optimal(problem, time_limit=None if way == "programs of all rows" else 60.0)
+        if least is None:
+            assert draft.infeasible
+            continue
+        assert draft.reason == "complete"
+        assert draft.lower_bound == pytest.approx(least, rel=2e-9)
+        assert cost_of(problem, draft) == pytest.approx(least)
+        assert_certified(problem, draft)
+
+
+def test_exchanges_keep_rows_and_lower_the_cost() -> None:
+    rng = np.random.default_rng(3)
+    cheaper = 0
+    for seed in range(20):
+        cost = rng.integers(1, 1000, 60).astype(np.float64)
+        rows = [
+            Row(columns, np.minimum(cost[columns] / cost[columns].sum() * 3, 1.0), 1.0)
+            for columns in (np.sort(rng.choice(60, 20, replace=False)) for _ in range(6))
+        ]
+        start = rng.random(60) < 0.8
+        start |= ~np.isin(np.arange(60), np.concatenate([row.columns for row in rows]))
+        if any(row.violation(start.astype(np.float64)) > 0 for row in rows):
+            continue
+        free = rng.random(60) < 0.9
+        point = exchanged(cost, rows, start, free, least=0.0, steps=200_000, seed=seed)
+        assert all(row.violation(point.astype(np.float64)) <= 1e-9 for row in rows)
+        assert (point == start)[~free].all()
+        assert cost[point].sum() <= cost[start].sum()
+        cheaper += bool(cost[point].sum() < cost[start].sum())
+    assert cheaper > 10
 
 
 def test_two_way_tables_are_solved_by_flows() -> None:

@@ -1,4 +1,4 @@
-"""Exchanges in a covering program: one or two chosen columns for one or two others that cost no more together."""
+"""Exchanges in a covering program: one or two chosen columns for one or two others that are no dearer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Bool = NDArray[np.bool_]
 
 
 @inner
-def _drawn(state: NDArray[np.uint64], among: int) -> int:
+def _drawn(state: NDArray[np.uint64], among: int) -> np.int64:
     """A random number below `among`."""
     x = state[0]
     x ^= x << np.uint64(13)
@@ -25,99 +25,84 @@ def _drawn(state: NDArray[np.uint64], among: int) -> int:
 
 @outer
 def exchange(
-    cost: Float, by_column: tuple[Int, Int, Float], by_row: tuple[Int, Int], room: Float, chosen: Bool,
-    ranked: Int, price: Float, span: float, turns: int, state: NDArray[np.uint64],
-) -> int:  # fmt: skip
-    """Try so many random exchanges, and make those that are no dearer and keep every row; `chosen` is changed.
+    cost: Float, coefs: Float, rows_of: tuple[Int, Int], columns_of: tuple[Int, Int], room: Float,
+    chosen: Bool, span: float, steps: int, state: NDArray[np.uint64],
+) -> None:  # fmt: skip
+    """Try random exchanges, and make those that are no dearer and keep every row; `chosen` is changed.
 
     Parameters
     ----------
-    by_column, by_row
-        The rows Σ a x ≥ b both ways: starts, rows and coefficients; starts and columns.
+    cost
+        Of the columns, the cheapest first.
+    coefs
+        The rows Σ a x ≥ b, one line for each column; those that are soon broken are best put first.
+    rows_of, columns_of
+        Where they are not 0: starts and rows, by column; starts and columns, by row.
     room
         What each row has beyond b; changed with `chosen`.
-    ranked, price
-        Columns that may be exchanged, the cheapest first, and their costs.
     span
         The second column makes the exchange cheaper by no more than this.
+    steps
+        So many coefficients are looked at, and exchanges drawn, before it ends.
     state
         Of the random numbers.
-
-    Returns
-    -------
-    How many exchanges were made.
     """
-    starts, rows, coefs = by_column
-    row_starts, columns = by_row
-    is_free = np.zeros(len(cost), dtype=np.bool_)
-    for i in range(len(ranked)):
-        is_free[ranked[i]] = True
-    inside = np.empty(len(ranked), dtype=np.int64)
-    count = 0
-    for i in range(len(ranked)):
-        if chosen[ranked[i]]:
-            inside[count] = ranked[i]
+    size, rows = coefs.shape
+    inside, count = np.empty(size, dtype=np.int64), 0
+    for i in range(size):
+        if chosen[i]:
+            inside[count] = i
             count += 1
-    change = np.zeros(len(room))
-    moved = np.empty(4, dtype=np.int64)
-    made = 0
-    for _ in range(turns):
-        if count == 0:
-            break
-        place = _drawn(state, count)
+    while steps > 0 and count > 0:
+        steps -= 1
+        place, other = _drawn(state, count), _drawn(state, 2 * count)
         out = inside[place]
-        if starts[out] == starts[out + 1]:
+        second_out = inside[other] if other < count and other != place else -1
+        spare = cost[out] + (cost[second_out] if second_out >= 0 else 0.0)
+        first, end = rows_of[0][out], rows_of[0][out + 1]
+        if first == end:
             continue
-        moved[0], moving = out, 1
-        other = _drawn(state, 2 * count)
-        if other < count and other != place:
-            moved[1], moving = inside[other], 2
-        leaving = moving
-        spare = 0.0
-        for i in range(leaving):
-            spare += cost[moved[i]]
-        row = rows[starts[out] + _drawn(state, starts[out + 1] - starts[out])]
-        into = columns[row_starts[row] + _drawn(state, row_starts[row + 1] - row_starts[row])]
-        if chosen[into] or not is_free[into] or cost[into] > spare:
+        r = rows_of[1][first + _drawn(state, end - first)]
+        first, end = columns_of[0][r], columns_of[0][r + 1]
+        into = columns_of[1][first + _drawn(state, end - first)]
+        if chosen[into] or cost[into] > spare:
             continue
-        moved[moving] = into
-        moving += 1
         spare -= cost[into]
-        if _drawn(state, 3) > 0:
-            low = np.searchsorted(price, spare - span)
-            high = np.searchsorted(price, spare, side="right")
+        second_into = -1
+        if _drawn(state, 4) > 0:
+            low = np.searchsorted(cost, spare - span)
+            high = np.searchsorted(cost, spare, side="right")
             if high <= low:
                 continue
-            second = ranked[low + _drawn(state, high - low)]
-            if second == into or chosen[second]:
+            second_into = low + _drawn(state, high - low)
+            if second_into == into or chosen[second_into]:
                 continue
-            moved[moving] = second
-            moving += 1
-        for i in range(moving):
-            sign = -1.0 if i < leaving else 1.0
-            for e in range(starts[moved[i]], starts[moved[i] + 1]):
-                change[rows[e]] += sign * coefs[e]
-        keeps = True
-        for i in range(leaving):
-            for e in range(starts[moved[i]], starts[moved[i] + 1]):
-                if room[rows[e]] + change[rows[e]] < -1e-9:
-                    keeps = False
-                    break
-        for i in range(moving):
-            for e in range(starts[moved[i]], starts[moved[i] + 1]):
-                if keeps:
-                    room[rows[e]] += change[rows[e]]
-                change[rows[e]] = 0.0
-        if not keeps:
+        r = 0
+        while r < rows:
+            left = room[r] - coefs[out, r] + coefs[into, r]
+            if second_out >= 0:
+                left -= coefs[second_out, r]
+            if second_into >= 0:
+                left += coefs[second_into, r]
+            if left < -1e-9:
+                break
+            r += 1
+        steps -= r
+        if r < rows:
             continue
-        made += 1
-        for i in range(leaving):
-            chosen[moved[i]] = False
-        for i in range(leaving, moving):
-            chosen[moved[i]] = True
+        for r in range(rows):
+            room[r] += coefs[into, r] - coefs[out, r]
+            if second_out >= 0:
+                room[r] -= coefs[second_out, r]
+            if second_into >= 0:
+                room[r] += coefs[second_into, r]
+        chosen[out], chosen[into] = False, True
+        if second_out >= 0:
+            chosen[second_out] = False
+        if second_into >= 0:
+            chosen[second_into] = True
         count = 0
-        for i in range(len(ranked)):
-            if chosen[ranked[i]]:
-                inside[count] = ranked[i]
+        for i in range(size):
+            if chosen[i]:
+                inside[count] = i
                 count += 1
-    return made

@@ -64,7 +64,7 @@ def search(
     oracle: Oracle,
     starts: Sequence[Bool] = (),
     *,
-    barred: Bool | None = None,
+    barred: Bool,
     eager: bool = False,
     time_limit: float | None = None,
     seed: int = 0,
@@ -90,8 +90,7 @@ def search(
     from cellveil.solvers.scip import Talk, include
 
     model = _model(seed, time_limit, eager)
-    columns = np.arange(len(cost)) if barred is None else np.flatnonzero(~barred)
-    variables = _variables(model, cost, fixed, columns)
+    variables = _variables(model, cost, fixed, np.flatnonzero(~barred))
     for row in rows:
         _add_constraint(model, variables, row)
     talk = Talk(model, variables, len(cost), oracle)
@@ -169,7 +168,8 @@ def solve_rows(
     if model.getNSols():
         point = np.zeros(len(cost), dtype=bool)
         point[list(variables)] = [model.getVal(variable) > 0.5 for variable in variables.values()]
-    return Solved(model.getStatus() in ("optimal", "gaplimit"), point, max(float(model.getDualbound()), 0.0))
+    is_optimal = model.getStatus() in ("optimal", "gaplimit")
+    return Solved(is_optimal, point, max(float(model.getDualbound()), 0.0))
 
 
 def _variables(model: Any, cost: Float, fixed: Bool, columns: NDArray[np.int64]) -> dict[int, Any]:

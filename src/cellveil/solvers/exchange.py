@@ -8,6 +8,7 @@ Exchanges of one or two columns for one or two others find it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,16 @@ from numpy.typing import NDArray
 from cellveil.solvers.cutting import Row
 
 Float = NDArray[np.float64]
+Int = NDArray[np.int64]
 Bool = NDArray[np.bool_]
 
 
+MOST_ENTRIES = 30_000_000
+"""In larger programs only the rows with the least room are looked at on the way."""
+
+
 def exchanged(
-    cost: Float, rows: Sequence[Row], start: Bool, free: Bool, *, least: float, turns: int, seed: int = 0
+    cost: Float, rows: Sequence[Row], start: Bool, free: Bool, *, least: float, steps: int, seed: int = 0
 ) -> Bool:
     """A point no dearer than the one to start from that meets the same rows.
 
@@ -31,12 +37,14 @@ def exchanged(
         Columns that may be exchanged.
     least
         No point costs less: exchanges that would are not tried.
+    steps
+        How much work is done: coefficients looked at.
 
     Examples
     --------
     >>> row = Row(np.arange(4), np.array([5.0, 4.0, 3.0, 2.0]), 6.0)
     >>> start = np.array([True, True, False, False])
-    >>> point = exchanged(row.shares, [row], start, np.ones(4, dtype=bool), least=6.0, turns=1000)
+    >>> point = exchanged(row.shares, [row], start, np.ones(4, dtype=bool), least=6.0, steps=1000)
     >>> float(row.shares[point].sum())
     6.0
     """
@@ -44,21 +52,27 @@ def exchanged(
 
     from cellveil.kernels.exchange import exchange
 
-    point = start.copy()
     span = float(cost[start].sum()) - least
-    if span <= 0 or not rows:
-        return point
-    ends = np.cumsum([0, *(len(row.columns) for row in rows)])
-    shares, columns = np.concatenate([row.shares for row in rows]), np.concatenate([row.columns for row in rows])
-    matrix = csr_array((shares, columns, ends), shape=(len(rows), len(cost)))
-    by_column = matrix.tocsc()
     ranked = np.flatnonzero(free)
+    if span <= 0 or not rows or not len(ranked):
+        return start
     ranked = ranked[np.argsort(cost[ranked], kind="stable")]
+    ends = np.cumsum([0, *(len(row.columns) for row in rows)])
+    shares, columns = (np.concatenate([getattr(row, name) for row in rows]) for name in ("shares", "columns"))
+    matrix, rhs = csr_array((shares, columns, ends), (len(rows), len(cost))), np.array([r.rhs for r in rows])
+    room = matrix @ start - rhs
+    tight = np.argsort(room, kind="stable")[: MOST_ENTRIES // len(ranked)]
+    chosen = start[ranked]
+    by_row = matrix[tight][:, ranked]
+    by_column = by_row.T.tocsr()
     exchange(
-        cost,
-        (by_column.indptr.astype(np.int64), by_column.indices.astype(np.int64), by_column.data),
-        (ends.astype(np.int64), columns.astype(np.int64)),
-        matrix @ point - np.array([row.rhs for row in rows]),
-        point, ranked, cost[ranked], span, turns, np.array([2 * seed + 1], dtype=np.uint64),
+        cost[ranked], by_column.toarray(), _lists(by_column), _lists(by_row), room[tight], chosen,
+        span, steps, np.array([2 * seed + 1], dtype=np.uint64),
     )  # fmt: skip
-    return point
+    point = start.copy()
+    point[ranked] = chosen
+    return point if (matrix @ point >= rhs - 1e-9).all() else start
+
+
+def _lists(matrix: Any) -> tuple[Int, Int]:
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)

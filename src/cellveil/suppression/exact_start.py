@@ -1,8 +1,9 @@
 """Good patterns for one part, from scratch or around a fractional point.
 
-By incremental programs and trials, or by cheapest flows where the part is a network. Sliding levels are shared out between both sides first, as far as the cell can move if everything is hidden,
-so that a book of witnesses can be kept; the pattern is then good for the sliding levels as well.
-All moments are those of the monotonic clock; None is never.
+By incremental programs and trials, or by cheapest flows where the part is a network. Sliding levels are
+shared out between both sides first, as far as the cell can move if everything is hidden, so that a book of
+witnesses can be kept; the pattern is then good for the sliding levels as well. All moments are those of the
+monotonic clock; None is never.
 """
 
 from __future__ import annotations

@@ -9,10 +9,11 @@ without the y: what they imply for x are the capacity rows of `exact_model`, fou
 that every deviation moves alike are one cell (`ties`), unless the table is a network.
 
 1. The relaxation with rows until they gain no more (`exact_relaxation`).
-2. Patterns to start from, by incremental programs, clean-up and trials (`exact_start`).
-3. With a time limit, first the program of all rows so far, solved by itself, its optimum judged, and again
-   with the rows that it breaks; and later patterns near the best one (local branching).
-4. Branch and cut with SCIP: fractional points are cut off by rows, whole ones are judged exactly, points in
+2. Patterns to start from, by incremental programs or flows, clean-up and trials (`exact_start`).
+3. The program of the rows that matter, solved by itself, at first roughly; its optimum is judged, after
+   exchanges that make it cheaper (`solvers.exchange`); then again with the rows that it breaks.
+4. Where the gap is still large, a first search and local branching: patterns near the best one.
+5. Branch and cut with SCIP: fractional points are cut off by rows, whole ones are judged exactly, points in
    between give new patterns by rounding and repair.
 
 Requires any relations; in practice some hundred cells in three dimensions, some thousand in two.
@@ -67,12 +68,13 @@ SMALL = 60
 PREPARING, RELAXING = 0.25, 0.7
 """Shares of the time for what comes before the search, and of that for the relaxation."""
 
-MASTERS = 0.15
-"""Share of the time for programs of all rows."""
+MASTERS, MASTERS_OF_NETWORKS = 0.15, 0.5
+"""Share of the time for programs of all rows; in networks rows are short and soon complete."""
 
 FAR, FIRST, NEAR = 0.25, 0.15, 0.02
 """The gap beyond which a first search, for so much of the time, prepares local branching; and the gap below
-which programs of all rows are taken up again after that."""
+which programs of all rows are taken up again after that. Where a pattern is so near, no second one is made to
+start from."""
 
 AROUND, SLICES, PATIENCE, FEW = 0.35, 15, 2, 20
 """Share of the time for local branching: patterns that differ from the best in so few cells are searched, in
@@ -82,17 +84,20 @@ PIECES, NODES = 16, 100
 """The first program of all rows has this part of their time; each that is not finished, twice the last, until
 one has had all of it. Without a limit on time, nodes are counted, so many for the first."""
 
-ROUGH, EXCHANGES, FEWER, TURNS, MOST_TURNS = 1e-3, 10, 4, 3_000, 5_000_000
+ROUGH, EXCHANGES, FEWER, STEPS, MOST_STEPS = 1e-3, 10, 2, 100, 30_000_000
 """Programs of all rows are solved up to this gap first; patterns are made cheaper by exchanges so often
-before the next program (not so often where judging is slow), with so many trials each time, for each cell and
-at most."""
+before the next program (not so often where judging is slow), in so many steps each time, for each row and
+cell, and at most."""
 
 MOST_TO_REPAIR = 3_000
 """In larger parts the programs of all rows come later, and points are rounded up, but not repaired; unless
 they are networks, where flows are fast."""
 
-REPAIRING, OFTEN = 0.03, 10
+REPAIRING, OFTEN = 0.1, 10
 """Share of the time for the repair of fractional points on the way; one in so many is rounded up."""
+
+FEW_ROWS = 4
+"""About so many rows against a whole pattern are enough, in the search."""
 
 NODE_ROWS, NODE_ATTACKS = 8, 6
 """New rows, and attacks, for one fractional point below the root."""
@@ -198,7 +203,7 @@ class _PartSolver:
         self._verdicts: dict[bytes, Sequence[Row]] = {}
         self._points = 0
         self._seconds: float | None = None
-        self._repairing = 0.0
+        self._repairing, self._repairs = 0.0, 0
         self._offered = math.inf
         self._stop: Stop = end
         self._end: float | None = None
@@ -231,7 +236,7 @@ class _PartSolver:
         self._take(relaxation)
         end = None if seconds is None else now + seconds
         self._try(self.starter.around(relaxation.point, end))
-        if not self.is_proven and len(self) > SMALL:
+        if self.best.cost - self.bound > NEAR * self.best.cost and len(self) > SMALL:
             self._try(self.starter.from_scratch(end))
 
     def _take(self, relaxation: Relaxation) -> None:
@@ -239,10 +244,9 @@ class _PartSolver:
         bound = min(whole_bound(relaxation.bound, self.part.price), self.best.cost)
         self.bound, self._rows, self._relaxation = max(self.bound, bound), relaxation.active, relaxation
 
-    def _barred(self) -> Bool | None:
+    def _barred(self) -> Bool:
         """Cells that no pattern cheaper than the best hides, by their reduced costs."""
-        if self._relaxation is None:
-            return None
+        assert self._relaxation is not None
         room = (self.best.cost - self._relaxation.bound) * (1 + 1e-9)
         return np.asarray((self._relaxation.extra > room) & ~self.best.hidden)
 
@@ -261,14 +265,15 @@ class _PartSolver:
 
     def _search(self, seconds: float | None, end: float | None) -> None:
         if len(self) > SMALL and self._is_handy:
-            self._solve_masters(None if seconds is None else seconds * MASTERS)
+            share = MASTERS_OF_NETWORKS if self._is_network else MASTERS
+            self._solve_masters(None if seconds is None else seconds * share)
         if seconds is not None and len(self) > SMALL and self._is_far():
             self._search_in_stages(seconds)
         if not self.is_proven:
             self._conclude(self._branch_and_cut((), None if end is None else end - time.monotonic()))
 
     def _is_far(self) -> bool:
-        """Whether one search will hardly come to its end: patterns matter more, or other ways to prove them."""
+        """Whether one search will hardly come to its end, so that good patterns matter more."""
         return self._is_network or self.best.cost - self.bound > FAR * self.best.cost
 
     def _search_in_stages(self, seconds: float) -> None:
@@ -300,33 +305,35 @@ class _PartSolver:
 
         The optimum is a bound; once it is safe it is the cheapest pattern.
         """
-        end = math.inf if seconds is None else time.monotonic() + seconds
+        end = math.inf if self._end is None else self._end
+        end = end if seconds is None else min(end, time.monotonic() + seconds)
         pool, gap, slice_ = self.separation.pool, ROUGH, 1
-        rows, known = [row for row in pool.rows if row.rhs > 0 or len(row.columns) <= FEW], len(pool)
-        self._judge_master(rows, self.best.hidden, np.ones(len(self), dtype=bool))
+        rows, known = list(self._rows), len(pool)
+        if self._is_network:
+            self._judge_master(rows, self.best.hidden)
         while not self.is_proven and (left := end - time.monotonic()) > 0.0 and slice_ <= PIECES:
             rows += pool.rows[known:]
             known, barred = len(pool), self._barred()
-            assert barred is not None
             solved = solve_rows(
                 self.part.price, self.part.held, rows, self.best.hidden, barred=barred, gap=gap,
                 time_limit=None if seconds is None else min(slice_ / PIECES * seconds, left),
                 nodes=None if seconds is not None else slice_ * NODES, seed=self.seed,
                 on_node=self._tell,
             )  # fmt: skip
+            before = self.bound
             bound = whole_bound(solved.bound * (1 - DOUBT), self.part.price)
             self.bound = max(self.bound, min(bound, self.best.cost, self._unclear))
             if solved.point is None:
                 return
-            self._judge_master(rows, solved.point, ~barred)
+            self._judge_master(rows, solved.point)
             if not solved.is_optimal:
                 slice_ *= 2
-            elif len(pool) == known:
-                if gap == 0.0:
-                    return
+            elif gap == 0.0 and len(pool) == known:
+                return
+            elif len(pool) == known or self.bound == before:
                 gap = 0.0
 
-    def _judge_master(self, rows: Sequence[Row], point: Bool, allowed: Bool) -> None:
+    def _judge_master(self, rows: Sequence[Row], point: Bool) -> None:
         """Judge the optimum of a program of rows, and what exchanges make of it and of the best pattern."""
         pool, known = self.separation.pool, len(self.separation.pool)
         failures = 0
@@ -334,19 +341,22 @@ class _PartSolver:
             if self.is_proven or failures > PATIENCE or self._stop():
                 return
             start = point if turn == 0 else self.best.hidden
-            better = self._exchanged([*rows, *pool.rows[known:]], start, allowed, turn)
+            better = self._exchanged([*rows, *pool.rows[known:]], start, turn)
             if turn and float(self.part.price[better].sum()) >= self.best.cost:
                 failures += 1
-            elif self._judged(better) and self._is_handy:
+            elif self._judged(better, most=len(self.separation.asked)) and self._may_repair():
                 self._try(self.starter.around(better.astype(np.float64), self._end))
 
-    def _exchanged(self, rows: Sequence[Row], start: Bool, allowed: Bool, shift: int = 0) -> Bool:
+    def _may_repair(self) -> bool:
+        """Always in networks; elsewhere ever more rarely."""
+        self._repairs += 1
+        return self._is_network or self._repairs & (self._repairs - 1) == 0
+
+    def _exchanged(self, rows: Sequence[Row], start: Bool, shift: int) -> Bool:
         asked = [row for row in rows if row.rhs > 0]
-        free = allowed & ~self.part.held
-        turns = min(TURNS * int(free.sum()), MOST_TURNS)
-        return exchanged(
-            self.part.price, asked, start, free, least=self.bound, turns=turns, seed=self.seed + shift
-        )
+        free, seed = ~self._barred() & ~self.part.held, self.seed + shift
+        steps = min(STEPS * int(free.sum()) * len(asked), MOST_STEPS)
+        return exchanged(self.part.price, asked, start, free, least=self.bound, steps=steps, seed=seed)
 
     def _look_around(self, seconds: float) -> None:
         """Local branching: search the patterns that differ in few cells from the best, while it pays."""
@@ -420,8 +430,8 @@ class _PartSolver:
             if self.separation.pool.broken(chosen.astype(np.float64), 0.5 * DEEP) or self._judged(chosen):
                 chosen[cell] = True
 
-    def _judged(self, chosen: Bool) -> Sequence[Row]:
-        judgement = self.separation.judge(chosen)
+    def _judged(self, chosen: Bool, most: int = FEW_ROWS) -> Sequence[Row]:
+        judgement = self.separation.judge(chosen, most=most)
         if judgement.rows:
             return judgement.rows
         if judgement.is_unclear:
