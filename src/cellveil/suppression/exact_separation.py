@@ -187,7 +187,7 @@ class Separation:
     def rows_by_rounding(self, x: Float, *, stop: Stop = _never) -> list[Row]:
         """New rows that a fractional point breaks, among those of whole patterns near it."""
         found: list[Row] = []
-        for share in ROUNDED_FROM:
+        for share in () if self.is_large else ROUNDED_FROM:
             known = len(self.pool)
             judgement = self.judge(self.part.held | (x >= share), stop=stop)
             if not judgement.rows:

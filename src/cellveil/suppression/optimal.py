@@ -80,9 +80,10 @@ AROUND, SLICES, PATIENCE, FEW = 0.35, 15, 2, 20
 """Share of the time for local branching: patterns that differ from the best in so few cells are searched, in
 slices while it pays."""
 
-PIECES, NODES = 16, 100
+PIECES, SHORT_PIECES, NODES = 16, 2, 100
 """The first program of all rows has this part of their time; each that is not finished, twice the last, until
-one has had all of it. Without a limit on time, nodes are counted, so many for the first."""
+one has had all of it; outside networks so many parts are enough to see that they lead nowhere. Without a
+limit on time, nodes are counted, so many for the first."""
 
 ROUGH, EXCHANGES, FEWER, STEPS, MOST_STEPS = 1e-3, 10, 2, 100, 30_000_000
 """Programs of all rows are solved up to this gap first; patterns are made cheaper by exchanges so often
@@ -311,7 +312,8 @@ class _PartSolver:
         rows, known = list(self._rows), len(pool)
         if self._is_network:
             self._judge_master(rows, self.best.hidden)
-        while not self.is_proven and (left := end - time.monotonic()) > 0.0 and slice_ <= PIECES:
+        longest = PIECES if self._is_network else SHORT_PIECES
+        while not self.is_proven and (left := end - time.monotonic()) > 0.0 and slice_ <= longest:
             rows += pool.rows[known:]
             known, barred = len(pool), self._barred()
             solved = solve_rows(
@@ -348,9 +350,9 @@ class _PartSolver:
                 self._try(self.starter.around(better.astype(np.float64), self._end))
 
     def _may_repair(self) -> bool:
-        """Always in networks; elsewhere ever more rarely."""
+        """Always in networks; elsewhere ever more rarely, and not at first: the next program may end it."""
         self._repairs += 1
-        return self._is_network or self._repairs & (self._repairs - 1) == 0
+        return self._is_network or (self._repairs > 1 and self._repairs & (self._repairs - 1) == 0)
 
     def _exchanged(self, rows: Sequence[Row], start: Bool, shift: int) -> Bool:
         asked = [row for row in rows if row.rhs > 0]
