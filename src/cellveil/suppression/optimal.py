@@ -80,10 +80,10 @@ AROUND, SLICES, PATIENCE, FEW = 0.35, 15, 2, 20
 """Share of the time for local branching: patterns that differ from the best in so few cells are searched, in
 slices while it pays."""
 
-PIECES, SHORT_PIECES, NODES = 16, 2, 100
-"""The first program of all rows has this part of their time; each that is not finished, twice the last, until
-one has had all of it; outside networks so many parts are enough to see that they lead nowhere. Without a
-limit on time, nodes are counted, so many for the first."""
+NODES, MOST_NODES, FEWER_NODES, WORTH = 100, 6_400, 200, 0.05
+"""The first program of all rows has so many nodes; each that is not finished, twice those of the last, up to
+so many. Outside networks fewer are enough to see that programs lead nowhere, and they end when they close
+less than this share of the gap."""
 
 ROUGH, EXCHANGES, FEWER, STEPS, MOST_STEPS = 1e-3, 10, 2, 100, 30_000_000
 """Programs of all rows are solved up to this gap first; patterns are made cheaper by exchanges so often
@@ -95,7 +95,7 @@ MOST_TO_REPAIR = 3_000
 they are networks, where flows are fast."""
 
 REPAIRING, OFTEN = 0.1, 10
-"""Share of the time for the repair of fractional points on the way; one in so many is rounded up."""
+"""Share of the time so far for the repair of fractional points on the way; one in so many is rounded up."""
 
 FEW_ROWS = 4
 """About so many rows against a whole pattern are enough, in the search."""
@@ -203,7 +203,7 @@ class _PartSolver:
         self._unclear = math.inf
         self._verdicts: dict[bytes, Sequence[Row]] = {}
         self._points = 0
-        self._seconds: float | None = None
+        self._began = 0.0
         self._repairing, self._repairs = 0.0, 0
         self._offered = math.inf
         self._stop: Stop = end
@@ -254,7 +254,7 @@ class _PartSolver:
     def search(self, seconds: float | None) -> None:
         """Until the optimum is proven or the time is over."""
         end = None if seconds is None else time.monotonic() + seconds
-        self._stop, self._end, self._seconds = until(end), end, seconds
+        self._stop, self._end, self._began = until(end), end, time.monotonic()
         if not self.is_proven and not self._stop():
             self._search(seconds, end)
         if self.is_proven:
@@ -308,18 +308,17 @@ class _PartSolver:
         """
         end = math.inf if self._end is None else self._end
         end = end if seconds is None else min(end, time.monotonic() + seconds)
-        pool, gap, slice_ = self.separation.pool, ROUGH, 1
+        pool, gap, nodes = self.separation.pool, ROUGH, NODES
         rows, known = list(self._rows), len(pool)
         if self._is_network:
             self._judge_master(rows, self.best.hidden)
-        longest = PIECES if self._is_network else SHORT_PIECES
-        while not self.is_proven and (left := end - time.monotonic()) > 0.0 and slice_ <= longest:
+        slow, most = 0, MOST_NODES if self._is_network else FEWER_NODES
+        while not self.is_proven and (left := end - time.monotonic()) > 0.0 and nodes <= most:
             rows += pool.rows[known:]
             known, barred = len(pool), self._barred()
             solved = solve_rows(
                 self.part.price, self.part.held, rows, self.best.hidden, barred=barred, gap=gap,
-                time_limit=None if seconds is None else min(slice_ / PIECES * seconds, left),
-                nodes=None if seconds is not None else slice_ * NODES, seed=self.seed,
+                time_limit=None if math.isinf(left) else left, nodes=nodes, seed=self.seed,
                 on_node=self._tell,
             )  # fmt: skip
             before = self.bound
@@ -328,8 +327,11 @@ class _PartSolver:
             if solved.point is None:
                 return
             self._judge_master(rows, solved.point)
+            slow = 0 if self.bound - before > WORTH * (self.best.cost - before) else slow + 1
+            if slow > PATIENCE and not self._is_network:
+                return
             if not solved.is_optimal:
-                slice_ *= 2
+                nodes *= 2
             elif gap == 0.0 and len(pool) == known:
                 return
             elif len(pool) == known or self.bound == before:
@@ -408,7 +410,7 @@ class _PartSolver:
         """See `Oracle`: repaired fractional points, ever more rarely, and what was found elsewhere."""
         self._points += 1
         began = time.monotonic()
-        is_dear = self._seconds is not None and self._repairing > REPAIRING * self._seconds
+        is_dear = self._end is not None and self._repairing > REPAIRING * (began - self._began)
         if not is_dear and self._points % OFTEN == 1:
             self._round_up(x)
         if not is_dear and self._points & (self._points - 1) == 0 and self._is_handy:
