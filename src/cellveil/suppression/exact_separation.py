@@ -56,7 +56,7 @@ SHALLOW = 5e-4
 """Where no such row is found, this will do: of a demand that takes many cells, one is a small share."""
 
 MOST_FINE = 1_000
-"""In larger parts the finer attacks take too long."""
+"""In larger parts finer attacks, and the judgement of rounded points, take too long; flows do not."""
 
 ASIDE = 5e-3
 """Fine attacks look for combinations a little aside from the point, with all cells hidden by so much more:
@@ -187,7 +187,8 @@ class Separation:
     def rows_by_rounding(self, x: Float, *, stop: Stop = _never) -> list[Row]:
         """New rows that a fractional point breaks, among those of whole patterns near it."""
         found: list[Row] = []
-        for share in () if self.is_large else ROUNDED_FROM:
+        is_slow = self.is_large or (self.attacker is self.lp and self.part.num_cells > MOST_FINE)
+        for share in () if is_slow else ROUNDED_FROM:
             known = len(self.pool)
             judgement = self.judge(self.part.held | (x >= share), stop=stop)
             if not judgement.rows:

@@ -91,14 +91,11 @@ before the next program (not so often where judging is slow), in so many steps e
 cell, and at most."""
 
 MOST_TO_REPAIR = 3_000
-"""In larger parts the programs of all rows come later, and points are rounded up, but not repaired; unless
-they are networks, where flows are fast."""
+"""In larger parts points on the way are rounded up, but not repaired; unless they are networks, where flows
+are fast."""
 
 REPAIRING, OFTEN = 0.1, 10
 """Share of the time so far for the repair of fractional points on the way; one in so many is rounded up."""
-
-FEW_ROWS = 4
-"""About so many rows against a whole pattern are enough, in the search."""
 
 NODE_ROWS, NODE_ATTACKS = 8, 6
 """New rows, and attacks, for one fractional point below the root."""
@@ -265,28 +262,33 @@ class _PartSolver:
             self.reason = "time limit"
 
     def _search(self, seconds: float | None, end: float | None) -> None:
-        if len(self) > SMALL and self._is_handy:
+        is_far = self.best.cost - self.bound > FAR * self.best.cost
+        if len(self) > SMALL and (self._is_network or not is_far):
             share = MASTERS_OF_NETWORKS if self._is_network else MASTERS
             self._solve_masters(None if seconds is None else seconds * share)
-        if seconds is not None and len(self) > SMALL and self._is_far():
+        if seconds is not None and len(self) > SMALL and (self._is_network or is_far):
             self._search_in_stages(seconds)
         if not self.is_proven:
             self._conclude(self._branch_and_cut((), None if end is None else end - time.monotonic()))
 
-    def _is_far(self) -> bool:
-        """Whether one search will hardly come to its end, so that good patterns matter more."""
-        return self._is_network or self.best.cost - self.bound > FAR * self.best.cost
-
     def _search_in_stages(self, seconds: float) -> None:
-        """A first search for rows, the relaxation with them, patterns near the best, programs of all rows."""
+        """A first search for rows, the relaxation with them, exchanges, patterns near the best, programs.
+
+        For parts where one search will hardly come to its end, so that good patterns matter more.
+        """
         if not self.is_proven:
-            self._conclude(self._branch_and_cut((), seconds * FIRST))
+            self._conclude(self._branch_and_cut((), self._within(seconds * FIRST)))
         if self.is_proven:
             return
-        self._take(relax(self.separation, until(time.monotonic() + seconds * FIRST)))
-        self._look_around(seconds * AROUND)  # the better the best pattern, the more cells are barred
+        self._take(relax(self.separation, until(time.monotonic() + self._within(seconds * FIRST))))
+        self._judge_master(self._rows, self.best.hidden)
+        self._look_around(self._within(seconds * AROUND))  # the better the best pattern, the more is barred
         if self.best.cost - self.bound < NEAR * self.best.cost:
             self._solve_masters(seconds * MASTERS)
+
+    def _within(self, seconds: float) -> float:
+        """So many seconds, or what is left."""
+        return seconds if self._end is None else max(min(seconds, self._end - time.monotonic()), 0.0)
 
     def _branch_and_cut(
         self, further: Sequence[Row], seconds: float | None, *, eager: bool = False, shift: int = 0
@@ -348,8 +350,15 @@ class _PartSolver:
             better = self._exchanged([*rows, *pool.rows[known:]], start, turn)
             if turn and float(self.part.price[better].sum()) >= self.best.cost:
                 failures += 1
-            elif self._judged(better, most=len(self.separation.asked)) and self._may_repair():
+            elif self._judge_in_time(better) and self._may_repair():
                 self._try(self.starter.around(better.astype(np.float64), self._end))
+
+    def _judge_in_time(self, chosen: Bool) -> bool:
+        """Learn all rows that a whole pattern breaks, and tell if there are any; take it if it is safe."""
+        judgement = self.separation.judge(chosen, most=len(self.separation.asked), stop=self._stop)
+        if judgement.is_safe:
+            self._accept(chosen, judgement)
+        return bool(judgement.rows)
 
     def _may_repair(self) -> bool:
         """Always in networks; elsewhere ever more rarely, and not at first: the next program may end it."""
@@ -434,18 +443,21 @@ class _PartSolver:
             if self.separation.pool.broken(chosen.astype(np.float64), 0.5 * DEEP) or self._judged(chosen):
                 chosen[cell] = True
 
-    def _judged(self, chosen: Bool, most: int = FEW_ROWS) -> Sequence[Row]:
-        judgement = self.separation.judge(chosen, most=most)
+    def _judged(self, chosen: Bool) -> Sequence[Row]:
+        judgement = self.separation.judge(chosen)
         if judgement.rows:
             return judgement.rows
         if judgement.is_unclear:
             self._unclear = min(self._unclear, float(self.part.price[chosen].sum()))
             others = np.flatnonzero(~chosen)
             return [Row(others, np.ones(len(others)), 1.0)]
+        self._accept(chosen, judgement)
+        return []
+
+    def _accept(self, chosen: Bool, judgement: Judgement) -> None:
         found = self._reduced(chosen, judgement)
         if found.cost < self.best.cost:
             self.best = found
-        return []
 
     def _try(self, chosen: Bool | None) -> None:
         if chosen is not None and float(self.part.price[chosen].sum()) < self.best.cost:
