@@ -68,7 +68,7 @@ SMALL = 60
 PREPARING, RELAXING = 0.25, 0.7
 """Shares of the time for what comes before the search, and of that for the relaxation."""
 
-MASTERS, MASTERS_OF_NETWORKS = 0.15, 0.5
+PROGRAMS, PROGRAMS_OF_NETWORKS = 0.15, 0.5
 """Share of the time for programs of all rows; in networks rows are short and soon complete."""
 
 FAR, FIRST, NEAR = 0.25, 0.15, 0.02
@@ -195,7 +195,7 @@ class _PartSolver:
         self.part, self.separation, self.seed, self.progress = separation.part, separation, seed, progress
         self.starter = starter_of(problem, separation, seed=seed)
         self._is_network = isinstance(separation.attacker, FlowAttacker)
-        self._is_handy = self._is_network or len(self) <= MOST_TO_REPAIR
+        self._is_repaired = self._is_network or len(self) <= MOST_TO_REPAIR
         self.bound, self.reason, self.nodes = 0.0, "complete", 0
         self._unclear = math.inf
         self._verdicts: dict[bytes, Sequence[Row]] = {}
@@ -253,7 +253,7 @@ class _PartSolver:
         end = None if seconds is None else time.monotonic() + seconds
         self._stop, self._end, self._began = until(end), end, time.monotonic()
         if not self.is_proven and not self._stop():
-            self._search(seconds, end)
+            self._search(seconds)
         if self.is_proven:
             self.reason = "complete"
         elif self._unclear < self.best.cost:
@@ -261,15 +261,15 @@ class _PartSolver:
         else:
             self.reason = "time limit"
 
-    def _search(self, seconds: float | None, end: float | None) -> None:
+    def _search(self, seconds: float | None) -> None:
         is_far = self.best.cost - self.bound > FAR * self.best.cost
         if len(self) > SMALL and (self._is_network or not is_far):
-            share = MASTERS_OF_NETWORKS if self._is_network else MASTERS
-            self._solve_masters(None if seconds is None else seconds * share)
+            share = PROGRAMS_OF_NETWORKS if self._is_network else PROGRAMS
+            self._solve_programs(None if seconds is None else seconds * share)
         if seconds is not None and len(self) > SMALL and (self._is_network or is_far):
             self._search_in_stages(seconds)
         if not self.is_proven:
-            self._conclude(self._branch_and_cut((), None if end is None else end - time.monotonic()))
+            self._conclude(self._branch_and_cut((), None if seconds is None else self._within(seconds)))
 
     def _search_in_stages(self, seconds: float) -> None:
         """A first search for rows, the relaxation with them, exchanges, patterns near the best, programs.
@@ -281,10 +281,10 @@ class _PartSolver:
         if self.is_proven:
             return
         self._take(relax(self.separation, until(time.monotonic() + self._within(seconds * FIRST))))
-        self._judge_master(self._rows, self.best.hidden)
+        self._exchange_and_judge(self._rows, self.best.hidden)
         self._look_around(self._within(seconds * AROUND))  # the better the best pattern, the more is barred
         if self.best.cost - self.bound < NEAR * self.best.cost:
-            self._solve_masters(seconds * MASTERS)
+            self._solve_programs(seconds * PROGRAMS)
 
     def _within(self, seconds: float) -> float:
         """So many seconds, or what is left."""
@@ -303,7 +303,7 @@ class _PartSolver:
             raise KeyboardInterrupt
         return searched
 
-    def _solve_masters(self, seconds: float | None) -> None:
+    def _solve_programs(self, seconds: float | None) -> None:
         """Solve the program of all rows so far, judge its optimum, add the rows that it breaks; and so on.
 
         The optimum is a bound; once it is safe it is the cheapest pattern.
@@ -313,7 +313,7 @@ class _PartSolver:
         pool, gap, nodes = self.separation.pool, ROUGH, NODES
         rows, known = list(self._rows), len(pool)
         if self._is_network:
-            self._judge_master(rows, self.best.hidden)
+            self._exchange_and_judge(rows, self.best.hidden)
         slow, most = 0, MOST_NODES if self._is_network else FEWER_NODES
         while not self.is_proven and (left := end - time.monotonic()) > 0.0 and nodes <= most:
             rows += pool.rows[known:]
@@ -328,7 +328,7 @@ class _PartSolver:
             self.bound = max(self.bound, min(bound, self.best.cost, self._unclear))
             if solved.point is None:
                 return
-            self._judge_master(rows, solved.point)
+            self._exchange_and_judge(rows, solved.point)
             slow = 0 if self.bound - before > WORTH * (self.best.cost - before) else slow + 1
             if slow > PATIENCE and not self._is_network:
                 return
@@ -339,7 +339,7 @@ class _PartSolver:
             elif len(pool) == known or self.bound == before:
                 gap = 0.0
 
-    def _judge_master(self, rows: Sequence[Row], point: Bool) -> None:
+    def _exchange_and_judge(self, rows: Sequence[Row], point: Bool) -> None:
         """Judge the optimum of a program of rows, and what exchanges make of it and of the best pattern."""
         pool, known = self.separation.pool, len(self.separation.pool)
         failures = 0
@@ -422,7 +422,7 @@ class _PartSolver:
         is_dear = self._end is not None and self._repairing > REPAIRING * (began - self._began)
         if not is_dear and self._points % OFTEN == 1:
             self._round_up(x)
-        if not is_dear and self._points & (self._points - 1) == 0 and self._is_handy:
+        if not is_dear and self._points & (self._points - 1) == 0 and self._is_repaired:
             self._try(self.starter.around(x, self._end))
         self._repairing += time.monotonic() - began
         if self.best.cost < self._offered:
