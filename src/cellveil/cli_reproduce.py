@@ -27,6 +27,10 @@ def reproduce(
         Budget, typer.Option(help="Sizes and repetitions: full is the setting of the paper.")
     ] = Budget.quick,
     seed: Annotated[int, typer.Option(min=0, help="Seed of tables and searches.")] = 1,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(min=0.0, metavar="SECONDS", help="For one run of a method, in place of the budget's."),
+    ] = None,
     out: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Where page, plots and data go.")] = None,
     quiet: Quiet = False,
 ) -> None:
@@ -40,7 +44,7 @@ def reproduce(
             typer.echo(f"{each:16} {experiment.summary}")
         return
     with progress_bar(quiet) as progress:
-        record = run(name, budget.value, seed=seed, progress=progress)
+        record = run(name, budget.value, seed=seed, time_limit=time_limit, progress=progress)
     files = record.write(out if out is not None else Path(f"experiment-{name}"))
     if not quiet:
         typer.echo(record.markdown())

@@ -10,6 +10,7 @@ from cellveil.experiments.preprocessing import candidates, processor_time
 from cellveil.experiments.record import Figures, Record
 from cellveil.experiments.scaling import sides, sizes, variants
 from cellveil.experiments.searching import mutation, peers
+from cellveil.experiments.tables import Setting
 from cellveil.progress import Progress
 
 __all__ = ["BUDGETS", "EXPERIMENTS", "Figures", "Record", "reproduce"]
@@ -21,7 +22,7 @@ BUDGETS = ("quick", "medium", "full")
 class Experiment:
     """A line of the table of experiments."""
 
-    run: Callable[[str, int, Progress], Record]
+    run: Callable[[Setting], Record]
     summary: str
 
 
@@ -36,12 +37,28 @@ EXPERIMENTS: Mapping[str, Experiment] = {
 }
 
 
-def reproduce(name: str, budget: str = "quick", *, seed: int = 1, progress: Progress | None = None) -> Record:
-    """Run an experiment; quick takes a minute or two, medium up to an hour, full as long as in the paper."""
+def reproduce(
+    name: str,
+    budget: str = "quick",
+    *,
+    seed: int = 1,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> Record:
+    """Run an experiment.
+
+    Parameters
+    ----------
+    budget
+        quick takes a minute or two, medium up to an hour, full as long as in the paper.
+    time_limit
+        Seconds for one run of a method, in place of those of the budget; experiments that compare single
+        runs have one.
+    """
     if name not in EXPERIMENTS:
         raise InputError(f"unknown experiment {name!r}", remedy=nearest_name(name, list(EXPERIMENTS)))
     if budget not in BUDGETS:
         raise InputError(f"unknown budget {budget!r}", remedy=nearest_name(budget, list(BUDGETS)))
-    progress = progress or Progress()
-    progress.stage(name)
-    return EXPERIMENTS[name].run(budget, seed, progress)
+    setting = Setting(budget, seed, time_limit, progress or Progress())
+    setting.progress.stage(name)
+    return EXPERIMENTS[name].run(setting)

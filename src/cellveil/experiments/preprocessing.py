@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cellveil.auditing import audit
 from cellveil.errors import InfeasibleError
 from cellveil.experiments.record import Figures, Record
-from cellveil.experiments.tables import Contributors, Shape, wilcoxon
+from cellveil.experiments.tables import Contributors, Setting, Shape, wilcoxon
 from cellveil.exposure import ALGORITHMS, Exposure, exposure
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -50,11 +50,12 @@ SCALES = {
 }
 
 
-def candidates(budget: str, seed: int, progress: Progress) -> Record:
+def candidates(setting: Setting) -> Record:
     """Tables 3 and 5: which sets of candidates protect everything, and how many primaries they save."""
-    scale = SCALES[budget]
+    scale = SCALES[setting.budget]
+    seconds = setting.seconds({setting.budget: scale.seconds})
     rows: list[dict[str, Any]] = []
-    for number, (kind, problem) in enumerate(tables(scale, seed)):
+    for number, (kind, problem) in enumerate(tables(scale, setting.seed)):
         sets = exposure(problem)
         rows += [
             {
@@ -66,14 +67,19 @@ def candidates(budget: str, seed: int, progress: Progress) -> Record:
                 "unpickable only": not sets.K_n.any(),
                 **row,
             }
-            for row in _protected_by(problem, sets, scale.seconds)
+            for row in _protected_by(problem, sets, seconds)
         ]
-        progress.advance(number + 1, scale.tables)
-    booted = _bootstrapped(scale, seed, progress)
+        setting.progress.advance(number + 1, scale.tables)
+    booted = _bootstrapped(scale, setting.seed, setting.progress)
     remarks = _remarks(rows)
     return Record(
         "Candidates for initially exposed cells (2013, tables 3 and 5)",
-        {"budget": budget, "tables": scale.tables, "seed": seed, "seconds per exact solution": scale.seconds},
+        {
+            "budget": setting.budget,
+            "tables": scale.tables,
+            "seed": setting.seed,
+            "seconds per exact solution": seconds,
+        },
         [
             Figures("table5", "Sets of candidates: tables protected, and primaries saved", _table_5(rows)),
             Figures("by_kind", "Average saving (%) by kind of table", _by_kind(rows)),
@@ -219,13 +225,13 @@ SAME = 0.02
 """Times that differ by less than this share count as equal."""
 
 
-def processor_time(budget: str, seed: int, progress: Progress) -> Record:
+def processor_time(setting: Setting) -> Record:
     """Table 6: processor time and cost with and without K5, for three methods."""
-    scale = SCALES[budget]
+    scale = SCALES[setting.budget]
     details: list[dict[str, Any]] = []
     for name, (run, sides) in METHODS.items():
-        progress.stage(name)
-        rng = np.random.default_rng(seed)
+        setting.progress.stage(name)
+        rng = np.random.default_rng(setting.seed)
         done = 0
         while done < scale.timed:
             trees = int(rng.random() < 0.5 and sides[1] >= 7)
@@ -238,10 +244,15 @@ def processor_time(budget: str, seed: int, progress: Progress) -> Record:
             if row is not None:
                 details.append({"method": name, "cells": problem.table.num_cells, **row})
             done += 1
-            progress.advance(done, scale.timed)
+            setting.progress.advance(done, scale.timed)
     return Record(
         "Processor time with and without candidates (2013, table 6)",
-        {"budget": budget, "tables per method": scale.timed, "seed": seed, "algorithm": "K5"},
+        {
+            "budget": setting.budget,
+            "tables per method": scale.timed,
+            "seed": setting.seed,
+            "algorithm": "K5",
+        },
         [
             Figures("table6", "Share of tables (%) that need less processor time", _table_6(details)),
             Figures("cost", "Cost of the patterns (% of tables)", _costs(details)),

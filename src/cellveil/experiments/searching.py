@@ -11,7 +11,7 @@ from cellveil.attack.witness import Witness, Witnesses
 from cellveil.auditing import audit
 from cellveil.datasets import random_table
 from cellveil.experiments.record import Figures, Record
-from cellveil.experiments.tables import Shape, measured, wilcoxon
+from cellveil.experiments.tables import Setting, Shape, measured, wilcoxon
 from cellveil.plots import line_chart
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -30,9 +30,9 @@ def figure_2_table(seed: int) -> Problem:
     return random_table((34, 22), hierarchical=[0], contributors=4.35, zeros=0.0, seed=seed)
 
 
-def mutation(budget: str, seed: int, progress: Progress) -> Record:
+def mutation(setting: Setting) -> Record:
     """Figure 2: self-adaptive mutation against four fixed operators."""
-    seeds, evaluations = RUNS[budget]
+    seeds, evaluations = RUNS[setting.budget]
     problem = figure_2_table(0)
     names = (ADAPTIVE, *OPERATORS)
     courses: dict[str, list[list[float]]] = {name: [] for name in names}
@@ -43,7 +43,7 @@ def mutation(budget: str, seed: int, progress: Progress) -> Record:
                 problem,
                 0,
                 "level",
-                seed=seed + number,
+                seed=setting.seed + number,
                 evaluations=evaluations,
                 mutation=name,
                 surrogate=False,
@@ -52,7 +52,7 @@ def mutation(budget: str, seed: int, progress: Progress) -> Record:
             search.run(Deadline(None), Progress())
             courses[name].append(search.evolution.best_so_far[:evaluations])
             done += 1
-            progress.advance(done, seeds * len(names))
+            setting.progress.advance(done, seeds * len(names))
     curves = {name: _median(courses[name]) for name in names}
     rows = _final_costs(courses)
     fixed = {row["mutation"]: row["median"] for row in rows if row["mutation"] != ADAPTIVE}
@@ -68,7 +68,7 @@ def mutation(budget: str, seed: int, progress: Progress) -> Record:
     return Record(
         "Self-adaptive mutation (2011, figure 2)",
         {
-            "budget": budget,
+            "budget": setting.budget,
             "seeds": seeds,
             "evaluations": evaluations,
             "cells": problem.table.num_cells,
@@ -146,10 +146,11 @@ def marginal(problem: Problem) -> Draft:
     return Draft(hidden, witnesses=Witnesses.of(witnesses))
 
 
-def peers(budget: str, seed: int, progress: Progress) -> Record:
+def peers(setting: Setting) -> Record:
     """Section 3.7: against hypercube, modular, optimal and marginal on flat two-way tables."""
-    count, sides, limit = PEERS[budget]
-    rng = np.random.default_rng(seed)
+    count, sides, usual = PEERS[setting.budget]
+    limit = setting.seconds({setting.budget: usual})
+    rng = np.random.default_rng(setting.seed)
     rows: list[dict[str, Any]] = []
     while len(rows) < count:
         shape = Shape(tuple(rng.integers(sides[0], sides[1] + 1, 2).tolist()))
@@ -161,16 +162,21 @@ def peers(budget: str, seed: int, progress: Progress) -> Record:
             found = (
                 _judged_marginal(problem)
                 if name == "marginal"
-                else measured(problem, name, time_limit=limit, seed=seed)
+                else measured(problem, name, time_limit=limit, seed=setting.seed)
             )
             row |= {name: found["cost"], f"{name} s": found["seconds"], f"{name} safe": found["safe"]}
             if name == "optimal":
                 row["proven"] = found["outcome"] == "optimal"
         rows.append(row)
-        progress.advance(len(rows), count)
+        setting.progress.advance(len(rows), count)
     return Record(
         "Comparison with other methods (2011, section 3.7)",
-        {"budget": budget, "tables": count, "sides": f"{sides[0]} to {sides[1]}", "seconds per run": limit},
+        {
+            "budget": setting.budget,
+            "tables": count,
+            "sides": f"{sides[0]} to {sides[1]}",
+            "seconds per run": limit,
+        },
         [Figures("peers", "Flat two-way tables", _summary(rows))],
         [
             "In the paper Marginal and the authors' algorithm protected all 30 tables, Hypercube 10, Modular "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import exp, prod
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from cellveil.datasets import random_table
 from cellveil.problem import Problem
+from cellveil.progress import Progress
 from cellveil.suppression import suppress
 from cellveil.tables.build import assemble, roll_up
 from cellveil.tables.hierarchy import Dimension, Hierarchy
@@ -19,6 +20,20 @@ from cellveil.tables.keys import Int
 
 EMPTY = 0.3
 """Share of empty interior cells, where a paper does not tell."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How large and how often (the budget), which random numbers, and seconds for one run if given."""
+
+    budget: str = "quick"
+    seed: int = 1
+    time_limit: float | None = None
+    progress: Progress = field(default_factory=Progress)
+
+    def seconds(self, usual: Mapping[str, float]) -> float:
+        """What one run may take: as given, or as usual with this budget."""
+        return usual[self.budget] if self.time_limit is None else self.time_limit
 
 
 @dataclass(frozen=True)
