@@ -7,7 +7,7 @@
 `public` solves the instance files up to `--most` cells; with `--docs` it writes the table of figures into
 that page, between its marks. `two-way` solves flat tables of 100×100 with 5 % primary cells. `benders` solves
 tables that can be proven and small ones both by `optimal` and by the textbook loop: a master program over the
-patterns, its optimum attacked demand by demand, one row per demand that is broken, with the capacities as they
+patterns, its optimum attacked demand by demand, one row per broken demand, with the capacities as they
 are; and on until none is. A run that the limit cuts short counts as the limit, and is marked.
 """
 
