@@ -174,6 +174,11 @@ def test_adjust_writes_values_and_figures(problem: Problem, tmp_path: Path, cli:
     assert figures["outcome"] == "optimal" and figures["objective"] == "l1" and figures["gap"] == 0
     assert figures["deviation_l1"] == np.abs(values - read.table.values).sum() == figures["lower_bound"]
     assert figures["comparison"]["suppression"]["hidden_cells"] > 0
+    assert (
+        0
+        < figures["comparison"]["suppression"]["hidden_totals"]
+        <= figures["comparison"]["suppression"]["hidden_cells"]
+    )
     assert out.read_text().splitlines()[0].endswith("value")
 
 

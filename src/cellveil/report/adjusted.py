@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cellveil.adjustment.model import INTERIOR, kinds_of_cells
 from cellveil.adjustment.outcome import Adjustment
 from cellveil.errors import AdjustmentError
 from cellveil.problem import Problem
@@ -50,15 +51,14 @@ def comparison(problem: Problem, adjustment: Adjustment, suppression: Suppressio
     """What each hides or changes, of the same table."""
     hidden, utility = suppression.pattern.hidden, adjustment.audit.utility
     values = np.abs(problem.table.floats())
-    both = hidden & (adjustment.values != problem.table.values)
-    whole = max(float(values.sum()), 1e-300)
-    changed = adjustment.values != problem.table.values
+    changed, whole = adjustment.values != problem.table.values, max(float(values.sum()), 1e-300)
     return {
         "suppression": {
             "outcome": suppression.outcome,
             "hidden_cells": int(hidden.sum()),
             "percent_cells": 100.0 * float(hidden.mean()),
             "percent_value": 100.0 * float(values[hidden].sum()) / whole,
+            "hidden_totals": int((hidden & (kinds_of_cells(problem.table) > INTERIOR)).sum()),
             "gap": suppression.gap,
         },
         "adjustment": {
@@ -71,7 +71,7 @@ def comparison(problem: Problem, adjustment: Adjustment, suppression: Suppressio
             "largest_percent": utility.largest_percent,
             "gap": adjustment.gap,
         },
-        "hidden_and_changed": int(both.sum()),
+        "hidden_and_changed": int((hidden & changed).sum()),
     }
 
 

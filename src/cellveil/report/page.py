@@ -106,9 +106,9 @@ def _comparison(adjustment: Mapping[str, Any] | None) -> list[tuple[str, str, st
     one, two = compared["suppression"], compared["adjustment"]
     return [
         ("cells hidden or changed", f"{one['hidden_cells']:,}", f"{two['changed_cells']:,}"),
+        ("totals among them", f"{one['hidden_totals']:,}", f"{two['changed_totals']:,}"),
         ("% of cells", f"{one['percent_cells']:.1f}", f"{two['percent_cells']:.1f}"),
         ("% of value in these cells", f"{one['percent_value']:.1f}", f"{two['percent_value']:.1f}"),
-        ("totals changed", "0", f"{two['changed_totals']:,}"),
         ("mean change of all cells, %", "0", f"{two['mean_percent']:.2f}"),
         ("gap to the best, %", _percent(one["gap"]), _percent(two["gap"])),
     ]
