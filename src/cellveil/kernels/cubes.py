@@ -29,6 +29,7 @@ from cellveil.kernels.book import (
     roll_back,
 )
 from cellveil.kernels.compiled import inner, part
+from cellveil.kernels.random import stirred
 
 Bits = NDArray[np.uint64]
 
@@ -105,11 +106,7 @@ class Grid(NamedTuple):
 @inner
 def draw(grid: Grid, below: Number) -> Number:
     """A random number from 0 to below − 1."""
-    x = grid.random[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    grid.random[0] = x
+    grid.random[0] = x = stirred(grid.random[0])
     drawn: Number = np.int64((x >> np.uint64(11)) % np.uint64(below))
     return drawn
 

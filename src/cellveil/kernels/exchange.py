@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.kernels.compiled import inner, outer
+from cellveil.kernels.random import stirred
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
@@ -15,11 +16,7 @@ Bool = NDArray[np.bool_]
 @inner
 def _drawn(state: NDArray[np.uint64], among: int) -> np.int64:
     """A random number below `among`."""
-    x = state[0]
-    x ^= x << np.uint64(13)
-    x ^= x >> np.uint64(7)
-    x ^= x << np.uint64(17)
-    state[0] = x
+    state[0] = x = stirred(state[0])
     return np.int64((x >> np.uint64(33)) % np.uint64(among))
 
 

@@ -6,6 +6,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from cellveil.kernels.random import stirred
+
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
 Bool = NDArray[np.bool_]
@@ -33,9 +35,7 @@ def anneal(
             if worse > 0.0:
                 if worse > 20.0 * heat:
                     continue
-                x ^= x << np.uint64(13)
-                x ^= x >> np.uint64(7)
-                x ^= x << np.uint64(17)
+                x = stirred(x)
                 if (x >> np.uint64(11)) * 2.0**-53 >= np.exp(-worse / heat):
                     continue
             for e in range(starts[i], starts[i + 1]):
@@ -134,9 +134,7 @@ def rectangles(
                 step = -1 if y[i, j, 0] > 0 else 1
                 best, ri, rj, rk = -1e-9, 0, 0, 0
                 for _ in range(planes):
-                    x ^= x << np.uint64(13)
-                    x ^= x >> np.uint64(7)
-                    x ^= x << np.uint64(17)
+                    x = stirred(x)
                     k = 1 + int((x >> np.uint64(20)) % np.uint64(depth - 1))
                     for q in range(1, columns):
                         if q == j or y[i, q, 0] * step <= 0:
