@@ -22,7 +22,7 @@ and the others.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -219,40 +219,56 @@ def _open_senses(room: _Rooms, values: Int, time_limit: float) -> Bool:
     """For which sensitive cells a possible table with the other sense was shown."""
     problem, y = room.problem, values - room.problem.table.values
     rose = y[problem.primaries] > 0
-    is_open = np.zeros(len(rose), dtype=bool)
     mirrored = -y  # the table x + y, of which x is the adjustment by −y
+    is_open = np.zeros(len(rose), dtype=bool)
     if _is_possible(room, values, mirrored):
         is_open |= (mirrored[problem.primaries] > 0) != rose
-    if problem.table.num_cells > MOST_CELLS:
-        return is_open
-    deadline = time.monotonic() + time_limit
-    for place in np.flatnonzero(~is_open).tolist():
-        if is_open[place] or time.monotonic() > deadline:
-            continue
-        reach = -room.fall[place] if rose[place] else room.rise[place]
-        other = _possible(room, values, place, not rose[place], reach, deadline - time.monotonic())
-        if other is not None and _is_possible(room, values, other):
-            is_open |= (other[problem.primaries] > 0) != rose
-    return is_open
+
+    def other_side(place: int) -> tuple[bool, int]:
+        return not rose[place], -room.fall[place] if rose[place] else room.rise[place]
+
+    return _shown_by_tables(room, values, is_open, other_side, lambda own: (own > 0) != rose, time_limit)
 
 
 def _wide_values(room: _Rooms, values: Int, is_open: Bool, time_limit: float) -> Bool:
     """Which sensitive cells a possible table shows as far from the true one as both levels together."""
-    problem, y = room.problem, (values - room.problem.table.values)[room.problem.primaries]
-    is_wide = is_open.copy()
-    if problem.table.num_cells > MOST_CELLS:
-        return is_wide
-    deadline = time.monotonic() + time_limit
-    for place in np.flatnonzero(~is_open).tolist():
-        if is_wide[place] or time.monotonic() > deadline:
-            continue
+    y, width = (values - room.problem.table.values)[room.problem.primaries], room.rise + room.fall
+
+    def farther(place: int) -> tuple[bool, int]:
         up = bool(y[place] > 0)
-        width = room.rise[place] + room.fall[place]
-        reach = y[place] + (width if up else -width)
-        other = _possible(room, values, place, up, reach, deadline - time.monotonic())
+        return up, y[place] + (width[place] if up else -width[place])
+
+    return _shown_by_tables(room, values, is_open, farther, lambda own: np.abs(own - y) >= width, time_limit)
+
+
+def _shown_by_tables(
+    room: _Rooms,
+    values: Int,
+    known: Bool,
+    goal: Callable[[int], tuple[bool, int]],
+    shows: Callable[[Int], Bool],
+    time_limit: float,
+) -> Bool:
+    """What is known already, and what further possible tables show, each looked for because of one cell.
+
+    Parameters
+    ----------
+    goal
+        For a sensitive cell: whether it is to rise, and how far it has to go.
+    shows
+        Of the sensitive cells' movements in a possible table: for which cells it is enough.
+    """
+    found = known.copy()
+    if room.problem.table.num_cells > MOST_CELLS:
+        return found
+    deadline = time.monotonic() + time_limit
+    for place in np.flatnonzero(~known).tolist():
+        if found[place] or time.monotonic() > deadline:
+            continue
+        other = _possible(room, values, place, *goal(place), deadline - time.monotonic())
         if other is not None and _is_possible(room, values, other):
-            is_wide |= np.abs(other[problem.primaries] - y) >= room.rise + room.fall
-    return is_wide
+            found |= shows(other[room.problem.primaries])
+    return found
 
 
 def _is_possible(room: _Rooms, values: Int, y: Int) -> bool:
