@@ -15,7 +15,9 @@ from cellveil.errors import InputError
 from cellveil.experiments import BUDGETS, EXPERIMENTS, preprocessing, reproduce, scaling, searching
 from cellveil.experiments.record import Figures, Record
 from cellveil.experiments.tables import Contributors, Shape, contributors_for, wilcoxon
-from cellveil.problem import Status
+from cellveil.problem import Problem, Status
+from cellveil.progress import Progress
+from cellveil.suppression.outcome import Draft
 from cellveil.view import Pattern
 
 
@@ -51,6 +53,46 @@ def test_every_experiment_writes_its_page_and_data(name: str, tmp_path: Path) ->
 def test_the_same_seed_gives_the_same_figures(tiny: None) -> None:
     first, second = (reproduce("2013-candidates", seed=3) for _ in range(2))
     assert first == second
+
+
+class Impatient(Progress):
+    """Presses Ctrl-C after the first figure."""
+
+    def advance(self, done: float, total: float | None = None, **figures: object) -> None:
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.usefixtures("tiny")
+def test_an_interrupt_keeps_the_figures_so_far(name: str) -> None:
+    record = reproduce(name, progress=Impatient())
+    assert record.remarks[-1].startswith("Interrupted when 1 of ")
+    assert record.tables[0].rows and record.markdown()
+
+
+@pytest.mark.usefixtures("tiny")
+def test_runs_that_were_cut_short_by_an_interrupt_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods answer an interrupt with the best they have: that is no figure of an experiment."""
+
+    def cut_short(problem: Problem, seconds: float | None = None, **_: object) -> Draft:
+        return Draft(problem.hidden_at_start, reason="interrupted")
+
+    monkeypatch.setattr(preprocessing, "optimal", cut_short)
+    with pytest.raises(KeyboardInterrupt):
+        reproduce("2013-candidates")
+
+
+@pytest.mark.usefixtures("tiny")
+def test_a_given_limit_takes_the_place_of_the_budgets(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[float] = []
+
+    def noted(problem: Problem, method: str, *, time_limit: float, **_: object) -> dict[str, object]:
+        limits.append(time_limit)
+        return {"cost": 1.0, "seconds": 1.0, "safe": True}
+
+    monkeypatch.setattr(scaling, "measured", noted)
+    record = reproduce("2011-sizes", time_limit=6.0)
+    assert limits == [6.0, 6.0, 2.0] * 2 and record.settings["seconds per run"] == 6.0
 
 
 def test_names_are_checked(capsys: pytest.CaptureFixture[str]) -> None:

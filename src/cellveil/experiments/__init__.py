@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cellveil.errors import InputError, nearest_name
 from cellveil.experiments.preprocessing import candidates, processor_time
@@ -54,6 +54,8 @@ def reproduce(
     time_limit
         Seconds for one run of a method, in place of those of the budget; experiments that compare single
         runs have one.
+
+    An interrupt ends it with the figures so far.
     """
     if name not in EXPERIMENTS:
         raise InputError(f"unknown experiment {name!r}", remedy=nearest_name(name, list(EXPERIMENTS)))
@@ -61,4 +63,5 @@ def reproduce(
         raise InputError(f"unknown budget {budget!r}", remedy=nearest_name(budget, list(BUDGETS)))
     setting = Setting(budget, seed, time_limit, progress or Progress())
     setting.progress.stage(name)
-    return EXPERIMENTS[name].run(setting)
+    record = EXPERIMENTS[name].run(setting)
+    return replace(record, remarks=[*record.remarks, *setting.remarks])

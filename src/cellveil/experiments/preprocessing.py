@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from cellveil.experiments.record import Figures, Record
 from cellveil.experiments.tables import Contributors, Setting, Shape, wilcoxon
 from cellveil.exposure import ALGORITHMS, Exposure, exposure
 from cellveil.problem import Problem
-from cellveil.progress import Progress
 from cellveil.suppression.elimination import elimination
 from cellveil.suppression.kelly import kelly
 from cellveil.suppression.optimal import optimal
@@ -54,23 +54,13 @@ def candidates(setting: Setting) -> Record:
     """Tables 3 and 5: which sets of candidates protect everything, and how many primaries they save."""
     scale = SCALES[setting.budget]
     seconds = setting.seconds({setting.budget: scale.seconds})
-    rows: list[dict[str, Any]] = []
-    for number, (kind, problem) in enumerate(tables(scale, setting.seed)):
-        sets = exposure(problem)
-        rows += [
-            {
-                "table": number,
-                "dimensions": kind[0],
-                "trees": kind[1],
-                "cells": problem.table.num_cells,
-                "primaries": len(problem.primaries),
-                "unpickable only": not sets.K_n.any(),
-                **row,
-            }
-            for row in _protected_by(problem, sets, seconds)
-        ]
-        setting.progress.advance(number + 1, scale.tables)
-    booted = _bootstrapped(scale, setting.seed, setting.progress)
+    made = list(enumerate(tables(scale, setting.seed)))
+    rows = [
+        row
+        for found in setting.each(made, lambda one: _judged_sets(one[0], *one[1], seconds))
+        for row in found
+    ]
+    booted = _bootstrapped(scale, setting)
     remarks = _remarks(rows)
     return Record(
         "Candidates for initially exposed cells (2013, tables 3 and 5)",
@@ -88,6 +78,22 @@ def candidates(setting: Setting) -> Record:
         remarks,
         details=[Figures("candidates", "All tables", rows)],
     )
+
+
+def _judged_sets(
+    number: int, kind: tuple[int, int], problem: Problem, seconds: float
+) -> list[dict[str, Any]]:
+    """One table: a line for each set."""
+    sets = exposure(problem)
+    head = {
+        "table": number,
+        "dimensions": kind[0],
+        "trees": kind[1],
+        "cells": problem.table.num_cells,
+        "primaries": len(problem.primaries),
+        "unpickable only": not sets.K_n.any(),
+    }
+    return [head | row for row in _protected_by(problem, sets, seconds)]
 
 
 def tables(scale: Scale, seed: int) -> list[tuple[tuple[int, int], Problem]]:
@@ -125,7 +131,7 @@ def _protected_by(problem: Problem, sets: Exposure, seconds: float) -> list[dict
 
 def _is_enough(problem: Problem, chosen: NDArray[np.bool_], seconds: float) -> bool | None:
     """Whether the cheapest pattern for these primaries protects all; None where it was not found in time."""
-    draft = optimal(demanding(problem, chosen), time_limit=seconds)
+    draft = _uninterrupted(optimal(demanding(problem, chosen), time_limit=seconds))
     if draft.infeasible or draft.reason != "complete":
         return None
     return audit(problem, Pattern.hiding(problem, draft.hidden, "candidates"), exact=False).is_safe
@@ -179,17 +185,21 @@ def _remarks(rows: Sequence[dict[str, Any]]) -> list[str]:
     ]
 
 
-def _bootstrapped(scale: Scale, seed: int, progress: Progress) -> list[dict[str, Any]]:
+def _bootstrapped(scale: Scale, setting: Setting) -> list[dict[str, Any]]:
     """Savings in three-way tables whose contributors are drawn anew from those of one table."""
-    progress.stage("resampled tables")
-    source = Contributors.invented(scale.bootstrap_sizes, seed)
-    savings: dict[str, list[float]] = {"E": [], "K5": []}
-    for number in range(scale.bootstraps):
-        problem = source.resampled(seed * 1000 + number)
+    setting.progress.stage("resampled tables")
+    source = Contributors.invented(scale.bootstrap_sizes, setting.seed)
+
+    def savings_of(number: int) -> dict[str, float]:
+        problem = source.resampled(setting.seed * 1000 + number)
         sets = exposure(problem)
-        for name, found in savings.items():
-            found.append(100 * (1 - int(sets.candidates(name).sum()) / len(problem.primaries)))
-        progress.advance(number + 1, scale.bootstraps)
+        return {
+            name: 100 * (1 - int(sets.candidates(name).sum()) / len(problem.primaries))
+            for name in ("E", "K5")
+        }
+
+    each = setting.each(range(scale.bootstraps), savings_of)
+    savings = {name: [one[name] for one in each] for name in ("E", "K5")}
     return [
         {
             "algorithm": name,
@@ -199,6 +209,7 @@ def _bootstrapped(scale: Scale, seed: int, progress: Progress) -> list[dict[str,
             "paper: mean": {"E": 14.95, "K5": 22.98}[name],
         }
         for name, found in savings.items()
+        if found
     ]
 
 
@@ -231,20 +242,11 @@ def processor_time(setting: Setting) -> Record:
     details: list[dict[str, Any]] = []
     for name, (run, sides) in METHODS.items():
         setting.progress.stage(name)
-        rng = np.random.default_rng(setting.seed)
-        done = 0
-        while done < scale.timed:
-            trees = int(rng.random() < 0.5 and sides[1] >= 7)
-            sizes = rng.integers(sides[0], sides[1] + 1, 2)
-            sizes[:trees] = np.maximum(sizes[:trees], 7)
-            problem = Shape(tuple(sizes.tolist()), tuple(range(trees))).problem(int(rng.integers(2**31)))
-            if not len(problem.primaries):
-                continue
-            row = _with_and_without(problem, run)
-            if row is not None:
-                details.append({"method": name, "cells": problem.table.num_cells, **row})
-            done += 1
-            setting.progress.advance(done, scale.timed)
+        made = _timed_tables(sides, scale.timed, setting.seed)
+        found = zip(made, setting.each(made, partial(_with_and_without, run=run)), strict=False)
+        details += [
+            {"method": name, "cells": problem.table.num_cells, **row} for problem, row in found if row
+        ]
     return Record(
         "Processor time with and without candidates (2013, table 6)",
         {
@@ -266,6 +268,20 @@ def processor_time(setting: Setting) -> Record:
         ],
         details=[Figures("runs", "All runs", details)],
     )
+
+
+def _timed_tables(sides: tuple[int, int], count: int, seed: int) -> list[Problem]:
+    """Two-way tables with primaries, every other one with a tree where the sides allow it."""
+    rng = np.random.default_rng(seed)
+    made: list[Problem] = []
+    while len(made) < count:
+        trees = int(rng.random() < 0.5 and sides[1] >= 7)
+        sizes = rng.integers(sides[0], sides[1] + 1, 2)
+        sizes[:trees] = np.maximum(sizes[:trees], 7)
+        problem = Shape(tuple(sizes.tolist()), tuple(range(trees))).problem(int(rng.integers(2**31)))
+        if len(problem.primaries):
+            made.append(problem)
+    return made
 
 
 def _with_and_without(problem: Problem, run: Run) -> dict[str, Any] | None:
@@ -296,13 +312,26 @@ def _with_and_without(problem: Problem, run: Run) -> dict[str, Any] | None:
 
 def _timed(problem: Problem, run: Run) -> tuple[Draft, float]:
     start = time.process_time()
-    return run(problem), time.process_time() - start
+    return _uninterrupted(run(problem)), time.process_time() - start
+
+
+def _uninterrupted(draft: Draft) -> Draft:
+    if draft.reason.startswith("interrupted"):
+        raise KeyboardInterrupt
+    return draft
+
+
+def _by_method(details: Sequence[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The runs of each method that has some."""
+    for name in METHODS:
+        mine = [row for row in details if row["method"] == name]
+        if mine:
+            yield name, mine
 
 
 def _table_6(details: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     rows = []
-    for name in METHODS:
-        mine = [row for row in details if row["method"] == name]
+    for name, mine in _by_method(details):
         with_, without = ([row[f"seconds {which}"] for row in mine] for which in ("with", "without"))
         ratio = np.array(with_) / np.maximum(without, 1e-9)
         rows.append(
@@ -325,8 +354,7 @@ def _table_6(details: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def _costs(details: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     rows = []
-    for name in METHODS:
-        mine = [row for row in details if row["method"] == name]
+    for name, mine in _by_method(details):
         with_, without = (np.array([row[f"cost {which}"] for row in mine]) for which in ("with", "without"))
         rows.append(
             {

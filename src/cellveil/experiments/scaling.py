@@ -70,23 +70,7 @@ METHODS: dict[str, dict[str, object]] = {"grouped": {}, "genetic": {"groups": 2}
 
 def sides(setting: Setting) -> Record:
     """Table 2: which level of the exposed cells is not kept."""
-    rows: list[dict[str, Any]] = []
-    for number, (shape, paper) in enumerate(SIDES.items()):
-        problem = shape.problem(setting.seed)
-        found = unpickable(problem)
-        rows.append(
-            {
-                "table": str(shape),
-                "primaries": len(problem.primaries),
-                "K_u": int(found.candidates.sum()),
-                "lower only": int((found.lower & ~found.upper).sum()),
-                "upper only": int((found.upper & ~found.lower).sum()),
-                "both": int((found.lower & found.upper).sum()),
-                "paper: K_u": paper[0],
-                "paper: lower, upper, both": " / ".join(map(str, paper[1:])),
-            }
-        )
-        setting.progress.advance(number + 1, len(SIDES))
+    rows = setting.each(SIDES, lambda shape: _failing_sides(shape, setting.seed))
     failing = [row["lower only"] + row["upper only"] + row["both"] for row in rows]
     upper = [row["upper only"] + row["both"] for row in rows]
     share = 100 * sum(upper) / max(sum(failing), 1)
@@ -98,13 +82,25 @@ def sides(setting: Setting) -> Record:
     )
 
 
+def _failing_sides(shape: Shape, seed: int) -> dict[str, Any]:
+    """One line of table 2."""
+    problem, paper = shape.problem(seed), SIDES[shape]
+    found = unpickable(problem)
+    return {
+        "table": str(shape),
+        "primaries": len(problem.primaries),
+        "K_u": int(found.candidates.sum()),
+        "lower only": int((found.lower & ~found.upper).sum()),
+        "upper only": int((found.upper & ~found.lower).sum()),
+        "both": int((found.lower & found.upper).sum()),
+        "paper: K_u": paper[0],
+        "paper: lower, upper, both": " / ".join(map(str, paper[1:])),
+    }
+
+
 def sizes(setting: Setting) -> Record:
     """Table 3: the ten sizes, by groups, by the genetic algorithm and by auto."""
-    rows = []
-    for number, shape in enumerate(SIZES):
-        rows.append(by_three_methods(shape, setting))
-        setting.progress.advance(number + 1, len(SIZES))
-    return compared(rows, setting)
+    return compared(setting.each(SIZES, lambda shape: by_three_methods(shape, setting)), setting)
 
 
 def by_three_methods(full: Shape, setting: Setting) -> dict[str, Any]:
@@ -148,30 +144,12 @@ def compared(rows: list[dict[str, Any]], setting: Setting) -> Record:
 
 def variants(setting: Setting) -> Record:
     """Table 4: orders of groups and pre-selection, by the genetic algorithm."""
-    limit = setting.seconds(LIMIT)
-    costs: list[dict[str, Any]] = []
-    times: list[dict[str, Any]] = []
-    for number, full in enumerate(VARIED):
-        shape = full.shrunk(MOST[setting.budget])
-        problem = shape.problem(setting.seed + number)
-        found = {
-            name: measured(
-                problem, "genetic", options={"groups": 2, **options}, time_limit=limit, seed=setting.seed
-            )
-            for name, options in VARIANTS.items()
-        }
-        head = {"table": str(shape), "cells": problem.table.num_cells, "primaries": len(problem.primaries)}
-        costs.append(head | {name: run["cost"] for name, run in found.items()})
-        times.append(head | {name: run["cpu"] for name, run in found.items()})
-        setting.progress.advance(number + 1, len(VARIED))
+    found = setting.each(range(len(VARIED)), lambda number: _by_variants(number, setting))
+    costs, times = ([line[k] for line in found] for k in range(2))
+    settings = {"budget": setting.budget, "seed": setting.seed, "places at most": MOST[setting.budget]}
     return Record(
         "Orders of groups and pre-selection (2011, table 4)",
-        {
-            "budget": setting.budget,
-            "seed": setting.seed,
-            "places at most": MOST[setting.budget],
-            "seconds per run": limit,
-        },
+        settings | {"seconds per run": setting.seconds(LIMIT)},
         [
             Figures("table4a", "Cost (primaries and secondaries)", costs),
             Figures("table4b", "Processor time, s", times),
@@ -179,6 +157,22 @@ def variants(setting: Setting) -> Record:
         ],
         [_friedman("cost", costs), _friedman("time", times)],
     )
+
+
+def _by_variants(number: int, setting: Setting) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Cost and processor time of one table: a line of table 4."""
+    shape = VARIED[number].shrunk(MOST[setting.budget])
+    problem = shape.problem(setting.seed + number)
+    limit = setting.seconds(LIMIT)
+    found = {
+        name: measured(
+            problem, "genetic", options={"groups": 2, **options}, time_limit=limit, seed=setting.seed
+        )
+        for name, options in VARIANTS.items()
+    }
+    head = {"table": str(shape), "cells": problem.table.num_cells, "primaries": len(problem.primaries)}
+    costs, times = ({name: run[what] for name, run in found.items()} for what in ("cost", "cpu"))
+    return head | costs, head | times
 
 
 def _tests(costs: list[dict[str, Any]], times: list[dict[str, Any]]) -> list[dict[str, Any]]:

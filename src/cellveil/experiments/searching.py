@@ -17,7 +17,7 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.completion import Deadline
 from cellveil.suppression.evolution import ADAPTIVE, OPERATORS
-from cellveil.suppression.genetic import OrderSearch
+from cellveil.suppression.genetic import INTERRUPTED, OrderSearch
 from cellveil.suppression.outcome import Draft
 from cellveil.view import Pattern
 
@@ -33,26 +33,9 @@ def figure_2_table(seed: int) -> Problem:
 def mutation(setting: Setting) -> Record:
     """Figure 2: self-adaptive mutation against four fixed operators."""
     seeds, evaluations = RUNS[setting.budget]
-    problem = figure_2_table(0)
-    names = (ADAPTIVE, *OPERATORS)
-    courses: dict[str, list[list[float]]] = {name: [] for name in names}
-    done = 0
-    for number in range(seeds):
-        for name in names:
-            search = OrderSearch(
-                problem,
-                0,
-                "level",
-                seed=setting.seed + number,
-                evaluations=evaluations,
-                mutation=name,
-                surrogate=False,
-                from_given=False,
-            )
-            search.run(Deadline(None), Progress())
-            courses[name].append(search.evolution.best_so_far[:evaluations])
-            done += 1
-            setting.progress.advance(done, seeds * len(names))
+    problem, names = figure_2_table(0), (ADAPTIVE, *OPERATORS)
+    found = setting.each(range(seeds), lambda number: _courses(problem, setting.seed + number, evaluations))
+    courses = {name: [one[name] for one in found] for name in names}
     curves = {name: _median(courses[name]) for name in names}
     rows = _final_costs(courses)
     fixed = {row["mutation"]: row["median"] for row in rows if row["mutation"] != ADAPTIVE}
@@ -61,7 +44,7 @@ def mutation(setting: Setting) -> Record:
     p = wilcoxon(last[ADAPTIVE], last[best])
     plot = line_chart(
         {name: [(k + 1.0, cost) for k, cost in enumerate(curve)] for name, curve in curves.items()},
-        title=f"Median of {seeds} seeds",
+        title=f"Median of {len(found)} seeds",
         x="calls of the fitness function",
         y="cost of the pattern",
     )
@@ -69,7 +52,7 @@ def mutation(setting: Setting) -> Record:
         "Self-adaptive mutation (2011, figure 2)",
         {
             "budget": setting.budget,
-            "seeds": seeds,
+            "seeds": len(found),
             "evaluations": evaluations,
             "cells": problem.table.num_cells,
             "primaries": len(problem.primaries),
@@ -83,6 +66,26 @@ def mutation(setting: Setting) -> Record:
         {"figure2": plot},
         [Figures("courses", "Least cost so far", _long(courses))],
     )
+
+
+def _courses(problem: Problem, seed: int, evaluations: int) -> dict[str, list[float]]:
+    """The least cost so far of each algorithm, evaluation by evaluation."""
+    courses = {}
+    for name in (ADAPTIVE, *OPERATORS):
+        search = OrderSearch(
+            problem,
+            0,
+            "level",
+            seed=seed,
+            evaluations=evaluations,
+            mutation=name,
+            surrogate=False,
+            from_given=False,
+        )
+        if search.run(Deadline(None), Progress()) == INTERRUPTED:
+            raise KeyboardInterrupt
+        courses[name] = search.evolution.best_so_far[:evaluations]
+    return courses
 
 
 def _median(courses: list[list[float]]) -> list[float]:
@@ -151,29 +154,18 @@ def peers(setting: Setting) -> Record:
     count, sides, usual = PEERS[setting.budget]
     limit = setting.seconds({setting.budget: usual})
     rng = np.random.default_rng(setting.seed)
-    rows: list[dict[str, Any]] = []
-    while len(rows) < count:
+    drawn: list[tuple[Shape, Problem]] = []
+    while len(drawn) < count:
         shape = Shape(tuple(rng.integers(sides[0], sides[1] + 1, 2).tolist()))
         problem = shape.problem(int(rng.integers(2**31)))
-        if not len(problem.primaries):
-            continue
-        row: dict[str, Any] = {"table": str(shape), "primaries": len(problem.primaries)}
-        for name in COMPARED:
-            found = (
-                _judged_marginal(problem)
-                if name == "marginal"
-                else measured(problem, name, time_limit=limit, seed=setting.seed)
-            )
-            row |= {name: found["cost"], f"{name} s": found["seconds"], f"{name} safe": found["safe"]}
-            if name == "optimal":
-                row["proven"] = found["outcome"] == "optimal"
-        rows.append(row)
-        setting.progress.advance(len(rows), count)
+        if len(problem.primaries):
+            drawn.append((shape, problem))
+    rows = setting.each(drawn, lambda one: _by_peers(*one, limit, setting.seed))
     return Record(
         "Comparison with other methods (2011, section 3.7)",
         {
             "budget": setting.budget,
-            "tables": count,
+            "tables": len(rows),
             "sides": f"{sides[0]} to {sides[1]}",
             "seconds per run": limit,
         },
@@ -181,10 +173,26 @@ def peers(setting: Setting) -> Record:
         [
             "In the paper Marginal and the authors' algorithm protected all 30 tables, Hypercube 10, Modular "
             "12 and Optimal 2; here every method is mended until the audit passes.",
-            f"optimal proves its cost the least in {sum(row['proven'] for row in rows)} of {count} tables.",
+            f"optimal proves its cost the least in {sum(row['proven'] for row in rows)} of {len(rows)} "
+            "tables.",
         ],
         details=[Figures("tables", "All tables", rows)],
     )
+
+
+def _by_peers(shape: Shape, problem: Problem, limit: float, seed: int) -> dict[str, Any]:
+    """Cost, seconds and verdict of each method on one table."""
+    row: dict[str, Any] = {"table": str(shape), "primaries": len(problem.primaries)}
+    for name in COMPARED:
+        found = (
+            _judged_marginal(problem)
+            if name == "marginal"
+            else measured(problem, name, time_limit=limit, seed=seed)
+        )
+        row |= {name: found["cost"], f"{name} s": found["seconds"], f"{name} safe": found["safe"]}
+        if name == "optimal":
+            row["proven"] = found["outcome"] == "optimal"
+    return row
 
 
 def _judged_marginal(problem: Problem) -> dict[str, Any]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import exp, prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from cellveil.suppression import suppress
 from cellveil.tables.build import assemble, roll_up
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.keys import Int
+
+Item = TypeVar("Item")
+Found = TypeVar("Found")
 
 EMPTY = 0.3
 """Share of empty interior cells, where a paper does not tell."""
@@ -30,6 +33,31 @@ class Setting:
     seed: int = 1
     time_limit: float | None = None
     progress: Progress = field(default_factory=Progress)
+    remarks: list[str] = field(default_factory=list)
+
+    def each(self, items: Collection[Item], measure: Callable[[Item], Found]) -> list[Found]:
+        """Measure one after the other; after an interrupt there is only what was found before it.
+
+        Examples
+        --------
+        >>> Setting().each([1, 2, 3], lambda number: number * number)
+        [1, 4, 9]
+        """
+        found: list[Found] = []
+        try:
+            for item in () if self.was_interrupted else items:
+                found.append(measure(item))
+                self.progress.advance(len(found), len(items))
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            self.remarks.append(f"Interrupted when {len(found)} of {len(items)} were done.")
+        return found
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether figures are missing."""
+        return bool(self.remarks)
 
     def seconds(self, usual: Mapping[str, float]) -> float:
         """What one run may take: as given, or as usual with this budget."""
@@ -139,6 +167,8 @@ def measured(
     """One run: cost of primaries and secondaries, seconds, processor time, and whether it is safe."""
     start, cpu = time.perf_counter(), time.process_time()
     found = suppress(problem, method, options=options, time_limit=time_limit, seed=seed, workers=1)
+    if found.was_interrupted:
+        raise KeyboardInterrupt
     return {
         "cost": found.cost + float(problem.weight[problem.primaries].sum()),
         "secondaries": int(found.pattern.hidden.sum()) - len(problem.primaries),
