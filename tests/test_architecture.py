@@ -34,7 +34,7 @@ ORDER = (
     *("formats", "datasets"),
     "job",
     "experiments",
-    *("cli_options", "cli_shell", "cli_reproduce", "cli_adjust", "cli"),
+    *("cli_options", "cli_shell", "cli_reproduce", "cli_adjust", "cli", "__main__"),
 )
 """The parts of the package; each imports only from itself and from parts named before it."""
 

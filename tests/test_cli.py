@@ -275,7 +275,7 @@ def test_version_and_exit_codes_of_the_real_program(tmp_path: Path) -> None:
     """`main` ends the process itself, so it is tried from outside."""
 
     def program(*arguments: object) -> subprocess.CompletedProcess[str]:
-        call = [sys.executable, "-c", "from cellveil.cli import main; main()", *map(str, arguments)]
+        call = [sys.executable, "-m", "cellveil", *map(str, arguments)]
         return subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
 
     version = program("--version")
