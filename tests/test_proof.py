@@ -164,7 +164,7 @@ def test_three_dimensional_vertices_are_lifted() -> None:
     """Tables whose LP vertices are fractional are certified as well."""
     fractional = 0
     for seed in range(6):
-        problem = random_table((5, 5, 5), contributors=3, zeros=0.2, seed=seed)
+        problem = random_table((6, 6, 6), contributors=3, zeros=0.2, seed=seed)
         pattern = suppress(problem, "textbook").pattern
         certificate = audit(problem, pattern, exact=False).certificate
         assert verify(problem, pattern, certificate).is_valid

@@ -19,6 +19,7 @@ from cellveil.attack.components import Component
 from cellveil.attack.cubes import prove_by_cubes
 from cellveil.attack.flows import NetworkFlows
 from cellveil.attack.intervals import OutsiderAttack
+from cellveil.attack.lattice import Lattice
 from cellveil.attack.lift import lift
 from cellveil.attack.unpick import Unpicked, unpick
 from cellveil.attack.witness import Ledger, Witness, Witnesses
@@ -31,6 +32,9 @@ from cellveil.tables.keys import Int
 from cellveil.view import Pattern, PublicView
 
 Float = NDArray[np.float64]
+
+MOST_ELIMINATED = 30_000
+"""Deviations that are hard to make exact are put onto a lattice in components of up to so many cells."""
 
 MIN_PARALLEL = 16
 """Fewer cells than this are not worth the start of further processes."""
@@ -214,6 +218,7 @@ class _Judge:
         rooms = self.ledger.room_down, self.ledger.room_up
         self.flows = NetworkFlows(view.relations, view.hidden, rooms, time_limit)
         self.unclear: set[int] = set()
+        self._lattice: Lattice | None = None
         # The truth agrees with the view: a feasible start for the attack, which changes no answer.
         self.attack = OutsiderAttack(view, values, time_limit, observe=self._lift)
 
@@ -263,6 +268,8 @@ class _Judge:
                 if self.ledger.shows(cell, up=up):
                     return
         reached = self.attack.push(cell, up=up, enough=enough)
+        if reached == enough and enough is not None and not self.ledger.shows(cell, up=up):
+            reached = self.attack.push(cell, up=up, enough=enough, sparing=True)
         if self.whole and enough is not None and not self._is_settled(cell, up, enough):
             reached = self.attack.push_whole(cell, up=up, enough=enough)
         if reached is None or (reached == enough and not self.ledger.shows(cell, up=up)):
@@ -276,9 +283,18 @@ class _Judge:
     def _lift(self, component: Component, moved: Float) -> None:
         """Make a deviation exact and note what it shows; one that stays inexact shows nothing."""
         cells = component.cells
-        witness = lift(component, moved, self.ledger.room_down[cells], self.ledger.room_up[cells])
+        rooms = self.ledger.room_down[cells], self.ledger.room_up[cells]
+        witness = lift(component, moved, *rooms)
+        if witness is None and not self.whole and len(cells) <= MOST_ELIMINATED:
+            witness = self._lattice_of(cells, np.minimum(*rooms)).lift(moved, *rooms)
         if witness is not None:
             self.ledger.add(witness)
+
+    def _lattice_of(self, cells: Int, room: Int) -> Lattice:
+        """Of a component; the last one is kept, as the cells of a component are examined together."""
+        if self._lattice is None or not np.array_equal(self._lattice.cells, cells):
+            self._lattice = Lattice(self.problem.table.relations, cells, room.astype(np.float64))
+        return self._lattice
 
     def is_safe(self, cell: int) -> bool:
         """Whether the cell was shown protected."""

@@ -3,7 +3,7 @@
 Tables without dimensions are full of such ties, and of cells that cannot move at all. The merged model has
 one cell for each class of tied cells, with the tightest rooms, the largest levels and the sum of the weights:
 its adjustments are those of the model itself, at the same costs, and its programs are smaller and tighter.
-See `suppression.ties` for how ties are found.
+See `attack.ties` for how ties are found.
 """
 
 from __future__ import annotations

@@ -80,6 +80,11 @@ class Lattice:
         """Whether the elimination came to its end: not where entries or pivots grew too large."""
         return self.modulus > 0
 
+    @property
+    def num_free(self) -> int:
+        """Degrees of freedom: the cells that are not given by others."""
+        return len(self.cells) - int((self._pivot < len(self.cells)).sum())
+
     def basis(self) -> tuple[Int, csr_matrix] | None:
         """Free cells, as places in `cells`, and the matrix K with y = K · (y at the free cells).
 

@@ -1,4 +1,4 @@
-"""What cutting planes need: rows, a live LP that tells its multipliers, and one that grows by rows."""
+"""What cutting planes need: rows, and a live LP that grows by rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.errors import SolverError
-from cellveil.solvers.lp import LiveLP
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
@@ -33,14 +32,6 @@ class Row:
     def key(self) -> tuple[bytes, bytes]:
         """The same for rows that say the same."""
         return self.columns.tobytes(), self.shares.tobytes()
-
-
-class PricedLP(LiveLP):
-    """A live LP that also tells the multipliers of its rows."""
-
-    def multipliers(self) -> Float:
-        """Of the last solve, if it ended with an optimum."""
-        return np.array(self._solver.getSolution().row_dual)
 
 
 @dataclass(frozen=True)

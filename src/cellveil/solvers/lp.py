@@ -1,4 +1,4 @@
-"""A live LP: built once, then only costs and bounds change, so that each solve starts from the last basis.
+"""A live LP: built once; then only costs, bounds and b change, so that each solve starts from the last basis.
 
 Solves  min c·x  subject to  A x = b,  lower ≤ x ≤ upper  with HiGHS. Every status that is not a clear answer
 comes back as ``UNKNOWN``: whoever asked must treat it as "not shown".
@@ -90,6 +90,11 @@ class LiveLP:
             )
         )
 
+    def set_rhs(self, rhs: Float) -> None:
+        """Set b; the last basis is then still a start for the dual simplex method."""
+        rows = np.arange(len(rhs), dtype=np.int32)
+        self._must(self._solver.changeRowsBounds(len(rows), rows, rhs, rhs))
+
     def solve(self, time_limit: float | None = None, *, fresh: bool = False) -> LPAnswer:
         """Solve from the last basis, or a fresh one; where that ends unclear, once more from scratch.
 
@@ -109,6 +114,10 @@ class LiveLP:
     def reduced_costs(self) -> Float:
         """What one more unit of each column would cost, after an optimal solve."""
         return np.array(self._solver.getSolution().col_dual)
+
+    def multipliers(self) -> Float:
+        """Of the rows, after an optimal solve."""
+        return np.array(self._solver.getSolution().row_dual)
 
     def solve_whole(self, time_limit: float | None = None) -> LPAnswer:
         """Solve with every variable a whole number; only a proven optimum counts."""

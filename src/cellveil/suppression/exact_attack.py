@@ -23,7 +23,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.network import Network, recognise
-from cellveil.solvers.cutting import PricedLP
 from cellveil.solvers.lp import LiveLP, LPStatus
 from cellveil.suppression.exact_model import Part
 from cellveil.tables.keys import Int
@@ -89,7 +88,7 @@ class LPAttacker:
     def __init__(self, part: Part) -> None:
         self.part, self.n, self.is_fresh = part, part.num_cells, True
         self._matrix = part.component.matrix.astype(np.float64).tocsc()
-        self._lp = PricedLP(self._matrix, self._zeros(0), self._zeros(1), self._zeros(1))
+        self._lp = LiveLP(self._matrix, self._zeros(0), self._zeros(1), self._zeros(1))
         self._costs = np.zeros(self.n)
 
     def _zeros(self, axis: int) -> Float:

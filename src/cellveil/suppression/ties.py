@@ -1,14 +1,10 @@
-"""Tied cells: cells that any deviation moves alike are one cell.
+"""Tied cells are one cell: the problem made smaller.
 
-Where M y = 0 implies y_i = ± y_j, whoever hides one of the two must hide the other, or neither moves. Tables
-without dimensions are full of such ties (a total with one part left, margins that repeat across linked
-tables), and beside them are cells that cannot move at all. The *merged* problem has one cell for each class
-of tied cells, with the tightest capacities, the largest levels and the sum of the weights, and none for cells
-that do not move; so it is smaller, its bounds are better, and its patterns and witnesses are those of the
-problem itself.
-
-Ties are read off one random element of {y : M y = 0} modulo a large prime: two cells that are not tied agree
-with a probability of 2^−60. Whether a witness holds is decided elsewhere, exactly.
+Whoever hides one of two tied cells (`cellveil.attack.ties`) must hide the other, or neither moves. The
+*merged* problem has one cell for each class of tied cells, with the tightest capacities, the largest levels
+and the sum of the weights, and none for cells that do not move; so it is smaller, its bounds are better, and
+its patterns and witnesses are those of the problem itself. Whether a witness holds is decided elsewhere,
+exactly.
 
 Requires any relations. Ensures that a pattern of the merged problem is safe if and only if the unfolded one
 is. Cost: one sparse elimination.
@@ -21,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.attack.lattice import Lattice
+from cellveil.attack.ties import Ties
 from cellveil.attack.witness import Witnesses
 from cellveil.problem import Problem, Status
 from cellveil.suppression.demands import Demand, Demands
@@ -102,33 +98,16 @@ class Merged:
 
 def merged(problem: Problem) -> Merged | None:
     """The problem with tied cells merged; None where that is not possible, or a primary cannot move."""
-    movable = problem.status != Status.FROZEN
-    if not movable.any():
+    movable = np.flatnonzero(problem.status != Status.FROZEN)
+    ties = Ties.of(problem.table.relations, movable) if len(movable) else None
+    if ties is None or not ties.num_classes:
         return None
-    lattice = Lattice(problem.table.relations, np.flatnonzero(movable), np.zeros(int(movable.sum())))
-    if not lattice.is_complete:
+    number = np.full(problem.table.num_cells, -1, dtype=np.int64)
+    sign = np.ones(problem.table.num_cells, dtype=np.int64)
+    number[movable], sign[movable] = ties.number, ties.sign
+    if (number[problem.primaries] < 0).any():
         return None
-    number, sign = _classes(problem.table.num_cells, lattice)
-    count = int(number.max(initial=-1)) + 1
-    if not count or (number[problem.primaries] < 0).any():
-        return None
-    return Merged(problem, _merged(problem, number, sign, count), number, sign)
-
-
-def _classes(num_cells: int, lattice: Lattice) -> tuple[Int, Int]:
-    """The class of each cell, numbered by their first cells, −1 for cells that cannot move; and signs."""
-    number = np.full(num_cells, -1, dtype=np.int64)
-    sign = np.ones(num_cells, dtype=np.int64)
-    moved, prime = lattice.random_element(), lattice.PRIME
-    turned = moved > prime // 2
-    size = np.where(turned, prime - moved, moved)
-    moving = np.flatnonzero(size)
-    _, first, class_ = np.unique(size[moving], return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    number[lattice.cells[moving]] = rank[class_]
-    sign[lattice.cells[moving]] = np.where(turned[moving] == turned[moving[first[class_]]], 1, -1)
-    return number, sign
+    return Merged(problem, _merged(problem, number, sign, ties.num_classes), number, sign)
 
 
 def _merged(problem: Problem, number: Int, sign: Int, count: int) -> Problem:
