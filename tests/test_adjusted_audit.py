@@ -259,3 +259,14 @@ def test_hidden_totals_are_counted_in_the_comparison() -> None:
     suppression, adjustment = cv.suppress(problem), cv.adjust(problem)
     two = comparison(problem, adjustment, suppression)
     assert two["suppression"]["hidden_cells"] == 4 and two["suppression"]["hidden_totals"] == 3
+
+
+def test_adjust_says_what_may_be_pinned_down(tmp_path: Path, cli: Command) -> None:
+    """Known bounds of ± 60 % around a value that must move by 50 % tell which way it went."""
+    problem = cv.two_way([[50, 60], [70, 80]], primaries={(0, 0): 25})
+    tight = problem.replace(lb=problem.table.values * 4 // 10, ub=problem.table.values * 16 // 10)
+    for name, kept in (("tight", tight), ("wide", problem)):
+        cv.write_instance(kept, tmp_path / f"{name}.jj")
+        ended = cli("adjust", tmp_path / f"{name}.jj", "--out", tmp_path / "adjusted.csv")
+        assert ended.code == 0
+        assert ("not to be released as it is" in ended.out) == (name == "tight"), ended.out

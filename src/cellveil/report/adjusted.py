@@ -92,6 +92,14 @@ def infeasible_adjustment(
     }
 
 
+def pinned_down(cells: int) -> str:
+    """What it means that an attacker may know values better than their levels allow."""
+    return (
+        f"such an attacker may know {cells:,} of them to less than both levels together. "
+        "Wider limits leave more open."
+    )
+
+
 def summary(figures: dict[str, Any]) -> str:
     """A few lines of text."""
     utility, audit, gap = figures["utility"], figures["audit"], figures["gap"]
@@ -104,6 +112,8 @@ def summary(figures: dict[str, Any]) -> str:
         f"senses an attacker who knows method and levels cannot tell: {audit['senses_open']:,} of "
         f"{audit['sensitive']:,}",
     ]
+    if pinned := audit["pinned_or_not_shown_open"]:
+        lines.append(f"not to be released as it is: {pinned_down(pinned)}")
     if figures["comparison"]:
         one, two = figures["comparison"]["suppression"], figures["comparison"]["adjustment"]
         lines.append(
