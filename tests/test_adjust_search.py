@@ -9,6 +9,7 @@ import pytest
 
 import cellveil as cv
 from cellveil.adjustment.annealing import Annealing, rounded
+from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.coordinates import Coordinates
 from cellveil.adjustment.cover import cover_bound
 from cellveil.adjustment.exact import prove
@@ -16,7 +17,7 @@ from cellveil.adjustment.flips import Flips, fair_prices
 from cellveil.adjustment.given import Given
 from cellveil.adjustment.merging import merged_model
 from cellveil.adjustment.model import Model, build_model
-from cellveil.adjustment.search import Clock
+from cellveil.adjustment.search import Tabu, descend
 from cellveil.adjustment.starts import start_senses
 from cellveil.adjustment.steps import without_totals
 from cellveil.adjustment.tree import Tree
@@ -65,6 +66,28 @@ def test_ties_and_coordinates_keep_the_optimum(tmp_path: Path, seed: int, object
     if len(ties.model.cells) <= 9:
         assert whole.cost == pytest.approx(best_cost(ties.model))
     assert cv.adjust(model.problem, objective=objective).cost == pytest.approx(whole.cost)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_searches_in_coordinates_reach_the_optimum(tmp_path: Path, seed: int) -> None:
+    """From senses drawn at random; blocks change their own senses only."""
+    ties = merged_model(build_model(irregular(tmp_path, seed), "l1"))
+    assert ties is not None
+    model = ties.model
+    given, coordinates = Given(model), Coordinates(model, 1000)
+    best = Tree(coordinates, given, None, 1.0).run(Clock(None)).fit
+    starts = (given.fit(start_senses(model, "random", seed=k)) for k in range(50))
+    start = next(fit for fit in starts if fit is not None)
+    assert best is not None
+    for number in range(len(model.cells)):
+        free = np.arange(len(model.cells)) == number
+        found = Tree(coordinates, given, start, 0.0).run(Clock(None), None, free).fit
+        assert found is not None and (found.senses == start.senses)[~free].all()
+        assert found.cost <= start.cost
+    blocks = descend(given, start, 20, Clock(None), coordinates=coordinates)
+    single = Tabu(given, start, coordinates=coordinates).run(40, Clock(None))
+    assert blocks.cost == pytest.approx(best.cost) and model.fits(blocks.y)
+    assert best.cost <= single.cost * (1 + 1e-9) <= start.cost * (1 + 1e-9) and model.fits(single.y)
 
 
 @pytest.mark.parametrize("objective", ["l1", "value"])

@@ -8,12 +8,12 @@ import pytest
 
 import cellveil as cv
 from cellveil.adjustment.annealing import Annealing
+from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.cover import cover_bound
 from cellveil.adjustment.exact import Mixed
 from cellveil.adjustment.given import Given
 from cellveil.adjustment.large import annealed
 from cellveil.adjustment.model import build_model
-from cellveil.adjustment.search import Clock
 from cellveil.adjustment.starts import start_senses
 from cellveil.problem import Problem, Status
 from cellveil.publishing.adjusted import release_adjusted

@@ -11,11 +11,12 @@ from scipy.optimize import LinearConstraint, milp
 
 import cellveil as cv
 from cellveil.adjustment import OBJECTIVES, STARTS
+from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.exact import Mixed
 from cellveil.adjustment.given import Given
 from cellveil.adjustment.imbalance import imbalances
 from cellveil.adjustment.model import FARTHEST, Model, build_model, kinds_of_cells
-from cellveil.adjustment.search import Clock, Tabu, descend
+from cellveil.adjustment.search import Tabu, descend
 from cellveil.adjustment.starts import start_senses
 from cellveil.problem import Problem, Status
 

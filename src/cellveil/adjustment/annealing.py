@@ -20,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.model import INTERIOR, Model, kinds_of_cells
-from cellveil.adjustment.search import Clock
 from cellveil.solvers.projection import projection_of
 from cellveil.tables.keys import Int
 

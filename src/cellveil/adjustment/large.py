@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.adjustment.annealing import Annealing, rounded
+from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.flips import Flips
 from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.model import Model
-from cellveil.adjustment.search import Clock
 from cellveil.adjustment.starts import start_senses
 from cellveil.adjustment.steps import without_totals
 

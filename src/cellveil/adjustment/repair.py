@@ -15,11 +15,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.exact import Mixed
 from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.model import Model, build_model
 from cellveil.adjustment.pieces import Pieces, pieces_of
-from cellveil.adjustment.search import Clock
 from cellveil.errors import AdjustmentError
 from cellveil.problem import Status
 from cellveil.solvers.mixed import Budget

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from cellveil.adjusted_audit import audit_adjusted
 from cellveil.adjustment.annealing import Annealing
+from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.coordinates import Coordinates
 from cellveil.adjustment.cover import cover_bound
 from cellveil.adjustment.exact import Mixed, Proof, prove
@@ -20,7 +22,7 @@ from cellveil.adjustment.merging import merged_model
 from cellveil.adjustment.model import Limits, Model, build_model
 from cellveil.adjustment.outcome import Adjustment, Outcome
 from cellveil.adjustment.repair import conflict, pump
-from cellveil.adjustment.search import Clock, Judge, Tabu, descend
+from cellveil.adjustment.search import Judge, Tabu, descend
 from cellveil.adjustment.starts import STARTS, Start, start_senses
 from cellveil.adjustment.tree import Tree
 from cellveil.errors import InputError, NotSafeError, nearest_name
@@ -60,6 +62,9 @@ SHARES = {
     "start": (0.0, 0.0),
 }
 """How much of the time goes to tabu search and to descent; branch and bound gets the rest."""
+
+BLOCKS_IN_COORDINATES = 0.5
+"""The share of descent where blocks are searched in coordinates, which is worth more."""
 
 
 def adjust(
@@ -243,9 +248,11 @@ class _Run:
         if self.method == "auto" and self._is_annealed_soon:
             self._stage("anneal", lambda: self._anneal_again(given, self._share(ANNEALING)))
         best, (tabu, blocks) = self.best, SHARES[self.method]
+        if self.method == "auto" and self._coordinates is not None:
+            blocks = BLOCKS_IN_COORDINATES
         if tabu:
             steps = TABU_STEPS if self.seconds is None else 10**6
-            search = Tabu(given, best, seed=self.seed, judge=self.judge)
+            search = Tabu(given, best, seed=self.seed, judge=self.judge, coordinates=self._coordinates)
             self._stage("tabu", lambda: self._take(search.run(steps, self._share(tabu), self.progress)))
         if blocks:
             rounds = BLOCKS if self.seconds is None else 10**6
@@ -263,7 +270,14 @@ class _Run:
     def _descend(self, given: Given, rounds: int, clock: Clock) -> Fit:
         assert self.best is not None
         return descend(
-            given, self.best, rounds, clock, seed=self.seed, judge=self.judge, progress=self.progress
+            given,
+            self.best,
+            rounds,
+            clock,
+            seed=self.seed,
+            judge=self.judge,
+            progress=self.progress,
+            coordinates=self._coordinates,
         )
 
     def _share(self, share: float) -> Clock:
@@ -272,7 +286,7 @@ class _Run:
 
     def _relax(self) -> None:
         found = Mixed(self.model, None).relaxation(self.clock.left)
-        self.bound = -np.inf if found is None else found[0]
+        self.bound = self.bound if found is None else max(self.bound, found[0])
 
     def _is_proven_soon(self, given: Given) -> bool:
         """A first, short branch and bound: small tables are done then."""
@@ -282,21 +296,29 @@ class _Run:
 
     def _prove(self, given: Given) -> None:
         if self.method in ("tabu", "descent"):
+            self._cover()
             self._relax()
             return
         has_end = self.seconds is not None or self.method == "exact"
         self._branch(given, self.clock.left, None if has_end else NODES)
 
+    @cached_property
+    def _coordinates(self) -> Coordinates | None:
+        """Where the degrees of freedom are few."""
+        if self.model.power != 1:
+            return None
+        most = min(MOST_COORDINATES, int(self.model.is_movable.sum()) // 2)
+        coordinates = Coordinates(self.model, most)
+        return coordinates if coordinates.is_built else None
+
     def _searches_in_coordinates(self, given: Given) -> bool:
         """Branch and bound in coordinates, where these are few and so are the sensitive cells."""
-        model = self.model
-        most = min(MOST_COORDINATES, int(model.is_movable.sum()) // 2)
-        if model.power != 1 or len(model.cells) > MOST_BRANCHED or self.judge is not None:
+        if len(self.model.cells) > MOST_BRANCHED or self.judge is not None:
             return False
-        coordinates = Coordinates(model, most)
-        if not coordinates.is_built:
+        coordinates = self._coordinates
+        if coordinates is None:
             return False
-        self._stage("prove", lambda: self._grow(Tree(coordinates, given, self.best, _step(model))))
+        self._stage("prove", lambda: self._grow(Tree(coordinates, given, self.best, _step(self.model))))
         return True
 
     def _grow(self, tree: Tree) -> None:

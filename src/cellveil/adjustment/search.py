@@ -9,7 +9,9 @@ worse, unless the cell was changed lately (its *tenure*) and the result is no ne
 `STALL` steps without a new best it restarts from the best with some senses changed at random.
 
 `descend` frees a block of senses (cells that share relations with one drawn at random), keeps the others, and
-solves the mixed-integer program over the block. Where single changes are impossible, as in tables whose
+solves the mixed-integer program over the block. Where the degrees of freedom are few, both work in
+coordinates: changes are weighed by the relaxation there, and blocks are searched by the tree. Where single
+changes are impossible, as in tables whose
 relations tie most sensitive cells together, blocks still move.
 
 Requires a start. Ensures a result no worse than the start. Seeded; the number of steps is the only limit
@@ -18,16 +20,18 @@ besides the clock. Reference: Glover (1989) for tabu search.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.adjustment.clock import Clock
+from cellveil.adjustment.coordinates import DOWN, UP, Coordinates
 from cellveil.adjustment.exact import Mixed
 from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.pieces import Marks
+from cellveil.adjustment.tree import Tree
 from cellveil.progress import Progress
 from cellveil.solvers.mixed import Budget
 from cellveil.tables.keys import Int
@@ -39,32 +43,28 @@ CANDIDATES = 8
 TENURE = 7
 STALL = 12
 KICK = 0.05
-BLOCK = 24
+BLOCKS = (24,)
 BLOCK_NODES = 30
 
-
-class Clock:
-    """Whether there is time left."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self._end = None if seconds is None else time.monotonic() + seconds
-
-    @property
-    def left(self) -> float | None:
-        """Seconds left, at least 0; None without a limit."""
-        return None if self._end is None else max(self._end - time.monotonic(), 0.0)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the time is up."""
-        return self._end is not None and time.monotonic() >= self._end
+WEIGHED, FITTED = 60, 2
+"""In coordinates so many changes are weighed in a step of tabu search, so many made whole,"""
+TREE_BLOCKS, TREE_NODES = (14, 24, 8), 100
+"""and for blocks of these sizes in turn so many nodes are looked at, more after each block in vain."""
 
 
 class Tabu:
     """Tabu search over single senses."""
 
-    def __init__(self, given: Given, start: Fit, *, seed: int = 0, judge: Judge | None = None) -> None:
-        self.given, self.model = given, given.model
+    def __init__(
+        self,
+        given: Given,
+        start: Fit,
+        *,
+        seed: int = 0,
+        judge: Judge | None = None,
+        coordinates: Coordinates | None = None,
+    ) -> None:
+        self.given, self.model, self._coordinates = given, given.model, coordinates
         self.judge: Judge = judge or (lambda fit: fit.cost)
         self.best = self.current = start
         self.best_score = self.judge(start)
@@ -91,15 +91,9 @@ class Tabu:
 
     def _step(self, step: int, clock: Clock) -> bool:
         """The best of the promising changes; tells whether there was one."""
-        slack = self.given.relax(self.current.senses, clock.left)
-        if slack is None:
-            return False
-        gains = slack.slopes * (self.model.rise + self.model.fall)
-        gains = np.where(self._can_change, gains, -np.inf)
-        order = np.argsort(-gains, kind="stable")
         chosen: tuple[float, Fit, int] | None = None
-        for cell in order[:CANDIDATES].tolist():
-            if clock.is_over or not np.isfinite(gains[cell]):
+        for cell in self._promising(clock).tolist():
+            if clock.is_over:
                 break
             found = self._changed(np.array([cell]), clock)
             if found is None:
@@ -113,6 +107,34 @@ class Tabu:
         self._take(chosen[1])
         self._free_from[chosen[2]] = step + TENURE + int(self._rng.integers(0, TENURE))
         return True
+
+    def _promising(self, clock: Clock) -> Int:
+        """The cells whose change looks best, the best first."""
+        if self._coordinates is not None:
+            return self._promising_in_coordinates(self._coordinates, clock)
+        slack = self.given.relax(self.current.senses, clock.left)
+        if slack is None:
+            return np.zeros(0, dtype=np.int64)
+        gains = slack.slopes * (self.model.rise + self.model.fall)
+        gains = np.where(self._can_change, gains, -np.inf)
+        order = np.argsort(-gains, kind="stable")[:CANDIDATES]
+        return np.asarray(order[np.isfinite(gains[order])])
+
+    def _promising_in_coordinates(self, coordinates: Coordinates, clock: Clock) -> Int:
+        """By what the relaxation costs after the change, with all senses chosen."""
+        choice = np.where(self.current.senses, UP, DOWN).astype(np.int8)
+        here = coordinates.solve(choice)
+        able = self._rng.permutation(np.flatnonzero(self._can_change))[:WEIGHED]
+        costs = np.full(len(choice), np.inf)
+        for cell in able.tolist():
+            if clock.is_over:
+                break
+            changed = choice.copy()
+            changed[cell] = -choice[cell]
+            found = coordinates.solve(changed, None if here is None else here.basis)
+            costs[cell] = np.inf if found is None else found.bound
+        order = np.argsort(costs, kind="stable")[:FITTED]
+        return np.asarray(order[np.isfinite(costs[order])])
 
     def _restart(self, step: int) -> None:
         """From the best, with some senses changed."""
@@ -145,31 +167,66 @@ def descend(
     clock: Clock,
     *,
     seed: int = 0,
-    block: int = BLOCK,
     judge: Judge | None = None,
     progress: Progress | None = None,
+    coordinates: Coordinates | None = None,
 ) -> Fit:
     """Block-coordinate descent over the senses."""
     model, rng = given.model, np.random.default_rng(seed)
     score: Judge = judge or (lambda fit: fit.cost)
-    best = start
-    mixed = Mixed(model, _marks_at(model, best))
+    best, in_vain = start, 0
+    solver = _BlockPrograms(given) if coordinates is None else _BlockTrees(given, coordinates)
     for number in range(rounds):
         if clock.is_over or not len(model.cells):
             break
-        free = _block(model, rng, block)
-        answer = mixed.search(best, Budget(seconds=clock.left, nodes=BLOCK_NODES, gap=1e-5), free)
-        senses = mixed.senses_of(answer)
-        if senses is None or (senses == best.senses).all():
-            continue
-        found = given.fit(senses, clock.left)
+        block = _block(model, rng, solver.sizes[number % len(solver.sizes)])
+        found = solver.best(best, block, clock, in_vain)
+        in_vain += 1
         if found is not None and score(found) < score(best):
-            best = found
-            if model.power > 1:
-                mixed = Mixed(model, _marks_at(model, best))
+            best, in_vain = found, 0
         if progress is not None:
             progress.advance(number + 1, rounds, cost=f"{best.cost:,.0f}")
     return best
+
+
+class _BlockPrograms:
+    """Blocks by mixed-integer programs over the cells."""
+
+    sizes = BLOCKS
+
+    def __init__(self, given: Given) -> None:
+        self.given = given
+        self._mixed: Mixed | None = None
+        self._at: Fit | None = None
+
+    def best(self, best: Fit, free: Bool, clock: Clock, in_vain: int) -> Fit | None:
+        """The best adjustment that differs in these senses only; None where that is the one at hand."""
+        mixed = self._program_at(best)
+        answer = mixed.search(best, Budget(seconds=clock.left, nodes=BLOCK_NODES, gap=1e-5), free)
+        senses = mixed.senses_of(answer)
+        if senses is None or (senses == best.senses).all():
+            return None
+        return self.given.fit(senses, clock.left)
+
+    def _program_at(self, best: Fit) -> Mixed:
+        """Squares are taken by lines around the best, so that their program changes with it."""
+        if self._mixed is None or (self.given.model.power > 1 and self._at is not best):
+            self._mixed, self._at = Mixed(self.given.model, _marks_at(self.given.model, best)), best
+        return self._mixed
+
+
+class _BlockTrees:
+    """The same by branch and bound in coordinates."""
+
+    sizes = TREE_BLOCKS
+
+    def __init__(self, given: Given, coordinates: Coordinates) -> None:
+        self.given, self.coordinates = given, coordinates
+
+    def best(self, best: Fit, free: Bool, clock: Clock, in_vain: int) -> Fit | None:
+        """See `_BlockPrograms`."""
+        tree = Tree(self.coordinates, self.given, best, 0.0)
+        return tree.run(clock, TREE_NODES * (1 + in_vain), free).fit
 
 
 def _marks_at(model: Model, fit: Fit) -> Marks:

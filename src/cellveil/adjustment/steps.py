@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.model import Model
-from cellveil.adjustment.search import Clock
 from cellveil.tables.keys import Int
 
 Bool = NDArray[np.bool_]

@@ -13,18 +13,18 @@ tolerance. Cost: exponential in the worst case; anytime.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.coordinates import DOWN, OPEN, UP, Coordinates, Node
 from cellveil.adjustment.exact import Proof
 from cellveil.adjustment.given import Fit, Given
-from cellveil.adjustment.search import Clock
 from cellveil.tables.keys import Int
 
 Float = NDArray[np.float64]
+Bool = NDArray[np.bool_]
 
 TRIED = 3
 RELIABLE = 8
@@ -50,13 +50,16 @@ class Tree:
             return np.inf
         return self.best.cost - max(self._step - 1e-4, 1e-9 * self.best.cost)
 
-    def run(
-        self, clock: Clock, nodes: int | None = None, report: Callable[[float], None] | None = None
-    ) -> Proof:
-        """Search until it is done, or the time or the nodes are over."""
-        fixed = np.where(
-            self.model.can_rise & self.model.can_fall, OPEN, np.where(self.model.can_rise, UP, DOWN)
-        )
+    def run(self, clock: Clock, nodes: int | None = None, free: Bool | None = None) -> Proof:
+        """Search until it is done, or the time or the nodes are over; with `free` only over these senses.
+
+        The others are then as in the best adjustment known, and the bound holds for these alone.
+        """
+        is_open = self.model.can_rise & self.model.can_fall
+        senses = self.model.can_rise
+        if free is not None and self.best is not None:
+            is_open, senses = is_open & free, self.best.senses
+        fixed = np.where(is_open, OPEN, np.where(senses, UP, DOWN))
         current = self.coordinates.solve(fixed.astype(np.int8))
         if current is None:
             return Proof(self.best, -np.inf, "no clear answer", 0)
@@ -64,8 +67,6 @@ class Tree:
         while node is not None and not clock.is_over and self.nodes != nodes:
             self.nodes += 1
             node = self._branch(node, clock) or self._next()
-            if report is not None:
-                report(self._bound(node))
         bound = self._bound(node)
         if node is not None:
             return Proof(self.best, bound, "time limit" if clock.is_over else "node limit", self.nodes)
