@@ -217,6 +217,7 @@ class CoordinateFront:
         columns = csc_matrix(self._basis.T)
         self._unit = power_of_two_scale(front.capacity)
         limited = np.isfinite(front.capacity)
+        self._is_limited = bool(limited.all())
         self._lp = LiveLP(
             hstack([columns, -columns]).tocsc(),
             np.zeros(columns.shape[0]),
@@ -234,7 +235,7 @@ class CoordinateFront:
         line = self._basis[[column % front.size]].toarray().ravel()
         self._lp.set_rhs(line if column < front.size else -line)
         answer = self._lp.solve(seconds)
-        if answer.status is LPStatus.INFEASIBLE:
+        if answer.status is LPStatus.INFEASIBLE and not self._is_limited:
             return Moved(np.inf)
         if answer.status is not LPStatus.OPTIMAL:
             return None
