@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -46,6 +46,9 @@ STRAIGHT = 150
 """Up to so many sensitive cells, tables without dimensions are left to SCIP for all the time."""
 
 HEATS, FEW_HEATS = 2_000, 300
+
+ANOTHER = 1.2
+"""Large tables are annealed once more while there is so many times the time left that the first took."""
 
 MOST_COORDINATES, MOST_BRANCHED = 1_000, 60
 """Up to so many degrees of freedom and sensitive cells (tied ones count once) there is a tree of our own."""
@@ -208,11 +211,16 @@ class _Run:
         """Annealed senses, whole numbers, and the bound of covers."""
         senses = self._first_senses(start or "least")[0]
         iterations = HEATS if self.model.relations.num_cells <= HUGE else FEW_HEATS
-        self._stage(
-            "anneal",
-            lambda: self._offer(annealed(self.model, senses, iterations, self.clock, seed=self.seed)),
-        )
+
+        def anneal(number: int) -> None:
+            self._offer(annealed(self.model, senses, iterations, self.clock, seed=self.seed + number))
+
+        self._stage("anneal", partial(anneal, 0))
         self._stage("bound", self._cover)
+        first, number = self.watch.seconds["anneal"], 1
+        while (left := self.clock.left) is not None and left > ANOTHER * first:
+            self._stage("anneal", partial(anneal, number))
+            number += 1
 
     def _cover(self) -> None:
         self.bound = max(self.bound, cover_bound(self.model, self.clock.left))
