@@ -11,6 +11,7 @@ from cellveil.errors import InfeasibleError
 from cellveil.exposure import ALGORITHMS, candidates
 from cellveil.problem import Problem, Status
 from cellveil.suppression import METHODS, suppress
+from cellveil.suppression.optimal import optimal
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.preparation import demanding, prepared
 from cellveil.suppression.textbook import textbook
@@ -80,6 +81,27 @@ def test_where_the_audit_finds_one_unprotected_all_are_protected() -> None:
     assert once.figures["runs"] == 1
     pattern = Pattern.hiding(problem, once.hidden, "once")
     assert audit(problem, pattern, exact=False, claims=once.witnesses).num_lps == 0
+
+
+def test_k5_is_no_guarantee_and_the_audit_notices() -> None:
+    """The first two cells of the first row move against each other through the last row: the third stays.
+
+    It is exposed only after the other two, shares both its relations with primaries that could absorb it, and
+    so K5 leaves it out; but the cheapest pattern for K5 does not move it.
+    """
+    problem = two_way(
+        [[50, 50, 50, 900], [900, 900, 60, 20], [900, 900, 20, 20], [20, 20, 900, 900]],
+        primaries={(0, 0): 5, (0, 1): 5, (0, 2): 5, (1, 2): 6},
+    )
+    left_out = problem.table.cell("r0", "c2")
+    chosen = candidates(problem, "K5")
+    assert chosen.sum() == 3 and not chosen[left_out] and candidates(problem, "E")[left_out]
+    cheapest = optimal(demanding(problem, chosen))
+    assert cheapest.lower_bound == 100
+    report = audit(problem, Pattern.hiding(problem, cheapest.hidden, "K5"))
+    assert report.unsafe_cells.tolist() == [left_out]
+    mended = suppress(problem, "optimal", options={"protect": "K5"})
+    assert mended.is_safe and mended.cost == suppress(problem, "optimal").cost == 940
 
 
 def test_infeasible_problems_name_all_cells() -> None:

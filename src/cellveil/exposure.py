@@ -15,7 +15,8 @@ can tell the two apart cheaply, so a method is given *candidates*: a set that ho
 Requires a problem; only its primaries count as hidden, cells of status SECONDARY as published. Ensures: E
 holds every primary cell that was not shown safe, E_u only cells that are exposed beyond doubt. Does not
 ensure that protecting the candidates protects all: audit the result. In the authors' experiments E and K5
-always did, K1 in 96.5 % and K3 in 68.2 % of the tables.
+always did, K1 in 96.5 % and K3 in 68.2 % of the tables; but there are tables in which K5 does not (see
+docs/exposure.md).
 
 Of equations (6), (7) and (9) the signs are taken relative to the cell in question, which may be the total; in
 (6) and (7) another cell stands at whichever end of its protected range leaves the most room. With sliding
