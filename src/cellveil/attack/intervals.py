@@ -78,7 +78,7 @@ class OutsiderAttack:
         enough
             Ask only whether the cell can get so far, which is easier to answer.
         sparing
-            Then move the others as little as needed, where that takes longer to find.
+            Where that was answered with more movement than needed: once more with as little as needed.
 
         Returns
         -------
@@ -93,6 +93,8 @@ class OutsiderAttack:
         front, left = self._open(int(self.component_of[cell])), self._left
         if left == 0:
             return None
+        if sparing and front.sparing is front:
+            return enough
         self.num_lps += 1
         if wanted is None:
             found = front.farthest(cell, up, left)
