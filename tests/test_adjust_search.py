@@ -9,7 +9,6 @@ import pytest
 
 import cellveil as cv
 from cellveil.adjustment.annealing import Annealing, rounded
-from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.coordinates import Coordinates
 from cellveil.adjustment.cover import cover_bound
 from cellveil.adjustment.exact import prove
@@ -23,6 +22,7 @@ from cellveil.adjustment.steps import without_totals
 from cellveil.adjustment.tree import Tree
 from cellveil.datasets import cube
 from cellveil.problem import Problem
+from cellveil.progress import Deadline
 
 INSTANCES = Path(os.environ.get("CELLVEIL_INSTANCES") or Path(__file__).parents[2] / "shared" / "instances")
 
@@ -58,7 +58,7 @@ def test_ties_and_coordinates_keep_the_optimum(tmp_path: Path, seed: int, object
     expected = prove(model, Given(model))
     coordinates = Coordinates(ties.model, 1000)
     assert coordinates.is_built
-    found = Tree(coordinates, Given(ties.model), None, 1.0).run(Clock(None))
+    found = Tree(coordinates, Given(ties.model), None, 1.0).run(Deadline(None))
     assert found.reason == "optimal" and found.fit is not None and expected.fit is not None
     whole = ties.unfold(found.fit)
     assert model.fits(whole.y) and whole.cost == pytest.approx(found.fit.cost)
@@ -75,17 +75,17 @@ def test_searches_in_coordinates_reach_the_optimum(tmp_path: Path, seed: int) ->
     assert ties is not None
     model = ties.model
     given, coordinates = Given(model), Coordinates(model, 1000)
-    best = Tree(coordinates, given, None, 1.0).run(Clock(None)).fit
+    best = Tree(coordinates, given, None, 1.0).run(Deadline(None)).fit
     starts = (given.fit(start_senses(model, "random", seed=k)) for k in range(50))
     start = next(fit for fit in starts if fit is not None)
     assert best is not None
     for number in range(len(model.cells)):
         free = np.arange(len(model.cells)) == number
-        found = Tree(coordinates, given, start, 0.0).run(Clock(None), None, free).fit
+        found = Tree(coordinates, given, start, 0.0).run(Deadline(None), None, free).fit
         assert found is not None and (found.senses == start.senses)[~free].all()
         assert found.cost <= start.cost
-    blocks = descend(given, start, 20, Clock(None), coordinates=coordinates)
-    single = Tabu(given, start, coordinates=coordinates).run(40, Clock(None))
+    blocks = descend(given, start, 20, Deadline(None), coordinates=coordinates)
+    single = Tabu(given, start, coordinates=coordinates).run(40, Deadline(None))
     assert blocks.cost == pytest.approx(best.cost) and model.fits(blocks.y)
     assert best.cost <= single.cost * (1 + 1e-9) <= start.cost * (1 + 1e-9) and model.fits(single.y)
 
@@ -117,12 +117,12 @@ def test_totals_are_emptied_into_the_interior(objective: str) -> None:
     annealing, senses = Annealing(model), start_senses(model, "least")
     whole = rounded(model, annealing.settle(senses, 200), senses)
     assert whole is not None
-    better = without_totals(model, whole, senses, Clock(None))
+    better = without_totals(model, whole, senses, Deadline(None))
     assert model.fits(better) and model.cost(better) < model.cost(whole)
     assert (model.senses_of(better.astype(float)) == senses).all()
     total = np.all([key == 0 for key in model.problem.table.keys], axis=0)
     assert np.abs(better[total]).sum() <= np.abs(whole[total]).sum()
-    assert (without_totals(model, whole, senses, Clock(None)) == better).all()
+    assert (without_totals(model, whole, senses, Deadline(None)) == better).all()
 
 
 def test_a_cube_is_what_it_says() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 import cellveil as cv
 from cellveil.adjustment.annealing import Annealing
-from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.cover import cover_bound
 from cellveil.adjustment.exact import Mixed
 from cellveil.adjustment.given import Given
@@ -16,6 +15,7 @@ from cellveil.adjustment.large import annealed
 from cellveil.adjustment.model import build_model
 from cellveil.adjustment.starts import start_senses
 from cellveil.problem import Problem, Status
+from cellveil.progress import Deadline
 from cellveil.publishing.adjusted import release_adjusted
 from cellveil.report.adjusted import comparison
 from command import Command
@@ -123,7 +123,7 @@ def test_annealing_and_rounding_keep_everything(objective: str) -> None:
     annealing = Annealing(model)
     senses = annealing.senses(300, start_senses(model, "least"))
     settled = annealing.settle(senses, 300)
-    found = annealed(model, senses, 300, Clock(None))
+    found = annealed(model, senses, 300, Deadline(None))
     assert found is not None and cv.audit_adjusted(problem, problem.table.values + found.y).is_safe
     assert found.cost == model.cost(found.y)
     exact = Given(model).relax(senses)  # for squares a bound from below

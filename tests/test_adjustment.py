@@ -11,7 +11,6 @@ from scipy.optimize import LinearConstraint, milp
 
 import cellveil as cv
 from cellveil.adjustment import OBJECTIVES, STARTS
-from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.exact import Mixed
 from cellveil.adjustment.given import Given
 from cellveil.adjustment.imbalance import imbalances
@@ -19,6 +18,7 @@ from cellveil.adjustment.model import FARTHEST, Model, build_model, kinds_of_cel
 from cellveil.adjustment.search import Tabu, descend
 from cellveil.adjustment.starts import start_senses
 from cellveil.problem import Problem, Status
+from cellveil.progress import Deadline
 
 COX_DANDEKAR = [
     [200, 40, 50, 200, 120],
@@ -250,8 +250,8 @@ def test_searches_find_the_optimum_of_small_tables(paper: Problem, seed: int) ->
     program = Given(model)
     start = program.fit(start_senses(model, "alternating-up"))
     assert start is not None and start.cost == 41280
-    assert Tabu(program, start, seed=seed).run(40, Clock(None)).cost == 35820
-    assert descend(program, start, 6, Clock(None), seed=seed).cost == 35820
+    assert Tabu(program, start, seed=seed).run(40, Deadline(None)).cost == 35820
+    assert descend(program, start, 6, Deadline(None), seed=seed).cost == 35820
 
 
 def test_any_judge(paper: Problem) -> None:

@@ -18,11 +18,11 @@ from cellveil.insider_audit import audit_insiders
 from cellveil.joint_audit import Attacker, audit_against
 from cellveil.primary import make_problem
 from cellveil.problem import Problem, Status
+from cellveil.progress import Deadline
 from cellveil.report import build_report
 from cellveil.sensitivity import PPercent
 from cellveil.suppression import suppress
 from cellveil.suppression.against import Defence
-from cellveil.suppression.completion import Deadline
 from cellveil.suppression.shield import Moves
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension, Hierarchy

@@ -15,11 +15,10 @@ from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
 from cellveil.plots import line_chart
 from cellveil.problem import Problem
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.solvers.threads import using
 from cellveil.suppression import genetic as module
 from cellveil.suppression import suppress
-from cellveil.suppression.completion import Deadline
 from cellveil.suppression.evolution import ADAPTIVE, OPERATORS, Evolution, crossed, mutated
 from cellveil.suppression.genetic import OrderSearch, genetic
 from cellveil.suppression.grouped import protect_in_order

@@ -21,9 +21,9 @@ from cellveil.exposure import exposure, unpickable
 from cellveil.formats.jj import write_jj
 from cellveil.job.model import SuppressJob
 from cellveil.problem import Problem, Status
+from cellveil.progress import Deadline
 from cellveil.suppression import METHODS, suppress
 from cellveil.suppression.book import Book
-from cellveil.suppression.completion import Deadline
 from cellveil.suppression.grouped import Together
 from cellveil.suppression.grouping import ORDERS, groups_of, is_allowed
 from cellveil.suppression.options import Option, parse_options, read_options

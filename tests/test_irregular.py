@@ -10,10 +10,11 @@ import pytest
 from cellveil.attack.witness import are_deviations
 from cellveil.datasets import random_table
 from cellveil.problem import Problem, Status
+from cellveil.progress import Deadline
 from cellveil.suppression import suppress
 from cellveil.suppression.auto import auto
 from cellveil.suppression.book import Book
-from cellveil.suppression.completion import Completion, Deadline
+from cellveil.suppression.completion import Completion
 from cellveil.suppression.cover import cover_bound
 from cellveil.suppression.incremental import Incremental
 from cellveil.suppression.irregular import Harvesting, everything, finish_jointly, is_irregular

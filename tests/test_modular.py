@@ -11,8 +11,7 @@ from cellveil.attack.witness import are_deviations
 from cellveil.auditing import audit
 from cellveil.datasets import random_table
 from cellveil.problem import Problem, Status
-from cellveil.progress import Progress
-from cellveil.suppression.completion import Deadline
+from cellveil.progress import Deadline, Progress
 from cellveil.suppression.modular import Descent, modular, modules_of
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.table import Table

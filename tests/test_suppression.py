@@ -10,10 +10,9 @@ from cellveil.datasets import random_table, two_way
 from cellveil.errors import InfeasibleError, InputError
 from cellveil.formats.instance import read_instance
 from cellveil.problem import Status
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.proof import verify
 from cellveil.suppression import suppress
-from cellveil.suppression.completion import Deadline
 from cellveil.suppression.demands import Demand, Demands
 from cellveil.tables.numbers import UNBOUNDED
 from instances import INSTANCES, needs_instances

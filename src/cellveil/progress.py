@@ -1,4 +1,4 @@
-"""How a long computation tells what it is doing: an observer with no-op methods."""
+"""How a long computation tells what it is doing, how long it took, and when it has to end."""
 
 from __future__ import annotations
 
@@ -19,6 +19,33 @@ class Progress:
 
     def advance(self, done: int, total: int | None = None, **figures: Any) -> None:
         """Tell how far the stage is; `figures` are shown beside it (never cell values)."""
+
+
+class Deadline:
+    """A moment after which a search returns what it has."""
+
+    def __init__(self, time_limit: float | None) -> None:
+        self.limit = time_limit
+        self._end = None if time_limit is None else time.monotonic() + time_limit
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left; None where there is no limit."""
+        return None if self._end is None else max(self._end - time.monotonic(), 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the moment has come."""
+        return self.left == 0.0
+
+    def seconds(self) -> float | None:
+        """The same as `left`, to be asked later."""
+        return self.left
+
+    @property
+    def moment(self) -> float | None:
+        """The moment on the monotonic clock."""
+        return self._end
 
 
 class Stopwatch:

@@ -20,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.model import INTERIOR, Model, kinds_of_cells
+from cellveil.progress import Deadline
 from cellveil.solvers.projection import projection_of
 from cellveil.tables.keys import Int
 
@@ -40,8 +40,8 @@ FRACTION = 1e-3
 class Annealing:
     """The iteration on one model, until the clock is over."""
 
-    def __init__(self, model: Model, clock: Clock | None = None) -> None:
-        self.model, self._clock = model, clock or Clock(None)
+    def __init__(self, model: Model, clock: Deadline | None = None) -> None:
+        self.model, self._clock = model, clock or Deadline(None)
         self._projection = projection_of(model.problem.table)
         places = self._projection.places
         self._places = places

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.adjustment.annealing import Annealing, rounded
-from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.flips import Flips
 from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.starts import start_senses
 from cellveil.adjustment.steps import without_totals
+from cellveil.progress import Deadline
 
 Bool = NDArray[np.bool_]
 
@@ -53,7 +53,7 @@ def best_senses(
     annealing: Annealing,
     first: Bool,
     iterations: int,
-    clock: Clock,
+    clock: Deadline,
     *,
     seed: int = 0,
     rounds: int | None = FEW_ROUNDS,
@@ -84,7 +84,7 @@ def best_senses(
 
 
 def annealed(
-    model: Model, senses: Bool, iterations: int, clock: Clock, *, seed: int = 0, given: Given | None = None
+    model: Model, senses: Bool, iterations: int, clock: Deadline, *, seed: int = 0, given: Given | None = None
 ) -> Fit | None:
     """An adjustment by annealing; None where it does not come out whole.
 
@@ -95,7 +95,7 @@ def annealed(
     """
     annealing = Annealing(model, clock)
     if given is None:
-        searching = Clock(None if clock.left is None else SEARCHING * clock.left)
+        searching = Deadline(None if clock.left is None else SEARCHING * clock.left)
         rounds = FEW_ROUNDS if clock.left is None else None
         senses = best_senses(annealing, senses, iterations, searching, seed=seed, rounds=rounds)
     else:

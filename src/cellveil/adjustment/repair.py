@@ -15,13 +15,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.exact import Mixed
 from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.model import Model, build_model
 from cellveil.adjustment.pieces import Pieces, pieces_of
 from cellveil.errors import AdjustmentError
 from cellveil.problem import Status
+from cellveil.progress import Deadline
 from cellveil.solvers.mixed import Budget
 
 Float = NDArray[np.float64]
@@ -34,7 +34,7 @@ MOST_NAMED = 50
 TINY = 1e-4
 
 
-def pump(given: Given, senses: Bool, clock: Clock, *, seed: int = 0, rounds: int = ROUNDS) -> Fit | None:
+def pump(given: Given, senses: Bool, clock: Deadline, *, seed: int = 0, rounds: int = ROUNDS) -> Fit | None:
     """A feasible adjustment near these senses; None where none was found."""
     model, rng = given.model, np.random.default_rng(seed)
     seen: set[bytes] = set()
@@ -58,7 +58,7 @@ def pump(given: Given, senses: Bool, clock: Clock, *, seed: int = 0, rounds: int
     return None
 
 
-def conflict(model: Model, clock: Clock) -> AdjustmentError:
+def conflict(model: Model, clock: Deadline) -> AdjustmentError:
     """Why there is no adjustment, and the smallest way out that was found."""
     table, sensitive = model.problem.table, model.problem.status == Status.PRIMARY
     widest = build_model(model.problem)
@@ -83,7 +83,7 @@ def conflict(model: Model, clock: Clock) -> AdjustmentError:
     )
 
 
-def _least_overrun(model: Model, widest: Model, clock: Clock) -> Float | None:
+def _least_overrun(model: Model, widest: Model, clock: Deadline) -> Float | None:
     """The adjustment within all bounds that passes the limits least, relative to the cells' sizes."""
     mixed = Mixed(widest, None, pieces=_beyond_limits(model, widest))
     answer = mixed.search(None, Budget(seconds=clock.left, nodes=NODES))

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from cellveil.adjusted_audit import audit_adjusted
 from cellveil.adjustment.annealing import Annealing
-from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.coordinates import Coordinates
 from cellveil.adjustment.cover import cover_bound
 from cellveil.adjustment.exact import Mixed, Proof, prove
@@ -27,7 +26,7 @@ from cellveil.adjustment.starts import STARTS, Start, start_senses
 from cellveil.adjustment.tree import Tree
 from cellveil.errors import InputError, NotSafeError, nearest_name
 from cellveil.problem import Problem
-from cellveil.progress import Progress, Stopwatch
+from cellveil.progress import Deadline, Progress, Stopwatch
 
 Method = Literal["auto", "exact", "tabu", "descent", "start"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -127,7 +126,7 @@ def adjust(
     with watch.time("model"):
         model = build_model(problem, objective, limits, weight)
         ties = None if method == "start" else merged_model(model)
-    run = _Run(ties.model if ties else model, method, Clock(time_limit), time_limit, seed, progress, watch)
+    run = _Run(ties.model if ties else model, method, Deadline(time_limit), time_limit, seed, progress, watch)
     if judge is not None:
         unit, unfold = 10.0**problem.table.decimals, ties.unfold if ties else lambda fit: fit
         run.judge = lambda fit: judge(problem.table.floats(), (problem.table.values + unfold(fit).y) / unit)
@@ -151,7 +150,7 @@ class _Run:
         self,
         model: Model,
         method: str,
-        clock: Clock,
+        clock: Deadline,
         seconds: float | None,
         seed: int,
         progress: Progress,
@@ -238,7 +237,7 @@ class _Run:
     def _start(self, given: Given, start: str | NDArray[np.bool_] | None) -> None:
         rules = FIRST_STARTS if start is None else (start,)
         first = [senses for rule in rules for senses in self._first_senses(rule)]
-        clock = Clock(None if self.seconds is None else 0.3 * self.seconds)
+        clock = Deadline(None if self.seconds is None else 0.3 * self.seconds)
         for senses in first:
             self._offer(given.fit(senses, clock.left))
         if self.method != "start" and self._is_annealed_soon:
@@ -266,7 +265,7 @@ class _Run:
             rounds = BLOCKS if self.seconds is None else 10**6
             self._stage("descent", lambda: self._take(self._descend(given, rounds, self._share(blocks))))
 
-    def _anneal_again(self, given: Given, clock: Clock) -> None:
+    def _anneal_again(self, given: Given, clock: Deadline) -> None:
         """From other starts, and more slowly."""
         annealing, first = Annealing(self.model, clock), start_senses(self.model, "least")
         for number in range(1, 4 if self.seconds is None else 1000):
@@ -275,7 +274,7 @@ class _Run:
             senses = annealing.senses(HEATS * (1 + number % 4), first, seed=self.seed + number)
             self._offer(given.fit(senses, clock.left))
 
-    def _descend(self, given: Given, rounds: int, clock: Clock) -> Fit:
+    def _descend(self, given: Given, rounds: int, clock: Deadline) -> Fit:
         assert self.best is not None
         return descend(
             given,
@@ -288,9 +287,9 @@ class _Run:
             coordinates=self._coordinates,
         )
 
-    def _share(self, share: float) -> Clock:
+    def _share(self, share: float) -> Deadline:
         left = self.clock.left
-        return Clock(None if left is None or self.seconds is None else min(left, share * self.seconds))
+        return Deadline(None if left is None or self.seconds is None else min(left, share * self.seconds))
 
     def _relax(self) -> None:
         found = Mixed(self.model, None).relaxation(self.clock.left)
@@ -341,7 +340,7 @@ class _Run:
 
     def _conclude(self, proof: Proof) -> None:
         if proof.reason == "infeasible" and self.best is None:
-            raise conflict(self.whole, Clock(self.seconds))
+            raise conflict(self.whole, Deadline(self.seconds))
         self._offer(proof.fit)
         if np.isfinite(proof.bound):
             self.bound = max(self.bound, proof.bound)

@@ -11,8 +11,7 @@ worse, unless the cell was changed lately (its *tenure*) and the result is no ne
 `descend` frees a block of senses (cells that share relations with one drawn at random), keeps the others, and
 solves the mixed-integer program over the block. Where the degrees of freedom are few, both work in
 coordinates: changes are weighed by the relaxation there, and blocks are searched by the tree. Where single
-changes are impossible, as in tables whose
-relations tie most sensitive cells together, blocks still move.
+changes are impossible, as in tables whose relations tie most sensitive cells together, blocks still move.
 
 Requires a start. Ensures a result no worse than the start. Seeded; the number of steps is the only limit
 besides the clock. Reference: Glover (1989) for tabu search.
@@ -25,14 +24,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.coordinates import DOWN, UP, Coordinates
 from cellveil.adjustment.exact import Mixed
 from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.pieces import Marks
 from cellveil.adjustment.tree import Tree
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.solvers.mixed import Budget
 from cellveil.tables.keys import Int
 
@@ -72,7 +70,7 @@ class Tabu:
         self._free_from = np.zeros(len(self.model.cells), dtype=np.int64)
         self._can_change = self.model.can_rise & self.model.can_fall
 
-    def run(self, steps: int, clock: Clock, progress: Progress | None = None) -> Fit:
+    def run(self, steps: int, clock: Deadline, progress: Progress | None = None) -> Fit:
         """Take so many steps."""
         since_best = 0
         for step in range(steps):
@@ -89,7 +87,7 @@ class Tabu:
                 progress.advance(step + 1, steps, cost=f"{self.best.cost:,.0f}")
         return self.best
 
-    def _step(self, step: int, clock: Clock) -> bool:
+    def _step(self, step: int, clock: Deadline) -> bool:
         """The best of the promising changes; tells whether there was one."""
         chosen: tuple[float, Fit, int] | None = None
         for cell in self._promising(clock).tolist():
@@ -108,7 +106,7 @@ class Tabu:
         self._free_from[chosen[2]] = step + TENURE + int(self._rng.integers(0, TENURE))
         return True
 
-    def _promising(self, clock: Clock) -> Int:
+    def _promising(self, clock: Deadline) -> Int:
         """The cells whose change looks best, the best first."""
         if self._coordinates is not None:
             return self._promising_in_coordinates(self._coordinates, clock)
@@ -120,7 +118,7 @@ class Tabu:
         order = np.argsort(-gains, kind="stable")[:CANDIDATES]
         return np.asarray(order[np.isfinite(gains[order])])
 
-    def _promising_in_coordinates(self, coordinates: Coordinates, clock: Clock) -> Int:
+    def _promising_in_coordinates(self, coordinates: Coordinates, clock: Deadline) -> Int:
         """By what the relaxation costs after the change, with all senses chosen."""
         choice = np.where(self.current.senses, UP, DOWN).astype(np.int8)
         here = coordinates.solve(choice)
@@ -141,14 +139,14 @@ class Tabu:
         able = np.flatnonzero(self._can_change)
         count = max(2, int(KICK * len(able)))
         found = self._changed(
-            self._rng.choice(able, min(count, len(able)), replace=False), Clock(None), self.best
+            self._rng.choice(able, min(count, len(able)), replace=False), Deadline(None), self.best
         )
         self.current = self.best
         if found is not None:
             self._take(found)
         self._free_from[:] = step
 
-    def _changed(self, cells: Int, clock: Clock, fit: Fit | None = None) -> Fit | None:
+    def _changed(self, cells: Int, clock: Deadline, fit: Fit | None = None) -> Fit | None:
         senses = (fit or self.current).senses.copy()
         senses[cells] = ~senses[cells]
         return self.given.fit(senses, clock.left)
@@ -164,7 +162,7 @@ def descend(
     given: Given,
     start: Fit,
     rounds: int,
-    clock: Clock,
+    clock: Deadline,
     *,
     seed: int = 0,
     judge: Judge | None = None,
@@ -199,7 +197,7 @@ class _BlockPrograms:
         self._mixed: Mixed | None = None
         self._at: Fit | None = None
 
-    def best(self, best: Fit, free: Bool, clock: Clock, in_vain: int) -> Fit | None:
+    def best(self, best: Fit, free: Bool, clock: Deadline, in_vain: int) -> Fit | None:
         """The best adjustment that differs in these senses only; None where that is the one at hand."""
         mixed = self._program_at(best)
         answer = mixed.search(best, Budget(seconds=clock.left, nodes=BLOCK_NODES, gap=1e-5), free)
@@ -223,7 +221,7 @@ class _BlockTrees:
     def __init__(self, given: Given, coordinates: Coordinates) -> None:
         self.given, self.coordinates = given, coordinates
 
-    def best(self, best: Fit, free: Bool, clock: Clock, in_vain: int) -> Fit | None:
+    def best(self, best: Fit, free: Bool, clock: Deadline, in_vain: int) -> Fit | None:
         """See `_BlockPrograms`."""
         tree = Tree(self.coordinates, self.given, best, 0.0)
         return tree.run(clock, TREE_NODES * (1 + in_vain), free).fit

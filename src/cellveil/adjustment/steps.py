@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.model import Model
+from cellveil.progress import Deadline
 from cellveil.tables.keys import Int
 
 Bool = NDArray[np.bool_]
@@ -27,7 +27,7 @@ EVALUATIONS = 3e8
 """How many moves are looked at in one direction of one round, roughly: with more units, fewer planes."""
 
 
-def without_totals(model: Model, y: Int, senses: Bool, clock: Clock, *, seed: int = 0) -> Int:
+def without_totals(model: Model, y: Int, senses: Bool, clock: Deadline, *, seed: int = 0) -> Int:
     """Rectangles from all three directions, as long as they pay."""
     from cellveil.kernels.flips import rectangles, units_and_pairs
 

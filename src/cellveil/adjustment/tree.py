@@ -17,10 +17,10 @@ import heapq
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.adjustment.clock import Clock
 from cellveil.adjustment.coordinates import DOWN, OPEN, UP, Coordinates, Node
 from cellveil.adjustment.exact import Proof
 from cellveil.adjustment.given import Fit, Given
+from cellveil.progress import Deadline
 from cellveil.tables.keys import Int
 
 Float = NDArray[np.float64]
@@ -50,7 +50,7 @@ class Tree:
             return np.inf
         return self.best.cost - max(self._step - 1e-4, 1e-9 * self.best.cost)
 
-    def run(self, clock: Clock, nodes: int | None = None, free: Bool | None = None) -> Proof:
+    def run(self, clock: Deadline, nodes: int | None = None, free: Bool | None = None) -> Proof:
         """Search until it is done, or the time or the nodes are over; with `free` only over these senses.
 
         The others are then as in the best adjustment known, and the bound holds for these alone.
@@ -87,7 +87,7 @@ class Tree:
                 return node
         return None
 
-    def _branch(self, node: Node, clock: Clock) -> Node | None:
+    def _branch(self, node: Node, clock: Deadline) -> Node | None:
         """The better side of the best cell; the other one is kept for later."""
         if node.bound >= self._goal or node.own is None:
             return None
@@ -138,7 +138,7 @@ class Tree:
             sides.append(found)
         return sides
 
-    def _settle(self, node: Node, clock: Clock) -> None:
+    def _settle(self, node: Node, clock: Deadline) -> None:
         """A leaf: all senses are clear."""
         assert node.own is not None
         middle = (self.model.rise - self.model.fall) / 2.0

@@ -12,8 +12,8 @@ of coordinates* is for components with few degrees of freedom: every deviation i
     max ± K_p z   subject to   −down ≤ K z ≤ up
 
 has one row for each coordinate only. From question to question nothing but its right-hand side changes, so
-that the last basis is a good start. In tables of several hierarchies that is hundreds of times faster
-(hier13, all 2,020 cells hidden: 126 coordinates, 3,313 relations).
+that the last basis is a good start. In tables of several hierarchies that is far faster (hier13, all
+2,020 cells hidden: 126 coordinates, 3,313 relations; 0.03 s for an end of an interval in place of 2.7 s).
 """
 
 from __future__ import annotations

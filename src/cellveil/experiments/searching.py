@@ -14,8 +14,7 @@ from cellveil.experiments.record import Figures, Record
 from cellveil.experiments.tables import Setting, Shape, measured, wilcoxon
 from cellveil.plots import line_chart
 from cellveil.problem import Problem
-from cellveil.progress import Progress
-from cellveil.suppression.completion import Deadline
+from cellveil.progress import Deadline, Progress
 from cellveil.suppression.evolution import ADAPTIVE, OPERATORS
 from cellveil.suppression.genetic import INTERRUPTED, OrderSearch
 from cellveil.suppression.outcome import Draft

@@ -23,8 +23,7 @@ import numpy as np
 from cellveil.attack.witness import Witnesses
 from cellveil.joint_audit import OUTSIDERS, Attacker, JointAudit
 from cellveil.problem import Problem
-from cellveil.progress import Progress
-from cellveil.suppression.completion import Deadline
+from cellveil.progress import Deadline, Progress
 from cellveil.suppression.insider_shield import InsiderShield
 from cellveil.suppression.outsider_shield import OutsiderShield, WholeShield, with_prior
 from cellveil.suppression.shield import Bool, Moves, Shield

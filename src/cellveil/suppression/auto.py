@@ -32,9 +32,9 @@ from functools import partial
 import numpy as np
 
 from cellveil.problem import Problem, Status
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.suppression.book import Book
-from cellveil.suppression.completion import Completion, Deadline, structured
+from cellveil.suppression.completion import Completion, structured
 from cellveil.suppression.cover import CoverBound, cover_bound
 from cellveil.suppression.exact_relaxation import lower_bound as relaxed_bound
 from cellveil.suppression.flow_search import Networks

@@ -14,7 +14,6 @@ Requires a protector that tells met, impossible and unclear apart. Ensures that 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -22,7 +21,7 @@ from numpy.typing import NDArray
 
 from cellveil.attack.components import split
 from cellveil.problem import Status
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.suppression.book import Book
 from cellveil.suppression.demands import Demand
 from cellveil.suppression.incremental import SLOPES, Incremental
@@ -45,33 +44,6 @@ UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole
 def structured(table: Table) -> Table:
     """The table with its dimensions, recovered where it has none and that is possible."""
     return table if table.is_structured else with_structure(table) or table
-
-
-class Deadline:
-    """A moment after which a search returns what it has."""
-
-    def __init__(self, time_limit: float | None) -> None:
-        self.limit = time_limit
-        self._end = None if time_limit is None else time.monotonic() + time_limit
-
-    @property
-    def left(self) -> float | None:
-        """Seconds left; None where there is no limit."""
-        return None if self._end is None else max(self._end - time.monotonic(), 0.0)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the moment has come."""
-        return self.left == 0.0
-
-    def seconds(self) -> float | None:
-        """The same as `left`, to be asked later."""
-        return self.left
-
-    @property
-    def moment(self) -> float | None:
-        """The moment on the monotonic clock."""
-        return self._end
 
 
 class Inside(Incremental):

@@ -25,9 +25,9 @@ from __future__ import annotations
 import numpy as np
 
 from cellveil.problem import Problem, Status
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.suppression.book import Book
-from cellveil.suppression.completion import Completion, Deadline, Inside, structured
+from cellveil.suppression.completion import Completion, Inside, structured
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.search import drop_unused
 

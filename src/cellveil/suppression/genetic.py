@@ -39,10 +39,10 @@ from cellveil.exposure import unpickable
 from cellveil.files import read_text, sha256, write_text
 from cellveil.plots import line_chart
 from cellveil.problem import Problem
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.solvers.threads import num_workers
 from cellveil.suppression.book import Book
-from cellveil.suppression.completion import Completion, Deadline, structured
+from cellveil.suppression.completion import Completion, structured
 from cellveil.suppression.evolution import ADAPTIVE, CROSSOVERS, OPERATORS, Evolution, Order
 from cellveil.suppression.grouped import Together, protect_in_order
 from cellveil.suppression.grouping import ORDERS, groups_of

@@ -31,9 +31,9 @@ import numpy as np
 from cellveil.attack.lift import lift
 from cellveil.exposure import unpickable
 from cellveil.problem import Problem
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.suppression.book import Book
-from cellveil.suppression.completion import Completion, Deadline, structured
+from cellveil.suppression.completion import Completion, structured
 from cellveil.suppression.grouping import ORDERS, groups_of
 from cellveil.suppression.growth import Growth
 from cellveil.suppression.incremental import Incremental

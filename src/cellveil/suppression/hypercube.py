@@ -22,9 +22,9 @@ References: Repsilber (1994); Giessing & Repsilber (2002).
 from __future__ import annotations
 
 from cellveil.problem import Problem
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.suppression.book import Book
-from cellveil.suppression.completion import Completion, Deadline, structured
+from cellveil.suppression.completion import Completion, structured
 from cellveil.suppression.incremental import Incremental
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.packing import Packing, applies

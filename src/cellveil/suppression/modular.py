@@ -36,9 +36,9 @@ from numpy.typing import NDArray
 
 from cellveil.attack.witness import Witnesses, are_deviations
 from cellveil.problem import Problem, Status
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.suppression.book import Book
-from cellveil.suppression.completion import Completion, Deadline, Inside, structured
+from cellveil.suppression.completion import Completion, Inside, structured
 from cellveil.suppression.incremental import Incremental
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.packing import Packing, applies

@@ -25,8 +25,7 @@ from cellveil.attack.witness import Witnesses
 from cellveil.auditing import audit
 from cellveil.exposure import ALGORITHMS, candidates
 from cellveil.problem import Problem, Status
-from cellveil.progress import Progress
-from cellveil.suppression.completion import Deadline
+from cellveil.progress import Deadline, Progress
 from cellveil.suppression.options import Option
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.preselection import MODES, eased

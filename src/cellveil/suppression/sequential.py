@@ -24,9 +24,9 @@ import math
 from functools import partial
 
 from cellveil.problem import Problem
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.suppression.book import Book
-from cellveil.suppression.completion import Completion, Deadline, structured
+from cellveil.suppression.completion import Completion, structured
 from cellveil.suppression.growth import Growth
 from cellveil.suppression.incremental import Incremental, Verdict
 from cellveil.suppression.outcome import Draft

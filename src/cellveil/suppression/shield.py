@@ -20,8 +20,8 @@ from cellveil.attack.witness import Witness
 from cellveil.auditing import AuditReport
 from cellveil.insider_audit import InsiderReport
 from cellveil.problem import Problem, Status
+from cellveil.progress import Deadline
 from cellveil.solvers.lp import LPAnswer, LPStatus
-from cellveil.suppression.completion import Deadline
 from cellveil.suppression.incremental import CheapestDeviation
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED, unscale
