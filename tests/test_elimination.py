@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from cellveil import progress
 from cellveil.attack.witness import are_deviations
 from cellveil.auditing import audit
 from cellveil.datasets import random_table, two_way
 from cellveil.problem import Problem, Status
-from cellveil.suppression import completion
 from cellveil.suppression.elimination import elimination
 from cellveil.view import Pattern
 from small_problems import SHAPES, small_problem
@@ -97,7 +97,7 @@ def test_safe_whenever_the_time_is_up(looks: int, monkeypatch: pytest.MonkeyPatc
     problem = random_table((5, 5, 4), contributors=2, zeros=0.2, seed=6)
     whole = elimination(problem)
     ticks = count()
-    monkeypatch.setattr(completion.time, "monotonic", lambda: 0.0 if next(ticks) < looks else 1e9)
+    monkeypatch.setattr(progress.time, "monotonic", lambda: 0.0 if next(ticks) < looks else 1e9)
     draft = elimination(problem, time_limit=1e6)
     monkeypatch.undo()
     assert draft.reason.startswith("time limit")
