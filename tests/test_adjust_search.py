@@ -125,6 +125,19 @@ def test_totals_are_emptied_into_the_interior(objective: str) -> None:
     assert (without_totals(model, whole, senses, Deadline(None)) == better).all()
 
 
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_sums_over_planes_are_emptied_in_every_direction(axis: int) -> None:
+    model = build_model(cube(12, largest=10, seed=1), "value")
+    annealing, senses = Annealing(model), start_senses(model, "least")
+    whole = rounded(model, annealing.settle(senses, 200), senses)
+    assert whole is not None
+    keys = [np.asarray(key) for key in model.problem.table.keys]
+    is_plane = np.all([(key > 0) == (own == axis) for own, key in enumerate(keys)], axis=0)
+    assert np.abs(whole[is_plane]).sum() > 4
+    better = without_totals(model, whole, senses, Deadline(None))
+    assert np.abs(better[is_plane]).sum() == 0
+
+
 def test_a_cube_is_what_it_says() -> None:
     problem = cube(6, zeros=0.25, sensitive=0.2, largest=50, seed=4)
     keys = problem.table.keys

@@ -51,7 +51,7 @@ def without_totals(model: Model, y: Int, senses: Bool, clock: Deadline, *, seed:
         for axis in (2, 1, 0):
             if clock.is_over:
                 break
-            order = [other for other in range(3) if other != axis] + [axis]
+            order = [(axis + 1) % 3, (axis + 2) % 3, axis]  # so that each is the first one once
             own, least, most = (np.ascontiguousarray(array.transpose(order)) for array in arrays)
             price = np.ascontiguousarray(weight.transpose(order))
             made += units_and_pairs(own, price, model.power, least, most)
