@@ -34,7 +34,7 @@ def run_one(task: dict[str, Any]) -> dict[str, Any]:
     if "file" in task:
         problem = cv.read_instance(task["file"])
     else:
-        problem = cube(task["side"], seed=task["seed"], largest=task["largest"])
+        problem = cube(task["side"], seed=task["seed"], largest=task["largest"], spread=task["spread"])
     began = time.monotonic()
     found = cv.adjust(problem, task["method"], objective=task["objective"], time_limit=task["time_limit"])
     return {
@@ -93,6 +93,7 @@ def main() -> None:
     parser.add_argument("--method", default="auto")
     parser.add_argument("--names", nargs="*", help="public instances; all by default")
     parser.add_argument("--largest", type=int, default=1000)
+    parser.add_argument("--spread", choices=["uniform", "log"], default="uniform")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--time-limit", type=float, default=None)
     options = parser.parse_args()
@@ -106,7 +107,7 @@ def main() -> None:
         figures = []
         if options.what == "family":
             for side in options.sides:
-                task = {"side": side, "seed": options.seed, "largest": options.largest}
+                task = {"side": side, "seed": options.seed, "largest": options.largest, "spread": options.spread}
                 found = in_own_process(base | task)
                 show(f"{side}³", objective, found)
                 figures.append((found["cells"], found["seconds"]))

@@ -91,9 +91,8 @@ class GrowingLP:
 
     def solve(self, time_limit: float | None = None) -> Relaxed:
         """Solve from the last basis."""
-        if time_limit is not None:
-            limit = self._solver.getRunTime() + max(time_limit, 0.0)
-            self._must(self._solver.setOptionValue("time_limit", limit))
+        limit = np.inf if time_limit is None else self._solver.getRunTime() + max(time_limit, 0.0)
+        self._must(self._solver.setOptionValue("time_limit", limit))  # always: it would bind the next solve
         self._solver.run()
         is_optimal = self._solver.getModelStatus() == self._api.HighsModelStatus.kOptimal
         solution = self._solver.getSolution()

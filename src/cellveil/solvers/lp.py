@@ -135,8 +135,8 @@ class LiveLP:
 
     def _solve_once(self, time_limit: float | None) -> LPAnswer:
         self.num_solves += 1
-        if time_limit is not None:
-            self._set("time_limit", self._solver.getRunTime() + max(time_limit, 0.0))
+        limit = np.inf if time_limit is None else self._solver.getRunTime() + max(time_limit, 0.0)
+        self._set("time_limit", limit)  # always: it would bind the next solve too
         self._solver.run()
         self.num_steps += max(int(self._solver.getInfo().simplex_iteration_count), 0)
         status = self._status()

@@ -74,6 +74,9 @@ MOST_TO_RELAX = 20_000
 MOST_FOR_EXACT, MOST_FLOWS_FOR_EXACT, EXACT_SHARE = 1_500, 5_000, 0.6
 """Up to so many cells (and in networks), so much of the time limit is for branch and cut."""
 
+MOST_IF_CLOSE, CLOSE = 5_000, 0.05
+"""The same in tables where the search came so close to the bound."""
+
 BOUND_SHARE, START_SHARE, PROGRAM_SHARE = 0.1, 0.1, 0.5
 """Shares of the time limit that each bound may take, at the beginning and at the end, a first pattern where
 there are no cubes, and of what is then left programs one demand at a time."""
@@ -167,15 +170,19 @@ class _Run:
         is_final = draft.infeasible or draft.reason == INTERRUPTED or self.cost_of(draft) <= bound
         if self._proven or is_final or (limit is None and size > MOST_TO_RELAX):
             return bound
+        return max(bound, self._better_bound())
+
+    def _better_bound(self) -> float:
+        """By whole covers, and in tables that are not too large by the relaxation of branch and cut."""
         self.progress.stage("better bound")
+        limit, size = self.deadline.limit, self.problem.table.num_cells
         tied = merged(self.problem) if size <= MOST_TO_RELAX else None
         problem, forced = (self.problem, 0.0) if tied is None else (tied.problem, tied.forced)
         seconds = None if limit is None else BOUND_SHARE * limit / 2
-        whole = cover_bound(problem, time_limit=seconds, integral=True, nodes=BOUND_NODES)
-        bound = max(bound, whole.bound + forced)
-        if size > MOST_TO_RELAX or limit is None:
-            return bound
-        return max(bound, relaxed_bound(problem, time_limit=seconds) + forced)
+        bound = cover_bound(problem, time_limit=seconds, integral=True, nodes=BOUND_NODES).bound
+        if size <= MOST_TO_RELAX and limit is not None:
+            bound = max(bound, relaxed_bound(problem, time_limit=seconds))
+        return bound + forced
 
     def cost_of(self, draft: Draft) -> float:
         """Of what the draft hides beyond the start."""
@@ -232,11 +239,20 @@ class _Run:
             return best.draft()
         if best.book.num_open:
             return self._grown(best.book, start)
-        limit = self.deadline.limit
-        is_exact = limit is not None and self.problem.table.num_cells <= MOST_FOR_EXACT
-        self._search(best, partial(self._is_late, EXACT_SHARE * limit if is_exact and limit else 0.0))
-        draft = best.draft()
-        return self._exact(draft) if is_exact else draft
+        limit, size = self.deadline.limit, self.problem.table.num_cells
+        may_be_exact = limit is not None and size <= MOST_IF_CLOSE
+        self._search(best, partial(self._is_late, EXACT_SHARE * limit if may_be_exact and limit else 0.0))
+        if may_be_exact and (size <= MOST_FOR_EXACT or self._is_close(best.book.cost)):
+            return self._exact(best.draft())
+        if may_be_exact:
+            self._search(best, self.is_over)
+        return best.draft()
+
+    def _is_close(self, cost: float) -> bool:
+        """Whether a better bound, looked for now, leaves so little that branch and cut may close it."""
+        if cost > self.bound.bound and not self.is_over():
+            self._proven = self._better_bound()
+        return cost - max(self._proven, self.bound.bound) <= CLOSE * cost
 
     def _exact(self, draft: Draft) -> Draft:
         """Branch and cut for the rest of the time, in small tables: a cheaper pattern, or a better bound."""
