@@ -32,6 +32,11 @@ RELAX = 1.6
 HOT, COLD = 10.0, 0.05
 """The first and the last step, in multiples of a typical level over a typical price."""
 
+SHORT, SETTLED = (500, 2_000), 200
+"""Iterations of the annealings of `search_senses` in turn, and iterations to settle."""
+HEATS = (0.5, 0.7, 1.0, 1.4, 2.0, 3.0)
+"""First steps of those that start from the best; the next one in turn after each that was in vain."""
+
 SETTLING = 0.2
 DIVES = 24
 FRACTION = 1e-3
@@ -60,6 +65,11 @@ class Annealing:
         self._is_total = kinds_of_cells(model.problem.table)[model.cells] != INTERIOR
         self.spare(0)
         self.scale = level / price if model.power == 1 else 1.0 / price
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is up: what comes back then may be unfinished."""
+        return self._clock.is_over
 
     def spare(self, units: int) -> None:
         """Move sensitive totals so much farther than they must: rounding their parts moves them back."""
@@ -149,6 +159,41 @@ class Annealing:
         if self.model.power == 1:
             return np.sign(v) * np.maximum(np.abs(v) - price, 0.0)
         return v / (1.0 + 2.0 * price)
+
+
+def search_senses(
+    annealing: Annealing,
+    senses: Bool,
+    clock: Deadline,
+    *,
+    seed: int = 0,
+    tries: int | None = None,
+    sampled: float = 0.5,
+) -> Bool:
+    """Senses whose settled movement is cheap, by many short annealings: from random ones, then from the best.
+
+    Parameters
+    ----------
+    tries
+        How many annealings at most; None for as many as the clock allows.
+    sampled
+        The share of the tries, or of the time, for those from random senses.
+    """
+    model, rng = annealing.model, np.random.default_rng(seed)
+    least, in_vain = model.cost(annealing.settle(senses, SETTLED)), 0
+    sampling = Deadline(None if clock.left is None else sampled * clock.left)
+    for number in range(10**9 if tries is None else tries):
+        from_best = sampling.is_over or (tries is not None and number >= sampled * tries)
+        first = senses if from_best else rng.random(len(model.cells)) < 0.5
+        hot = HEATS[in_vain % len(HEATS)] if from_best else HOT
+        found = annealing.senses(SHORT[number % len(SHORT)], first, seed=seed + number, hot=hot)
+        cost = model.cost(annealing.settle(found, SETTLED))
+        if clock.is_over or annealing.is_over:
+            break  # neither may be finished
+        in_vain += from_best and cost >= least
+        if cost < least:
+            senses, least = found, cost
+    return senses
 
 
 def rounded(model: Model, y: Float, senses: Bool) -> Int | None:

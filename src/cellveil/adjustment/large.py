@@ -2,7 +2,8 @@
 
 Senses come from annealed splitting (`annealing`), and from annealing on imbalances (`flips`) with a short,
 cool splitting afterwards; which of them is better depends on the table, so both are tried twice, then the
-better one, each time longer, and the senses whose settled movement costs least are kept. There are up to
+better one, each time longer, and the senses whose settled movement costs least are kept. What is left of the
+time goes to short annealings from these. There are up to
 three ways to whole numbers: rounding the cells that are no totals at once and computing the totals; fixing
 them half by half while the others follow; and, in tables for which a linear program is not too much, its
 vertex. What rounding leaves in totals is moved into the interior (`steps`). The best one counts.
@@ -15,7 +16,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.adjustment.annealing import Annealing, rounded
+from cellveil.adjustment.annealing import Annealing, rounded, search_senses
 from cellveil.adjustment.flips import Flips
 from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.model import Model
@@ -67,7 +68,7 @@ def best_senses(
         ways = (False, True) if number < BOTH else (least[True] < least[False],)
         for way in ways:
             if number and clock.left is not None and clock.left < GROWTH * seconds[way]:
-                return best
+                return search_senses(annealing, best, clock, seed=seed, sampled=0.0)
             began, drawn = time.monotonic(), seed + number
             if way:
                 senses = start_senses(model, "random", seed=drawn)
@@ -76,6 +77,8 @@ def best_senses(
             else:
                 senses = annealing.senses(iterations * longer, first, seed=drawn)
             cost = model.cost(annealing.settle(senses, SETTLING))
+            if annealing.is_over:
+                return senses if np.isinf(min(least.values())) else best
             seconds[way] = time.monotonic() - began
             if cost < min(least.values()):
                 best = senses

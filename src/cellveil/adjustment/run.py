@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.adjusted_audit import audit_adjusted
-from cellveil.adjustment.annealing import Annealing
+from cellveil.adjustment.annealing import Annealing, search_senses
 from cellveil.adjustment.coordinates import Coordinates
 from cellveil.adjustment.cover import cover_bound
 from cellveil.adjustment.exact import Mixed, Proof, prove
@@ -32,7 +32,7 @@ Method = Literal["auto", "exact", "tabu", "descent", "start"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
 FIRST_STARTS: tuple[Start, ...] = ("least", "alternating-down", "alternating-up")
-NODES, TABU_STEPS, BLOCKS = 500, 40, 20
+NODES, TABU_STEPS, BLOCKS, TRIES = 500, 40, 20, 200
 """How much is done without a time limit."""
 
 LARGE, HUGE = 5_000, 200_000
@@ -55,7 +55,7 @@ MOST_COORDINATES, MOST_BRANCHED = 1_000, 60
 FIRST_PROOF, FIRST_NODES = 0.15, 100
 """Share of the time, and nodes, for a first attempt to solve the whole exactly."""
 
-ANNEALING = 0.2
+ANNEALING = 0.4
 SHARES = {
     "auto": (0.05, 0.2),
     "tabu": (0.9, 0.0),
@@ -252,7 +252,7 @@ class _Run:
 
     def _improve(self, given: Given) -> None:
         assert self.best is not None
-        if self.method == "auto" and self._is_annealed_soon:
+        if self._is_annealed_soon:
             self._stage("anneal", lambda: self._anneal_again(given, self._share(ANNEALING)))
         best, (tabu, blocks) = self.best, SHARES[self.method]
         if self.method == "auto" and self._coordinates is not None:
@@ -266,13 +266,12 @@ class _Run:
             self._stage("descent", lambda: self._take(self._descend(given, rounds, self._share(blocks))))
 
     def _anneal_again(self, given: Given, clock: Deadline) -> None:
-        """From other starts, and more slowly."""
-        annealing, first = Annealing(self.model, clock), start_senses(self.model, "least")
-        for number in range(1, 4 if self.seconds is None else 1000):
-            if clock.is_over:
-                return
-            senses = annealing.senses(HEATS * (1 + number % 4), first, seed=self.seed + number)
-            self._offer(given.fit(senses, clock.left))
+        """Many short annealings."""
+        assert self.best is not None
+        tries = TRIES if self.seconds is None else None
+        annealing = Annealing(self.model, clock)
+        senses = search_senses(annealing, self.best.senses, clock, seed=self.seed, tries=tries)
+        self._offer(given.fit(senses, self.clock.left))
 
     def _descend(self, given: Given, rounds: int, clock: Deadline) -> Fit:
         assert self.best is not None

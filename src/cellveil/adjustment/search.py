@@ -5,8 +5,9 @@ for given senses minimises the model's own objective, and the *judge* says which
 
 `Tabu` changes one sense at a time. The program's reduced costs say what each change may gain at most to first
 order; the most promising are solved, from the last basis, and the best of them is taken even where it is
-worse, unless the cell was changed lately (its *tenure*) and the result is no new best (*aspiration*). After
-`STALL` steps without a new best it restarts from the best with some senses changed at random.
+worse, unless the cell was changed lately (its *tenure*) and the result is no new best (*aspiration*). What is
+cheaper than the best is made whole; with a judge everything is. After `STALL` steps without a new best it
+restarts from the best with some senses changed at random, sometimes few and sometimes many.
 
 `descend` frees a block of senses (cells that share relations with one drawn at random), keeps the others, and
 solves the mixed-integer program over the block. Where the degrees of freedom are few, both work in
@@ -20,6 +21,7 @@ besides the clock. Reference: Glover (1989) for tabu search.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +36,14 @@ from cellveil.progress import Deadline, Progress
 from cellveil.solvers.mixed import Budget
 from cellveil.tables.keys import Int
 
+Float = NDArray[np.float64]
 Bool = NDArray[np.bool_]
 Judge = Callable[[Fit], float]
 
 CANDIDATES = 8
 TENURE = 7
 STALL = 12
-KICK = 0.05
+KICK = 0.3
 BLOCKS = (24,)
 BLOCK_NODES = 30
 
@@ -48,6 +51,16 @@ WEIGHED, FITTED = 60, 2
 """In coordinates so many changes are weighed in a step of tabu search, so many made whole,"""
 TREE_BLOCKS, TREE_NODES = (14, 24, 8), 100
 """and for blocks of these sizes in turn so many nodes are looked at, more after each block in vain."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """Senses and how good they are; slopes (see `given.Slack`) and the whole adjustment where known."""
+
+    senses: Bool
+    score: float
+    slopes: Float | None = None
+    fit: Fit | None = None
 
 
 class Tabu:
@@ -64,8 +77,9 @@ class Tabu:
     ) -> None:
         self.given, self.model, self._coordinates = given, given.model, coordinates
         self.judge: Judge = judge or (lambda fit: fit.cost)
-        self.best = self.current = start
-        self.best_score = self.judge(start)
+        self._judges_programs = judge is None and coordinates is None and self.model.power == 1
+        self.best, self.best_score = start, self.judge(start)
+        self.current = _Tried(start.senses, self.best_score)
         self._rng = np.random.default_rng(seed)
         self._free_from = np.zeros(len(self.model.cells), dtype=np.int64)
         self._can_change = self.model.can_rise & self.model.can_fall
@@ -89,20 +103,19 @@ class Tabu:
 
     def _step(self, step: int, clock: Deadline) -> bool:
         """The best of the promising changes; tells whether there was one."""
-        chosen: tuple[float, Fit, int] | None = None
+        chosen: tuple[float, _Tried, int] | None = None
         for cell in self._promising(clock).tolist():
             if clock.is_over:
                 break
             found = self._changed(np.array([cell]), clock)
             if found is None:
                 continue
-            score = self.judge(found)
-            is_tabu = self._free_from[cell] > step and score >= self.best_score
-            if not is_tabu and (chosen is None or score < chosen[0]):
-                chosen = score, found, cell
+            is_tabu = self._free_from[cell] > step and found.score >= self.best_score
+            if not is_tabu and (chosen is None or found.score < chosen[0]):
+                chosen = found.score, found, cell
         if chosen is None:
             return False
-        self._take(chosen[1])
+        self._take(chosen[1], clock)
         self._free_from[chosen[2]] = step + TENURE + int(self._rng.integers(0, TENURE))
         return True
 
@@ -110,10 +123,12 @@ class Tabu:
         """The cells whose change looks best, the best first."""
         if self._coordinates is not None:
             return self._promising_in_coordinates(self._coordinates, clock)
-        slack = self.given.relax(self.current.senses, clock.left)
-        if slack is None:
-            return np.zeros(0, dtype=np.int64)
-        gains = slack.slopes * (self.model.rise + self.model.fall)
+        if self.current.slopes is None:
+            slack = self.given.relax(self.current.senses, clock.left)
+            if slack is None:
+                return np.zeros(0, dtype=np.int64)
+            self.current = replace(self.current, slopes=slack.slopes)
+        gains = self.current.slopes * (self.model.rise + self.model.fall)
         gains = np.where(self._can_change, gains, -np.inf)
         order = np.argsort(-gains, kind="stable")[:CANDIDATES]
         return np.asarray(order[np.isfinite(gains[order])])
@@ -137,24 +152,31 @@ class Tabu:
     def _restart(self, step: int) -> None:
         """From the best, with some senses changed."""
         able = np.flatnonzero(self._can_change)
-        count = max(2, int(KICK * len(able)))
+        count = max(2, int(self._rng.uniform(0, KICK) * len(able)))
+        self.current = _Tried(self.best.senses, self.best_score)
         found = self._changed(
-            self._rng.choice(able, min(count, len(able)), replace=False), Deadline(None), self.best
+            self._rng.choice(able, min(count, len(able)), replace=False), Deadline(None)
         )
-        self.current = self.best
         if found is not None:
-            self._take(found)
+            self._take(found, Deadline(None))
         self._free_from[:] = step
 
-    def _changed(self, cells: Int, clock: Deadline, fit: Fit | None = None) -> Fit | None:
-        senses = (fit or self.current).senses.copy()
+    def _changed(self, cells: Int, clock: Deadline) -> _Tried | None:
+        """The current senses with these changed, and how good they are."""
+        senses = self.current.senses.copy()
         senses[cells] = ~senses[cells]
-        return self.given.fit(senses, clock.left)
+        if self._judges_programs:
+            slack = self.given.relax(senses, clock.left)
+            return None if slack is None else _Tried(senses, slack.cost, slack.slopes)
+        fit = self.given.fit(senses, clock.left)
+        return None if fit is None else _Tried(senses, self.judge(fit), fit=fit)
 
-    def _take(self, fit: Fit) -> None:
-        self.current = fit
-        score = self.judge(fit)
-        if score < self.best_score:
+    def _take(self, tried: _Tried, clock: Deadline) -> None:
+        self.current = tried
+        if tried.score >= self.best_score:
+            return
+        fit = tried.fit or self.given.fit(tried.senses, clock.left)
+        if fit is not None and (score := self.judge(fit)) < self.best_score:
             self.best, self.best_score = fit, score
 
 
