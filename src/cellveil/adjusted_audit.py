@@ -10,8 +10,8 @@ levels, and how far other cells may have moved: everything but the senses. A tab
 t keeps relations and bounds and the published table is a proper adjustment of t. It *knows the sense* of a
 cell when it rose (or fell) in all possible tables. The true table shows one sense possible; the other is
 shown by a possible table with the opposite sense. One such table for all cells at once is t = x + y, the
-published table with the adjustment added once more, wherever that stays within bounds; for other cells a
-program looks for one. A sense that was not shown open counts as known. A cell whose sense is known is *pinned
+published table with the adjustment added once more, wherever that stays within bounds; for other cells it is
+looked for by cubes (`attack.cubes`) in tables with dimensions, and by programs. Each is checked exactly. A sense that was not shown open counts as known. A cell whose sense is known is *pinned
 down* unless a possible table shows it as far from its true value as both levels together; where the sense is
 open, the table that shows it does.
 
@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.attack.cubes import Cubes, may_have_cubes
 from cellveil.errors import InputError
 from cellveil.problem import Problem, Status
 from cellveil.tables.keys import Int
@@ -40,7 +41,10 @@ Bool = NDArray[np.bool_]
 
 PROGRAM_SECONDS = 10.0
 MOST_CELLS = 20_000
-"""Programs for single cells are tried in tables up to this size."""
+"""Seconds for the programs of one question; and none from so many cells on."""
+
+CUBE_ROUNDS, CUBE_PATIENCE = 60, 8
+"""How often a cube is looked for around every cell, and how often in vain."""
 
 
 @dataclass(frozen=True)
@@ -258,17 +262,73 @@ def _shown_by_tables(
     shows
         Of the sensitive cells' movements in a possible table: for which cells it is enough.
     """
-    found = known.copy()
+    found = known | _shown_by_cubes(room, values, known, goal)
     if room.problem.table.num_cells > MOST_CELLS:
         return found
     deadline = time.monotonic() + time_limit
-    for place in np.flatnonzero(~known).tolist():
+    for place in np.flatnonzero(~found).tolist():
         if found[place] or time.monotonic() > deadline:
             continue
         other = _possible(room, values, place, *goal(place), deadline - time.monotonic())
         if other is not None and _is_possible(room, values, other):
             found |= shows(other[room.problem.primaries])
     return found
+
+
+def _shown_by_cubes(
+    room: _Rooms, values: Int, known: Bool, goal: Callable[[int], tuple[bool, int]]
+) -> Bool:
+    """What a cube around the cell shows: it goes where it is to, the other corners stay on their sides."""
+    problem, places = room.problem, np.flatnonzero(~known)
+    found = np.zeros(len(known), dtype=bool)
+    if not may_have_cubes(problem.table) or not len(places):
+        return found
+    y, cells = values - problem.table.values, problem.primaries
+    ups, reaches = (np.array(side) for side in zip(*map(goal, places.tolist()), strict=True))
+    wanted, place_of = np.zeros(len(y), dtype=np.int64), np.full(len(y), -1)
+    wanted[cells[places]] = np.abs(reaches - y[cells[places]])
+    place_of[cells] = np.arange(len(cells))
+    low, high = (np.rint(end).astype(np.int64) for end in _attacker_bounds(room, values))
+    low[cells] = np.where(y[cells] > 0, np.maximum(low[cells], room.rise), low[cells])
+    high[cells] = np.where(y[cells] < 0, np.minimum(high[cells], -room.fall), high[cells])
+    rooms = np.maximum(high - y, 0), np.maximum(y - low, 0)
+    search = Cubes(problem.table, np.ones(len(y), dtype=bool), *rooms)
+    rng, barren = np.random.default_rng(0), 0
+    for _ in range(CUBE_ROUNDS):
+        before = int(found.sum())
+        for up in (True, False):
+            for batch in search.batches(cells[places[(ups == up) & ~found[places]]]):
+                which, corners = search.find(batch, wanted[batch], up, rng)
+                moves = search.signs(corners) * wanted[batch[which]][:, None] * (1 if up else -1)
+                shown = _are_possible(room, values, corners, moves)
+                found[place_of[batch[which[shown]]]] = True
+        barren = 0 if found.sum() > before else barren + 1
+        if barren == CUBE_PATIENCE or found[places].all():
+            break
+    return found
+
+
+def _are_possible(room: _Rooms, values: Int, corners: Int, moves: Int) -> Bool:
+    """Which of these changes of the movement, one in each line, leave one that the attacker cannot rule out."""
+    from scipy.sparse import csc_matrix
+
+    problem, count = room.problem, len(corners)
+    y = (values - problem.table.values)[corners] + moves
+    table = values[corners] - y
+    lb, ub = problem.lb[corners], problem.ub[corners]
+    fine = ((lb == -UNBOUNDED) | (table >= lb)) & ((ub == UNBOUNDED) | (table <= ub))
+    place = np.full(problem.table.num_cells, -1)
+    place[problem.primaries] = np.arange(len(problem.primaries))
+    rise, fall = np.append(room.rise, 0)[place[corners]], np.append(room.fall, 0)[place[corners]]
+    is_beyond = ((y >= rise) & (rise > 0)) | ((y <= -fall) & (fall > 0))
+    is_within = (y <= room.up[corners]) & (-y <= room.down[corners])
+    fine &= np.where(place[corners] >= 0, is_beyond, is_within)
+    starts = np.arange(count + 1) * corners.shape[1]
+    change = csc_matrix(
+        (moves.ravel(), corners.ravel(), starts), shape=(problem.table.num_cells, count), dtype=np.int64
+    )
+    left = abs(problem.table.relations.matrix.astype(np.int64) @ change)
+    return np.asarray(fine.all(axis=1) & (np.asarray(left.sum(axis=0)).ravel() == 0))
 
 
 def _is_possible(room: _Rooms, values: Int, y: Int) -> bool:

@@ -16,7 +16,7 @@ from cellveil.adjustment.coordinates import Coordinates
 from cellveil.adjustment.cover import cover_bound
 from cellveil.adjustment.exact import Mixed, Proof, prove
 from cellveil.adjustment.given import Fit, Given
-from cellveil.adjustment.large import annealed
+from cellveil.adjustment.large import FEW_ROUNDS, annealed, best_senses
 from cellveil.adjustment.merging import merged_model
 from cellveil.adjustment.model import Limits, Model, build_model
 from cellveil.adjustment.outcome import Adjustment, Outcome
@@ -266,9 +266,13 @@ class _Run:
             self._stage("descent", lambda: self._take(self._descend(given, rounds, self._share(blocks))))
 
     def _anneal_again(self, given: Given, clock: Deadline) -> None:
-        """Many short annealings."""
+        """As in large tables, and many short annealings from random senses: half of the time for each."""
         assert self.best is not None
-        tries = TRIES if self.seconds is None else None
+        half = Deadline(None if clock.left is None else clock.left / 2)
+        annealing = Annealing(self.model, half)
+        rounds, tries = (FEW_ROUNDS, TRIES) if self.seconds is None else (None, None)
+        senses = best_senses(annealing, self.best.senses, HEATS, half, seed=self.seed, rounds=rounds)
+        self._offer(given.fit(senses, self.clock.left))
         annealing = Annealing(self.model, clock)
         senses = search_senses(annealing, self.best.senses, clock, seed=self.seed, tries=tries)
         self._offer(given.fit(senses, self.clock.left))

@@ -22,6 +22,7 @@ References: the hypercube method (Repsilber 1994; Giessing & Repsilber 2002), us
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -48,10 +49,9 @@ PATIENCE = 12
 
 def prove_by_cubes(table: Table, hidden: NDArray[np.bool_], ledger: Ledger, *, seed: int = 0) -> int:
     """Look for a cube for every open demand of the ledger and add what is found; return how many were met."""
-    fits = 1 < len(table.dimensions) <= MAX_DIMENSIONS and prod(table.sizes) <= MAX_SIZE
-    if not table.is_structured or not fits or not ledger.num_open:
+    if not may_have_cubes(table) or not ledger.num_open:
         return 0
-    search = _Search(table, hidden, ledger)
+    search = Cubes(table, hidden, ledger.room_up, ledger.room_down)
     rng = np.random.default_rng(seed)
     before = ledger.num_open
     barren = 0
@@ -60,9 +60,34 @@ def prove_by_cubes(table: Table, hidden: NDArray[np.bool_], ledger: Ledger, *, s
         if not left or barren == PATIENCE:
             break
         for up in (True, False):
-            search.grow(up, rng)
+            _meet(search, ledger, up, rng)
         barren = 0 if left - ledger.num_open > left / 1000 else barren + 1
     return before - ledger.num_open
+
+
+def may_have_cubes(table: Table) -> bool:
+    """Whether cubes are looked for in this table at all."""
+    fits = 1 < len(table.dimensions) <= MAX_DIMENSIONS and prod(table.sizes) <= MAX_SIZE
+    return table.is_structured and fits
+
+
+def _meet(search: Cubes, ledger: Ledger, up: bool, rng: np.random.Generator) -> None:
+    """Try to find one cube for each open demand of a direction."""
+    amounts = ledger.open_amounts(up=up)
+    for cells in search.batches(np.flatnonzero(amounts > 0)):
+        still = cells[ledger.open_amounts(up=up)[cells] > 0]
+        _, corners = search.find(still, amounts[still], up, rng)
+        if len(corners):
+            _add(ledger, corners, search.signs(corners))
+
+
+def _add(ledger: Ledger, corners: Int, signs: Int) -> None:
+    rising, falling = ledger.room_up[corners], ledger.room_down[corners]
+    for turn in (1, -1):
+        room = np.where(signs * turn > 0, rising, falling).min(axis=1)
+        amount = np.minimum(room, LARGEST_NUMERATOR)
+        kept = amount > 0
+        ledger.add_block(corners[kept], (signs * turn * amount[:, None])[kept])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,47 +109,56 @@ class _Axis:
     strides: tuple[int, ...]
 
 
-class _Search:
-    """Everything that stays the same from round to round."""
+class Cubes:
+    """Random cubes of one table, each around a given cell.
 
-    def __init__(self, table: Table, hidden: NDArray[np.bool_], ledger: Ledger) -> None:
-        self.table, self.ledger = table, ledger
+    Parameters
+    ----------
+    usable
+        Which cells may be corners.
+    room_up, room_down
+        How far each cell may move as a corner; UNBOUNDED where there is no end.
+    """
+
+    def __init__(self, table: Table, usable: NDArray[np.bool_], room_up: Int, room_down: Int) -> None:
+        self.table = table
         exchange = [_exchangeable(dimension) for dimension in table.dimensions]
-        self.sign = np.ones(table.num_cells, dtype=np.int64)
-        self.reachable = hidden.copy()
+        self._sign = np.ones(table.num_cells, dtype=np.int64)
+        self._reachable = usable.copy()
         for (classes, sigma), column in zip(exchange, table.keys, strict=True):
-            self.sign *= sigma[column]
-            self.reachable &= classes[column] >= 0
-        self.number = np.full(table.sizes, -1, dtype=np.int32)
-        self.number[table.keys] = np.where(hidden, np.arange(table.num_cells), -1)
-        against = self._dense(np.where(self.sign > 0, ledger.room_down, ledger.room_up))
-        along = self._dense(np.where(self.sign > 0, ledger.room_up, ledger.room_down))
-        self.axes = [_axis(table, k, classes, against, along) for k, (classes, _) in enumerate(exchange)]
+            self._sign *= sigma[column]
+            self._reachable &= classes[column] >= 0
+        self._number = np.full(table.sizes, -1, dtype=np.int32)
+        self._number[table.keys] = np.where(usable, np.arange(table.num_cells), -1)
+        against = self._dense(np.where(self._sign > 0, room_down, room_up))
+        along = self._dense(np.where(self._sign > 0, room_up, room_down))
+        self._axes = [_axis(table, k, classes, against, along) for k, (classes, _) in enumerate(exchange)]
 
     def _dense(self, rooms: Int) -> NDArray[np.float64]:
-        """Rooms at their place in the full table, −1 where not hidden."""
+        """Rooms at their place in the full table, −1 where not usable."""
         dense = np.full(self.table.sizes, -1.0)
-        hidden = self.number[self.table.keys] >= 0
-        dense[tuple(column[hidden] for column in self.table.keys)] = unscale(_exact_floats(rooms), 0)[hidden]
+        usable = self._number[self.table.keys] >= 0
+        dense[tuple(column[usable] for column in self.table.keys)] = unscale(_exact_floats(rooms), 0)[usable]
         return dense
 
-    def grow(self, up: bool, rng: np.random.Generator) -> None:
-        """Try to find one cube for each open demand of a direction."""
-        amounts = self.ledger.open_amounts(up=up)
-        cells = np.flatnonzero((amounts > 0) & self.reachable)
-        step = max(1, BATCH // (2 ** (len(self.axes) - 1) * max(self.table.sizes)))
-        for start in range(0, len(cells), step):
-            chosen = cells[start : start + step]
-            chosen = chosen[self.ledger.open_amounts(up=up)[chosen] > 0]
-            self._grow_batch(chosen, amounts[chosen], up, rng)
+    def batches(self, cells: Int) -> Iterator[Int]:
+        """Cells that may have cubes, not too many at a time."""
+        cells = cells[self._reachable[cells]]
+        step = max(1, BATCH // (2 ** (len(self._axes) - 1) * max(self.table.sizes)))
+        return (cells[start : start + step] for start in range(0, len(cells), step))
 
-    def _grow_batch(self, cells: Int, amounts: Int, up: bool, rng: np.random.Generator) -> None:
+    def find(self, cells: Int, amounts: Int, up: bool, rng: np.random.Generator) -> tuple[Int, Int]:
+        """One try for each cell: which of them have a cube, and its corners, the cell itself first.
+
+        The other corners have room for the amount, when the cell moves up (or down) by it; the cell's own
+        room is not looked at.
+        """
         needed = amounts.astype(np.float64)[:, None]
-        along = (self.sign[cells] > 0) == up  # whether the cell itself moves along its sign
+        along = (self._sign[cells] > 0) == up  # whether the cell itself moves along its sign
         corners = [[column[cells] for column in self.table.keys]]
         alive = np.arange(len(cells))
-        for k in rng.permutation(len(self.axes)).tolist():
-            axis = self.axes[k]
+        for k in rng.permutation(len(self._axes)).tolist():
+            axis = self._axes[k]
             fine = axis.classes[None, :] == axis.classes[corners[0][k][alive]][:, None]
             fine[np.arange(len(alive)), corners[0][k][alive]] = False
             for position, codes in enumerate(corners):
@@ -144,22 +178,13 @@ class _Search:
             partner = np.zeros(len(cells), dtype=np.int32)
             partner[alive] = drawn[found]
             corners += [[*codes[:k], partner, *codes[k + 1 :]] for codes in corners]
-            if not len(alive):
-                return
-        numbers = np.stack(
-            [self.number[tuple(column[alive] for column in codes)] for codes in corners], axis=1
-        )
-        self._add(numbers.astype(np.int64))
+        numbers = [self._number[tuple(column[alive] for column in codes)] for codes in corners]
+        return alive, np.stack(numbers, axis=1).astype(np.int64)
 
-    def _add(self, corners: Int) -> None:
+    def signs(self, corners: Int) -> Int:
+        """How the corners move when the first one moves up by 1."""
         parity = np.array([(-1) ** corner.bit_count() for corner in range(corners.shape[1])])
-        signs = parity * self.sign[corners] * self.sign[corners[:, :1]]
-        rising, falling = self.ledger.room_up[corners], self.ledger.room_down[corners]
-        for turn in (1, -1):
-            room = np.where(signs * turn > 0, rising, falling).min(axis=1)
-            amount = np.minimum(room, LARGEST_NUMERATOR)
-            kept = amount > 0
-            self.ledger.add_block(corners[kept], (signs * turn * amount[:, None])[kept])
+        return np.asarray(parity * self._sign[corners] * self._sign[corners[:, :1]])
 
 
 def _axis(
