@@ -107,7 +107,12 @@ def main() -> None:
         figures = []
         if options.what == "family":
             for side in options.sides:
-                task = {"side": side, "seed": options.seed, "largest": options.largest, "spread": options.spread}
+                task = {
+                    "side": side,
+                    "seed": options.seed,
+                    "largest": options.largest,
+                    "spread": options.spread,
+                }
                 found = in_own_process(base | task)
                 show(f"{side}³", objective, found)
                 figures.append((found["cells"], found["seconds"]))

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import cellveil as cv
-from cellveil.adjustment.annealing import Annealing, rounded
+from cellveil.adjustment.annealing import Annealing, rounded, search_senses
 from cellveil.adjustment.coordinates import Coordinates
 from cellveil.adjustment.cover import cover_bound
 from cellveil.adjustment.exact import prove
@@ -109,6 +110,46 @@ def test_prices_are_fair_and_flips_never_overestimate(objective: str) -> None:
             other[cell] = not other[cell]
             assert flips.estimate(other) >= flips.estimate(cooler) - 1e-6
     assert not fair_prices(model, np.zeros(len(model.relations))).any()
+
+
+class Countdown(Deadline):
+    """A deadline that passes after so many looks at it."""
+
+    def __init__(self, looks: int) -> None:
+        super().__init__(None)
+        self._looks = looks
+
+    @property
+    def is_over(self) -> bool:
+        self._looks -= 1
+        return self._looks < 0
+
+
+def test_short_annealings_find_better_senses_and_never_take_unfinished_ones() -> None:
+    model = build_model(cube(6), "l1")
+    first = start_senses(model, "least")
+
+    def cost(senses: NDArray[np.bool_]) -> float:
+        return model.cost(Annealing(model).settle(senses, 200))
+
+    found = search_senses(Annealing(model), first, Deadline(None), tries=20)
+    assert cost(found) < cost(first)
+    again = search_senses(Annealing(model), first, Deadline(None), tries=20)
+    assert (found == again).all()
+    for looks in range(100, 4_000, 97):
+        clock = Countdown(looks)
+        senses = search_senses(Annealing(model, clock), found, clock)
+        assert cost(senses) <= cost(found) + 1e-6
+
+
+@pytest.mark.parametrize("objective", ["l1", "value"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_searches_come_to_the_optimum_of_small_three_way_tables(objective: str, seed: int) -> None:
+    problem = cube(5, seed=seed)
+    exact = cv.adjust(problem, "exact", objective=objective)
+    assert exact.outcome == "optimal"
+    for method in ("tabu", "descent"):
+        assert cv.adjust(problem, method, objective=objective).cost <= 1.01 * exact.cost
 
 
 @pytest.mark.parametrize("objective", ["l1", "value", "l2"])

@@ -11,9 +11,10 @@ t keeps relations and bounds and the published table is a proper adjustment of t
 cell when it rose (or fell) in all possible tables. The true table shows one sense possible; the other is
 shown by a possible table with the opposite sense. One such table for all cells at once is t = x + y, the
 published table with the adjustment added once more, wherever that stays within bounds; for other cells it is
-looked for by cubes (`attack.cubes`) in tables with dimensions, and by programs. Each is checked exactly. A sense that was not shown open counts as known. A cell whose sense is known is *pinned
-down* unless a possible table shows it as far from its true value as both levels together; where the sense is
-open, the table that shows it does.
+looked for by cubes (`attack.cubes`) in tables with dimensions, and by programs. Each is checked exactly. A
+sense that was not shown open counts as known. A cell whose sense is known is *pinned down* unless a possible
+table shows it as far from its true value as both levels together; where the sense is open, the table that
+shows it does.
 
 Correlations are those of the literature: between true and published values, for all cells, sensitive ones,
 and the others.
@@ -275,9 +276,7 @@ def _shown_by_tables(
     return found
 
 
-def _shown_by_cubes(
-    room: _Rooms, values: Int, known: Bool, goal: Callable[[int], tuple[bool, int]]
-) -> Bool:
+def _shown_by_cubes(room: _Rooms, values: Int, known: Bool, goal: Callable[[int], tuple[bool, int]]) -> Bool:
     """What a cube around the cell shows: it goes where it is to, the other corners stay on their sides."""
     problem, places = room.problem, np.flatnonzero(~known)
     found = np.zeros(len(known), dtype=bool)
@@ -309,7 +308,7 @@ def _shown_by_cubes(
 
 
 def _are_possible(room: _Rooms, values: Int, corners: Int, moves: Int) -> Bool:
-    """Which of these changes of the movement, one in each line, leave one that the attacker cannot rule out."""
+    """Which of these changes, one in each line, lead to movements that the attacker cannot rule out."""
     from scipy.sparse import csc_matrix
 
     problem, count = room.problem, len(corners)

@@ -16,7 +16,7 @@ from cellveil.adjustment.coordinates import Coordinates
 from cellveil.adjustment.cover import cover_bound
 from cellveil.adjustment.exact import Mixed, Proof, prove
 from cellveil.adjustment.given import Fit, Given
-from cellveil.adjustment.large import FEW_ROUNDS, annealed, best_senses
+from cellveil.adjustment.large import annealed, best_senses
 from cellveil.adjustment.merging import merged_model
 from cellveil.adjustment.model import Limits, Model, build_model
 from cellveil.adjustment.outcome import Adjustment, Outcome
@@ -32,7 +32,7 @@ Method = Literal["auto", "exact", "tabu", "descent", "start"]
 METHODS: tuple[Method, ...] = get_args(Method)
 
 FIRST_STARTS: tuple[Start, ...] = ("least", "alternating-down", "alternating-up")
-NODES, TABU_STEPS, BLOCKS, TRIES = 500, 40, 20, 200
+NODES, TABU_STEPS, BLOCKS, TRIES = 500, 40, 20, 40
 """How much is done without a time limit."""
 
 LARGE, HUGE = 5_000, 200_000
@@ -252,7 +252,7 @@ class _Run:
 
     def _improve(self, given: Given) -> None:
         assert self.best is not None
-        if self._is_annealed_soon:
+        if self.method != "exact" and self._is_annealed_soon:
             self._stage("anneal", lambda: self._anneal_again(given, self._share(ANNEALING)))
         best, (tabu, blocks) = self.best, SHARES[self.method]
         if self.method == "auto" and self._coordinates is not None:
@@ -270,7 +270,7 @@ class _Run:
         assert self.best is not None
         half = Deadline(None if clock.left is None else clock.left / 2)
         annealing = Annealing(self.model, half)
-        rounds, tries = (FEW_ROUNDS, TRIES) if self.seconds is None else (None, None)
+        rounds, tries = (1, TRIES) if self.seconds is None else (None, None)
         senses = best_senses(annealing, self.best.senses, HEATS, half, seed=self.seed, rounds=rounds)
         self._offer(given.fit(senses, self.clock.left))
         annealing = Annealing(self.model, clock)

@@ -21,7 +21,7 @@ besides the clock. Reference: Glover (1989) for tabu search.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,12 +123,13 @@ class Tabu:
         """The cells whose change looks best, the best first."""
         if self._coordinates is not None:
             return self._promising_in_coordinates(self._coordinates, clock)
-        if self.current.slopes is None:
+        slopes = self.current.slopes
+        if slopes is None:
             slack = self.given.relax(self.current.senses, clock.left)
             if slack is None:
                 return np.zeros(0, dtype=np.int64)
-            self.current = replace(self.current, slopes=slack.slopes)
-        gains = self.current.slopes * (self.model.rise + self.model.fall)
+            slopes = slack.slopes
+        gains = slopes * (self.model.rise + self.model.fall)
         gains = np.where(self._can_change, gains, -np.inf)
         order = np.argsort(-gains, kind="stable")[:CANDIDATES]
         return np.asarray(order[np.isfinite(gains[order])])
@@ -154,9 +155,7 @@ class Tabu:
         able = np.flatnonzero(self._can_change)
         count = max(2, int(self._rng.uniform(0, KICK) * len(able)))
         self.current = _Tried(self.best.senses, self.best_score)
-        found = self._changed(
-            self._rng.choice(able, min(count, len(able)), replace=False), Deadline(None)
-        )
+        found = self._changed(self._rng.choice(able, min(count, len(able)), replace=False), Deadline(None))
         if found is not None:
             self._take(found, Deadline(None))
         self._free_from[:] = step
@@ -206,13 +205,15 @@ def descend(
             best, in_vain = found, 0
         if progress is not None:
             progress.advance(number + 1, rounds, cost=f"{best.cost:,.0f}")
+        if block.all() and in_vain and not solver.goes_deeper:
+            break  # the same block again has the same answer
     return best
 
 
 class _BlockPrograms:
     """Blocks by mixed-integer programs over the cells."""
 
-    sizes = BLOCKS
+    sizes, goes_deeper = BLOCKS, False
 
     def __init__(self, given: Given) -> None:
         self.given = given
@@ -236,9 +237,9 @@ class _BlockPrograms:
 
 
 class _BlockTrees:
-    """The same by branch and bound in coordinates."""
+    """The same by branch and bound in coordinates; longer after each block in vain."""
 
-    sizes = TREE_BLOCKS
+    sizes, goes_deeper = TREE_BLOCKS, True
 
     def __init__(self, given: Given, coordinates: Coordinates) -> None:
         self.given, self.coordinates = given, coordinates
