@@ -53,6 +53,7 @@ class Annealing:
         size = self._projection.size
         self._weight, self._low, self._high = (np.zeros(size) for _ in range(3))
         self._weight[places] = model.weight[self._projection.cells]
+        self._true_weight = self._weight
         self._low[places] = -model.down[self._projection.cells]
         self._high[places] = model.up[self._projection.cells]
         spot = np.full(model.relations.num_cells, -1)
@@ -77,6 +78,11 @@ class Annealing:
         more = np.where(self._is_total, units, 0)
         self._rise = np.minimum(self.model.rise + more, np.maximum(room_up, self.model.rise))
         self._fall = np.minimum(self.model.fall + more, np.maximum(room_down, self.model.fall))
+
+    def jitter(self, share: float, *, seed: int = 0) -> None:
+        """Let prices be too high by up to this share, each by chance; 0 for the true ones."""
+        draws = np.random.default_rng(seed).random(len(self._true_weight))
+        self._weight = self._true_weight * (1.0 + share * draws)
 
     def senses(self, iterations: int, senses: Bool, *, seed: int = 0, hot: float = HOT) -> Bool:
         """Anneal from a start for so many iterations."""

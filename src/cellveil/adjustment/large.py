@@ -5,13 +5,14 @@ cool splitting afterwards; which of them is better depends on the table, so both
 better one, each time longer, and the senses whose settled movement costs least are kept. What is left of the
 time goes to short annealings from these. There are up to
 three ways to whole numbers: rounding the cells that are no totals at once and computing the totals; fixing
-them half by half while the others follow; and, in tables for which a linear program is not too much, its
+them half by half while the others follow, again and again while there is time; and, in tables for which a linear program is not too much, its
 vertex. What rounding leaves in totals is moved into the interior (`steps`). The best one counts.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,14 +24,18 @@ from cellveil.adjustment.model import Model
 from cellveil.adjustment.starts import start_senses
 from cellveil.adjustment.steps import without_totals
 from cellveil.progress import Deadline
+from cellveil.tables.keys import Int
 
 Bool = NDArray[np.bool_]
 
 SETTLING = 400
 DIVING = ((20_000, 300), (200_000, 100), (2**62, 15))
 """Iterations after each fixing, in tables of up to so many cells."""
-SLOWER = 5
-"""So many times as many where there is time left."""
+SLOWER, MOST_DIVES, JITTER = 5, 40, 0.05
+"""So many times as many where there is time left, up to so often, with prices off by up to this share."""
+
+ENOUGH = 1.3
+"""A dive is begun where there is so many times the time that it is expected to take."""
 
 SPARE = (0, 1, 3, 10, 30)
 
@@ -110,19 +115,35 @@ def annealed(
         if given is not None and not model.problem.table.is_structured:
             break  # no totals to compute from the rest with certainty, and there are programs
         annealing.spare(units)
-        y = annealing.settle(senses, SETTLING)
-        diving = next(count for cells, count in DIVING if model.relations.num_cells <= cells)
-        last = 0.0
-        for times in (0, 1, SLOWER):
-            began = time.monotonic()
-            if times == SLOWER and (given or clock.left is None or clock.left < 2 * SLOWER * last):
-                break
-            if times == SLOWER:
-                y = annealing.settle(senses, SETTLING)
-            whole = rounded(model, annealing.dive(y, senses, times * diving) if times else y, senses)
-            if whole is not None:
-                whole = without_totals(model, whole, senses, clock, seed=seed)
-            if whole is not None and (best is None or model.cost(whole) < best.cost):
+        for whole in _rounded_in_turn(annealing, senses, clock, seed, once=given is not None):
+            if best is None or model.cost(whole) < best.cost:
                 best = Fit(whole, senses, model.cost(whole))
-            last = time.monotonic() - began
     return best
+
+
+def _rounded_in_turn(
+    annealing: Annealing, senses: Bool, clock: Deadline, seed: int, *, once: bool
+) -> Iterator[Int]:
+    """Whole adjustments: rounded at once; half by half; and that again more slowly, with prices a bit off.
+
+    Which cells end as fractions is a matter of chance where many movements cost about the same, so that other
+    prices are worth a try as long as there is time.
+    """
+    model = annealing.model
+    iterations = next(count for cells, count in DIVING if model.relations.num_cells <= cells)
+    y, seconds = annealing.settle(senses, SETTLING), 0.0
+    for number in range(MOST_DIVES):
+        began = time.monotonic()
+        if number > 1:
+            expected = (SLOWER if number == 2 else 1) * seconds
+            if once or clock.left is None or clock.left < ENOUGH * expected:
+                break
+            annealing.jitter(JITTER if number > 2 else 0.0, seed=seed + number)
+            y = annealing.settle(senses, SETTLING)
+        if number:
+            y = annealing.dive(y, senses, iterations * (SLOWER if number > 1 else 1))
+        whole = rounded(model, y, senses)
+        if whole is not None:
+            yield without_totals(model, whole, senses, clock, seed=seed)
+        seconds = time.monotonic() - began
+    annealing.jitter(0.0)
