@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,7 +16,9 @@ from cellveil.problem import Status
 from cellveil.progress import Deadline, Progress
 from cellveil.proof import verify
 from cellveil.suppression import suppress
+from cellveil.suppression.cover import CoverBound, cover_bound
 from cellveil.suppression.demands import Demand, Demands
+from cellveil.suppression.outcome import Draft
 from cellveil.tables.numbers import UNBOUNDED
 from instances import INSTANCES, needs_instances
 
@@ -134,3 +139,36 @@ def test_large_public_instances_are_protected(name: str) -> None:
     problem = read_instance(INSTANCES / "csp" / f"{name}.jj")
     result = suppress(problem, time_limit=60)
     assert result.is_safe and audit(problem, result.pattern, exact=False).is_safe
+
+
+@pytest.mark.parametrize("close", [-1.0, 1.0])
+def test_auto_closes_small_gaps_by_branch_and_cut_in_larger_tables(
+    monkeypatch: pytest.MonkeyPatch, close: float
+) -> None:
+    """Which tables are larger, and what is small, is set for the test: no demand is too much to solve."""
+    from cellveil.suppression import auto
+
+    problem = random_table((4, 4, 3), contributors=4, primaries=0.15, seed=3)
+    least = suppress(problem, "optimal").cost
+    calls: list[float | None] = []
+    solve = auto.optimal
+
+    def spy(*args: Any, **options: Any) -> Draft:
+        calls.append(options["time_limit"])
+        return solve(*args, **options)
+
+    monkeypatch.setattr(auto, "MOST_FOR_EXACT", 0)
+    monkeypatch.setattr(auto, "CLOSE", close)
+    monkeypatch.setattr(auto, "BARREN", 3)
+    monkeypatch.setattr(auto, "optimal", spy)
+    monkeypatch.setattr(
+        auto, "cover_bound", lambda *args, **options: _worthless(cover_bound(*args, **options))
+    )
+    found = suppress(problem, "auto", time_limit=60.0)
+    assert found.is_safe and found.cost >= least
+    assert found.lower_bound is not None and found.lower_bound <= least
+    assert bool(calls) == (close > 0)
+
+
+def _worthless(bound: CoverBound) -> CoverBound:
+    return replace(bound, bound=min(bound.bound, 0.0))

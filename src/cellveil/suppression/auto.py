@@ -5,7 +5,8 @@
 3. Everything else starts with witnesses inside what is hidden anyway: cubes, then harvests of the splitting
    engine.
 4. Small components: linear programs one demand at a time from several beginnings, then clean-up and ruin and
-   recreate; with a time limit, branch and cut for the rest of it.
+   recreate; with a time limit, branch and cut for the rest of it, in larger tables where the search came
+   close to a bound.
 5. Irregular tables (linked ones, relations of any kind) up to some ten thousand cells: programs one demand at
    a time, with harvests; see `cellveil.suppression.irregular`.
 6. Large regular ones: cubes are packed as a safe start, certified within seconds. Then the splitting engine
