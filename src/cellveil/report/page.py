@@ -10,6 +10,7 @@ from cellveil.problem import Status
 from cellveil.publishing.crosstab import CrossTable
 from cellveil.publishing.page import MAX_PLACES, environment, grid_of
 from cellveil.publishing.publication import Publication, grouped
+from cellveil.report.adjusted import pinned_down
 from cellveil.report.audit import MAX_EXPLAINED, explanations
 from cellveil.report.figures import reasons_of
 
@@ -50,6 +51,7 @@ def render(report: Report) -> str:
             parameters=list(_flat(report.parameters)),
             data=report.to_dict(),
             adjustment=report.adjustment,
+            pinned_down=pinned_down,
             comparison=_comparison(report.adjustment),
         )
     )
