@@ -34,6 +34,8 @@ METHODS: tuple[Method, ...] = get_args(Method)
 FIRST_STARTS: tuple[Start, ...] = ("least", "alternating-down", "alternating-up")
 NODES, TABU_STEPS, BLOCKS, TRIES = 500, 40, 20, 40
 """How much is done without a time limit."""
+NODE_WORK = 30_000_000
+"""Squared number of movable cells times nodes of branch and cut; a fifth in the first attempt."""
 
 LARGE, HUGE = 5_000, 200_000
 """From so many movable cells on there are no programs over all of them; from so many on, fewer iterations."""
@@ -301,7 +303,7 @@ class _Run:
     def _is_proven_soon(self, given: Given) -> bool:
         """A first, short branch and bound: small tables are done then."""
         seconds = None if self.seconds is None else FIRST_PROOF * self.seconds
-        self._stage("first proof", lambda: self._branch(given, seconds, FIRST_NODES))
+        self._stage("first proof", lambda: self._branch(given, seconds, self._nodes(FIRST_NODES)))
         return self.reason == "complete"
 
     def _prove(self, given: Given) -> None:
@@ -310,7 +312,7 @@ class _Run:
             self._relax()
             return
         has_end = self.seconds is not None or self.method == "exact"
-        self._branch(given, self.clock.left, None if has_end else NODES)
+        self._branch(given, self.clock.left, None if has_end else self._nodes(NODES))
 
     @cached_property
     def _coordinates(self) -> Coordinates | None:
@@ -335,6 +337,11 @@ class _Run:
         self._cover()
         nodes = None if self.seconds is not None or self.method == "exact" else NODES
         self._conclude(tree.run(self.clock, nodes))
+
+    def _nodes(self, most: int) -> int:
+        """So many nodes of branch and cut, fewer where one takes long."""
+        cells = max(int(self.model.is_movable.sum()), 1)
+        return int(np.clip(most / NODES * NODE_WORK / cells**2, 1, most))
 
     def _branch(self, given: Given, seconds: float | None, nodes: int | None) -> None:
         if self.bound == -np.inf:
