@@ -1,8 +1,8 @@
 """Adjusting tables too large for programs over all cells: annealed senses, then whole numbers.
 
 Senses come from annealed splitting (`annealing`), and from annealing on imbalances (`flips`) with a short,
-cool splitting afterwards; which of them is better depends on the table, so both are tried twice, then the
-better one, each time longer, and the senses whose settled movement costs least are kept. What is left of the
+cool splitting afterwards; which of them is better depends on the table, so both are tried, then the better
+one, each time longer, and the senses whose settled movement costs least are kept. What is left of the
 time goes to short annealings from these. There are up to three ways to whole numbers: rounding the cells that
 are no totals at once and computing the totals; fixing them half by half while the others follow, again and
 again while there is time; and, in tables for which a linear program is not too much, its vertex. What
@@ -48,9 +48,6 @@ GROWTH, LONGEST = 4, 6
 SEARCHING = 0.7
 """Share of the time for the senses; the rest is for whole numbers."""
 
-BOTH = 2
-"""So many rounds go both ways; the others only the way that was better."""
-
 FEW_ROUNDS = 2
 """So many rounds without a time limit."""
 
@@ -70,7 +67,7 @@ def best_senses(
     seconds = {False: 0.0, True: 0.0}
     for number in range(10**6 if rounds is None else rounds):
         longer = GROWTH ** min(number, LONGEST)
-        ways = (False, True) if number < BOTH else (least[True] < least[False],)
+        ways = (least[True] < least[False],) if number else (False, True)
         for way in ways:
             if number and clock.left is not None and clock.left < GROWTH * seconds[way]:
                 return search_senses(annealing, best, clock, seed=seed, sampled=0.0)
