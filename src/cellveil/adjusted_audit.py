@@ -26,7 +26,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,9 @@ from cellveil.errors import InputError
 from cellveil.problem import Problem, Status
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
 
 Float = NDArray[np.float64]
 Bool = NDArray[np.bool_]
@@ -174,6 +178,11 @@ class _Rooms:
         cells = problem.primaries
         wider = np.maximum(problem.spl - problem.lpl - problem.upl, 0)[cells]
         return cls(problem, down, up, problem.upl[cells] + (wider + 1) // 2, problem.lpl[cells] + wider // 2)
+
+    @cached_property
+    def columns(self) -> csc_matrix:
+        """The relations' coefficients in whole numbers, cell by cell."""
+        return self.problem.table.relations.matrix.tocsc().astype(np.int64)
 
     def faults(self, values: Int) -> list[str]:
         """What the published values break."""
@@ -326,7 +335,7 @@ def _are_possible(room: _Rooms, values: Int, corners: Int, moves: Int) -> Bool:
     change = csc_matrix(
         (moves.ravel(), corners.ravel(), starts), shape=(problem.table.num_cells, count), dtype=np.int64
     )
-    left = abs(problem.table.relations.matrix.astype(np.int64) @ change)
+    left = abs(room.columns @ change)
     return np.asarray(fine.all(axis=1) & (np.asarray(left.sum(axis=0)).ravel() == 0))
 
 
