@@ -70,7 +70,7 @@ def best_senses(
         ways = (least[True] < least[False],) if number else (False, True)
         for way in ways:
             if number and clock.left is not None and clock.left < GROWTH * seconds[way]:
-                return search_senses(annealing, best, clock, seed=seed, sampled=0.0)
+                return search_senses(Annealing(model, clock), best, clock, seed=seed, sampled=0.0)
             began, drawn = time.monotonic(), seed + number
             if way:
                 senses = start_senses(model, "random", seed=drawn)
