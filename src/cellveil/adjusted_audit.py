@@ -308,7 +308,7 @@ def _shown_by_cubes(room: _Rooms, values: Int, known: Bool, goal: Callable[[int]
             for batch in search.batches(cells[places[(ups == up) & ~found[places]]]):
                 which, corners = search.find(batch, wanted[batch], up, rng)
                 moves = search.signs(corners) * wanted[batch[which]][:, None] * (1 if up else -1)
-                shown = _are_possible(room, values, corners, moves)
+                shown = _are_possible(room, values, corners, moves) & (corners[:, 0] == batch[which])
                 found[place_of[batch[which[shown]]]] = True
         barren = 0 if found.sum() > before else barren + 1
         if barren == CUBE_PATIENCE or found[places].all():

@@ -2,11 +2,11 @@
 
 Senses come from annealed splitting (`annealing`), and from annealing on imbalances (`flips`) with a short,
 cool splitting afterwards; which of them is better depends on the table, so both are tried, then the better
-one, each time longer, and the senses whose settled movement costs least are kept. What is left of the
-time goes to short annealings from these. There are up to three ways to whole numbers: rounding the cells that
-are no totals at once and computing the totals; fixing them half by half while the others follow, again and
-again while there is time; and, in tables for which a linear program is not too much, its vertex. What
-rounding leaves in totals is moved into the interior (`steps`). The best one counts.
+one, each time longer, and the senses whose settled movement costs least are kept. What is left of the time
+goes to short annealings from these. There are up to three ways to whole numbers: rounding the cells that are
+no totals at once and computing the totals; fixing them half by half while the others follow, again and again
+while there is time; and, in tables for which a linear program is not too much, its vertex. What rounding
+leaves in totals is moved into the interior (`steps`). The best one counts.
 """
 
 from __future__ import annotations

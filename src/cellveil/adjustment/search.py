@@ -44,8 +44,11 @@ CANDIDATES = 8
 TENURE = 7
 STALL = 12
 KICK = 0.3
+"""Changes that are solved in a step; steps a change is forbidden, and without a new best before a restart;
+the share of senses that a restart changes, at most."""
 BLOCKS = (24,)
 BLOCK_NODES = 30
+"""Senses of a block, and nodes of its program."""
 
 WEIGHED, FITTED = 60, 2
 """In coordinates so many changes are weighed in a step of tabu search, so many made whole,"""
@@ -95,7 +98,7 @@ class Tabu:
                 since_best = STALL
             since_best = 0 if self.best_score < before else since_best + 1
             if since_best >= STALL:
-                self._restart(step)
+                self._restart(step, clock)
                 since_best = 0
             if progress is not None:
                 progress.advance(step + 1, steps, cost=f"{self.best.cost:,.0f}")
@@ -103,7 +106,7 @@ class Tabu:
 
     def _step(self, step: int, clock: Deadline) -> bool:
         """The best of the promising changes; tells whether there was one."""
-        chosen: tuple[float, _Tried, int] | None = None
+        chosen: tuple[_Tried, int] | None = None
         for cell in self._promising(clock).tolist():
             if clock.is_over:
                 break
@@ -111,12 +114,12 @@ class Tabu:
             if found is None:
                 continue
             is_tabu = self._free_from[cell] > step and found.score >= self.best_score
-            if not is_tabu and (chosen is None or found.score < chosen[0]):
-                chosen = found.score, found, cell
+            if not is_tabu and (chosen is None or found.score < chosen[0].score):
+                chosen = found, cell
         if chosen is None:
             return False
-        self._take(chosen[1], clock)
-        self._free_from[chosen[2]] = step + TENURE + int(self._rng.integers(0, TENURE))
+        self._take(chosen[0], clock)
+        self._free_from[chosen[1]] = step + TENURE + int(self._rng.integers(0, TENURE))
         return True
 
     def _promising(self, clock: Deadline) -> Int:
@@ -150,14 +153,14 @@ class Tabu:
         order = np.argsort(costs, kind="stable")[:FITTED]
         return np.asarray(order[np.isfinite(costs[order])])
 
-    def _restart(self, step: int) -> None:
+    def _restart(self, step: int, clock: Deadline) -> None:
         """From the best, with some senses changed."""
         able = np.flatnonzero(self._can_change)
         count = max(2, int(self._rng.uniform(0, KICK) * len(able)))
         self.current = _Tried(self.best.senses, self.best_score)
-        found = self._changed(self._rng.choice(able, min(count, len(able)), replace=False), Deadline(None))
+        found = self._changed(self._rng.choice(able, min(count, len(able)), replace=False), clock)
         if found is not None:
-            self._take(found, Deadline(None))
+            self._take(found, clock)
         self._free_from[:] = step
 
     def _changed(self, cells: Int, clock: Deadline) -> _Tried | None:
