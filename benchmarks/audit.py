@@ -18,7 +18,7 @@ import numpy as np
 from cellveil.attack.components import split
 from cellveil.attack.cubes import prove_by_cubes
 from cellveil.attack.witness import Ledger
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table
 from cellveil.problem import Problem, Status
 from cellveil.proof import Certificate, verify
@@ -106,7 +106,7 @@ def main() -> None:
     print(f"{problem}, {int(pattern.hidden.sum())} cells hidden")
 
     started = time.perf_counter()
-    report = audit(problem, pattern, exact=False)
+    report = audit_outsider(problem, pattern, exact=False)
     ours = time.perf_counter() - started
     started = time.perf_counter()
     data = report.certificate.to_bytes()

@@ -63,7 +63,7 @@ def problem_of(name: str) -> Any:
 
 def run_one(name: str, method: str, time_limit: float) -> dict[str, Any]:
     """Solve one table; the pattern of `optimal` is audited and its certificate verified."""
-    from cellveil.auditing import audit
+    from cellveil.auditing import audit_outsider
     from cellveil.proof import verify
     from cellveil.suppression.optimal import optimal
     from cellveil.view import Pattern
@@ -76,7 +76,7 @@ def run_one(name: str, method: str, time_limit: float) -> dict[str, Any]:
     draft = optimal(problem, time_limit=time_limit)
     seconds = time.monotonic() - began
     pattern = Pattern.hiding(problem, draft.hidden, "optimal")
-    report = audit(problem, pattern, exact=False, claims=draft.witnesses)
+    report = audit_outsider(problem, pattern, exact=False, claims=draft.witnesses)
     cost = float(problem.weight[draft.hidden & ~problem.hidden_at_start].sum())
     return {
         "cells": problem.table.num_cells,

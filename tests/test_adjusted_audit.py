@@ -16,7 +16,6 @@ from cellveil.adjustment.model import build_model
 from cellveil.adjustment.starts import start_senses
 from cellveil.problem import Problem, Status
 from cellveil.progress import Deadline
-from cellveil.publishing.adjusted import release_adjusted
 from cellveil.report.adjusted import comparison
 from command import Command
 
@@ -106,7 +105,7 @@ def test_limits_pin_down_a_cell_whose_sense_is_known() -> None:
 def test_utility(problem: Problem) -> None:
     found = cv.adjust(problem, objective="value")
     y = found.values - problem.table.values
-    utility = found.audit.utility
+    utility = found.judged.utility
     assert utility.l1 == np.abs(y).sum() and utility.changed == (y != 0).sum()
     assert utility.value_weighted == (np.abs(y) * problem.table.values).sum() == found.cost
     assert utility.totals == 7 and utility.l2 == (y * y).sum()
@@ -249,7 +248,7 @@ def test_an_adjusted_release_is_refused_beside_attackers_it_is_not_audited_again
 
 def test_nothing_is_released_that_the_audit_faults(problem: Problem, tmp_path: Path) -> None:
     with pytest.raises(cv.NotSafeError, match="nothing was released"):
-        release_adjusted(problem, problem.table.values, tmp_path / "public", formats=["csv"])
+        cv.release(cv.audit(problem, problem.table.values), tmp_path / "public", formats=["csv"])
     assert not (tmp_path / "public").exists()
 
 

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cellveil.attacker import Attacker
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InfeasibleError, InputError
 from cellveil.formats.folder import write_folder
+from cellveil.gate import audit
 from cellveil.insider_audit import audit_insiders
-from cellveil.joint_audit import Attacker, audit_against
 from cellveil.primary import make_problem
 from cellveil.problem import Problem, Status
 from cellveil.progress import Deadline
@@ -57,9 +58,8 @@ def cost_of(problem: Problem, hidden: np.ndarray) -> float:
 def check(problem: Problem, *attackers: Attacker) -> float | None:
     """Suppress, judge the result anew, and return its cost over the outsider's; None where infeasible."""
     outsider = suppress(problem, "sequential")
-    hopeless = not audit_against(
-        problem, Pattern.hiding(problem, everything(problem), "all"), attackers
-    ).is_safe
+    hidden = Pattern.hiding(problem, everything(problem), "all")
+    hopeless = not audit(problem, hidden, attackers=attackers, exact=False).is_safe
     try:
         found = suppress(problem, "sequential", attackers=attackers)
     except InfeasibleError as error:
@@ -68,8 +68,8 @@ def check(problem: Problem, *attackers: Attacker) -> float | None:
     assert found.is_safe != hopeless
     if hopeless:
         return None
-    assert found.outcome in ("safe", "optimal") and found.joint is not None
-    assert audit_against(problem, found.pattern, [Attacker(), *attackers]).is_safe
+    assert found.outcome in ("safe", "optimal") and len(found.audit.verdicts) == 1 + len(attackers)
+    assert audit(problem, found.pattern, attackers=[Attacker(), *attackers]).is_safe
     assert found.cost == cost_of(problem, found.pattern.hidden) <= cost_of(problem, everything(problem))
     return found.cost - outsider.cost
 
@@ -136,7 +136,7 @@ def test_singletons_that_undo_each_other() -> None:
     cells = {(0, 0): [20], (0, 1): [30], (0, 2): [5, 4], (1, 0): [7, 7, 8], (1, 1): [9, 9, 9], (1, 2): [6, 6]}
     problem = with_contributions(two_way([[20, 30, 9], [22, 27, 12]], {(0, 0): 3, (0, 1): 3}), cells)
     outsider = suppress(problem)
-    assert outsider.joint is None and not audit_insiders(problem, outsider.pattern).is_safe
+    assert len(outsider.audit.verdicts) == 1 and not audit_insiders(problem, outsider.pattern).is_safe
     found = suppress(problem, attackers=[INSIDER])
     third = [problem.table.cell("r0", "c2"), problem.table.cell("r1", "c2")]
     assert found.is_safe and found.pattern.hidden[third].all()
@@ -170,7 +170,7 @@ def test_totals_of_a_contributor() -> None:
     before = audit_insiders(problem, suppress(problem).pattern, "pq", p=20)
     assert before.safe.all() and not before.is_safe
     found = suppress(problem, attackers=[attacker])
-    assert found.is_safe and audit_against(problem, found.pattern, [attacker]).is_safe
+    assert found.is_safe and audit(problem, found.pattern, attackers=[attacker]).is_safe
     row = [problem.table.cell("r0", "c2"), problem.table.cell("r0", "Total")]
     assert found.pattern.hidden[row].any(), "the sum of both cells is no longer known"
 
@@ -187,7 +187,7 @@ def test_the_least_cost_on_a_small_table() -> None:
             hidden[list(chosen)] = True
             if cost_of(problem, hidden) < best:
                 pattern = Pattern.hiding(problem, hidden, "trial")
-                if audit_against(problem, pattern, [Attacker(), INSIDER]).is_safe:
+                if audit(problem, pattern, attackers=[Attacker(), INSIDER]).is_safe:
                     best = cost_of(problem, hidden)
     assert suppress(problem, attackers=[INSIDER]).cost == best
 
@@ -199,9 +199,9 @@ def test_prior_knowledge_of_several_outsiders() -> None:
     """What keeps off the one who knows most keeps off the others."""
     problem = random_table((8, 8), contributors=3, zeros=0.2, seed=3)
     found = suppress(problem, attackers=[Attacker(prior=80), Attacker(prior=50), Attacker()])
-    assert found.is_safe and found.joint is not None
-    names = [report.attacker for report in found.joint.reports]
-    assert names == ["outsider (prior 80 %)", "outsider (prior 50 %)", "outsider"]
+    assert found.is_safe
+    names = [verdict.report.attacker for verdict in found.audit.verdicts[1:]]
+    assert names == ["outsider (prior 80 %)", "outsider (prior 50 %)"]
     assert found.cost >= suppress(problem).cost
 
 
@@ -291,19 +291,20 @@ def test_nothing_is_hidden_that_can_be_spared() -> None:
         trial = hidden.copy()
         trial[cell] = False
         pattern = Pattern.hiding(problem, trial, "trial")
-        assert not audit_against(problem, pattern, [Attacker(), INSIDER]).is_safe
+        assert not audit(problem, pattern, attackers=[Attacker(), INSIDER]).is_safe
 
 
 def test_a_pattern_that_is_not_safe_says_against_whom(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_table((7, 8), contributors=3, zeros=0.2, contributions=True, depth=5, seed=2)
     monkeypatch.setattr(Defence, "strengthened", lambda self, hidden, *_: hidden)
     found = suppress(problem, "sequential", attackers=[INSIDER])
-    assert not found.is_safe and found.outcome == "not_safe" and found.audit.is_safe
+    assert not found.is_safe and found.outcome == "not_safe"
+    assert found.audit.verdicts[0].is_safe and not found.audit.is_safe
     report = build_report(problem, found, found.audit)
-    assert not report.is_safe and "attacker insider" in report.verdict and report.unsafe_cells
+    assert not report.is_safe and "against every single contributor" in report.verdict and report.unsafe_cells
     figures = report.to_dict()
-    assert [one["safe"] for one in figures["attackers"]] == [False]
-    assert figures["unsafe_cells"] == figures["attackers"][0]["unsafe_cells"]
+    assert [one["safe"] for one in figures["attackers"]] == [True, False]
+    assert figures["unsafe_cells"] == figures["attackers"][1]["unsafe_cells"]
     assert "NOT KEPT OFF" in report.to_html()
 
 
@@ -344,7 +345,11 @@ def test_the_command_keeps_insiders_off(folder: Path, command: Command) -> None:
     assert command("audit", folder, out, *attackers).code == 0
     assert command("verify", folder, out, proof).code == 0
     figures = json.loads(report.read_text())
-    assert [one["attacker"] for one in figures["attackers"]] == ["insider", "pq (p = 10, q = 100)"]
+    assert [one["attacker"] for one in figures["attackers"]] == [
+        "outsider",
+        "insider",
+        "pq (p = 10, q = 100)",
+    ]
     assert all(one["safe"] for one in figures["attackers"]) and figures["safe"]
     assert [one["kind"] for one in figures["parameters"]["attackers"]] == ["insider", "pq"]
 

@@ -26,10 +26,9 @@ ORDER = (
     *("problem", "view", "primary"),
     "proof",  # before solvers and attack: whoever checks a proof shares nothing with those who found it
     *("solvers", "attack", "auditing", "published"),
-    *("insider_audit", "joint_audit", "exposure"),
-    "suppression",
-    "adjusted_audit",  # before adjustment: whoever judges shares nothing with those who made it
-    "adjustment",
+    *("attacker", "insider_audit", "exposed", "adjusted_audit"),
+    "gate",  # before suppression and adjustment: whoever judges shares nothing with those who made it
+    *("suppression", "adjustment"),
     *("publishing", "report"),
     *("formats", "datasets"),
     "job",

@@ -9,7 +9,7 @@ import pytest
 
 from brute_force import intervals, is_protected
 from cellveil.attack.intervals import OutsiderAttack
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
 from cellveil.problem import Problem
@@ -35,7 +35,7 @@ def test_intervals_equal_enumeration(shape: str) -> None:
     for problem in problems(shape):
         pattern = given_pattern(problem)
         expected = intervals(problem, pattern)
-        report = audit(problem, pattern)
+        report = audit_outsider(problem, pattern)
         for position, cell in enumerate(report.cells.tolist()):
             low, high = expected[cell]
             assert report.lower[position] == pytest.approx(float(low), abs=1e-6)
@@ -49,7 +49,7 @@ def test_verdicts_equal_enumeration(shape: str, exact: bool) -> None:
     for problem in problems(shape):
         pattern = given_pattern(problem)
         expected = is_protected(problem, pattern)
-        report = audit(problem, pattern, exact=exact)
+        report = audit_outsider(problem, pattern, exact=exact)
         assert dict(zip(report.cells.tolist(), report.safe.tolist(), strict=True)) == expected
         assert report.is_safe == all(expected.values())
         verdicts.update(expected.values())
@@ -96,14 +96,14 @@ def test_contradictory_publications_are_named() -> None:
 def test_unbounded_intervals() -> None:
     problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "all")
-    report = audit(problem, everything)
+    report = audit_outsider(problem, everything)
     assert report.upper[0] == np.inf and report.lower[0] == 0
     assert report.is_safe
 
 
 def test_a_published_primary_is_never_safe() -> None:
     problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
-    report = audit(problem, Pattern(np.zeros(problem.table.num_cells, dtype=np.int8), "nothing"))
+    report = audit_outsider(problem, Pattern(np.zeros(problem.table.num_cells, dtype=np.int8), "nothing"))
     assert not report.is_safe and not report.safe.any()
 
 
@@ -112,7 +112,7 @@ def test_no_time_means_not_safe(exact: bool, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("cellveil.auditing.prove_by_cubes", lambda *args, **options: 0)
     problem = two_way([[20, 50, 9], [8, 19, 7], [5, 6, 9]], primaries={(0, 0): 3})
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "all")
-    report = audit(problem, everything, exact=exact, time_limit=0)
+    report = audit_outsider(problem, everything, exact=exact, time_limit=0)
     assert not report.is_safe and "time" in report.reason and not report.is_exact
 
 
@@ -121,7 +121,7 @@ def test_an_unclear_solver_means_not_safe(status: LPStatus, monkeypatch: pytest.
     problem = two_way([[20, 50, 9], [8, 19, 7], [5, 6, 9]], primaries={(0, 0): 3})
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "all")
     monkeypatch.setattr(LiveLP, "solve", lambda self, *args, **options: LPAnswer(status))
-    report = audit(problem, everything)
+    report = audit_outsider(problem, everything)
     assert not report.is_safe and not report.safe.any()
 
 
@@ -134,7 +134,7 @@ def test_workers_do_not_change_the_verdict(exact: bool, monkeypatch: pytest.Monk
         (rng.random(problem.table.num_cells) < 0.2) & (problem.table.values > 0)
     )
     pattern = Pattern.hiding(problem, hidden, "random")
-    alone, shared = (audit(problem, pattern, exact=exact, workers=workers) for workers in (1, 2))
+    alone, shared = (audit_outsider(problem, pattern, exact=exact, workers=workers) for workers in (1, 2))
     assert (alone.safe == shared.safe).all() and 0 < alone.safe.sum() < len(alone.safe)
     if exact:
         assert shared.num_lps > 0
@@ -191,7 +191,7 @@ def test_planted_faults_are_caught(fault: Callable[[Problem], Problem]) -> None:
     for shape in SHAPES:
         for problem in problems(shape):
             pattern = given_pattern(problem)
-            report = audit(fault(problem), pattern)
+            report = audit_outsider(fault(problem), pattern)
             expected = is_protected(problem, pattern)
             wrong += dict(zip(report.cells.tolist(), report.safe.tolist(), strict=True)) != expected
     assert wrong > 0

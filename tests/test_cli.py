@@ -293,7 +293,7 @@ def test_version_and_exit_codes_of_the_real_program(tmp_path: Path) -> None:
 def test_demo_ends_with_a_release_and_can_be_run_again(tmp_path: Path, command: Command) -> None:
     out = tmp_path / "demo"
     ended = command("demo", "--firms", 100, "--out", out)
-    assert ended.code == 0 and "Safe: every one of the" in ended.out
+    assert ended.code == 0 and "Safe against outsiders: every one of the" in ended.out
     assert "Open this" in ended.out
     public = listing(out / "public")
     assert set(public) == {"about.json", "index.html", "table.csv", "table.parquet", "table.xlsx"}

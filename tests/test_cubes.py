@@ -9,7 +9,7 @@ import pytest
 
 from cellveil.attack.cubes import prove_by_cubes
 from cellveil.attack.witness import Ledger
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table, two_way
 from cellveil.problem import Problem
 from cellveil.proof import Certificate, Verification, verify
@@ -128,9 +128,9 @@ def test_the_audit_gives_the_same_verdicts_with_cubes(monkeypatch: pytest.Monkey
         (rng.random(problem.table.num_cells) < 0.3) & (problem.table.values > 0)
     )
     pattern = Pattern.hiding(problem, hidden, "random")
-    fast = audit(problem, pattern, exact=False)
+    fast = audit_outsider(problem, pattern, exact=False)
     monkeypatch.setattr("cellveil.auditing.prove_by_cubes", lambda *args, **options: 0)
-    slow = audit(problem, pattern, exact=False)
+    slow = audit_outsider(problem, pattern, exact=False)
     assert (fast.safe == slow.safe).all() and 0 < fast.safe.sum() < len(fast.safe)
     assert fast.num_lps <= slow.num_lps
     shown = (fast.lower <= fast.required_lower) & (fast.upper >= fast.required_upper)

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from cellveil import progress
 from cellveil.attack.witness import are_deviations
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table, two_way
 from cellveil.problem import Problem, Status
 from cellveil.suppression.elimination import elimination
@@ -70,13 +70,15 @@ def test_nothing_can_be_published_again() -> None:
     for cell in np.flatnonzero(hidden & ~problem.hidden_at_start):
         without = hidden.copy()
         without[cell] = False
-        assert not audit(problem, Pattern.hiding(problem, without, "less")).is_safe
+        assert not audit_outsider(problem, Pattern.hiding(problem, without, "less")).is_safe
 
 
 def test_every_demand_has_a_witness_the_audit_accepts() -> None:
     problem = random_table((10, 8), hierarchical=[0], contributors=2, seed=3)
     draft = elimination(problem)
-    report = audit(problem, Pattern.hiding(problem, draft.hidden, "x"), exact=False, claims=draft.witnesses)
+    report = audit_outsider(
+        problem, Pattern.hiding(problem, draft.hidden, "x"), exact=False, claims=draft.witnesses
+    )
     assert report.is_safe and report.num_lps == 0
 
 
@@ -88,7 +90,7 @@ def test_a_sliding_level_moves_to_the_side_that_can_take_it() -> None:
     problem = problem.replace(spl=spl, ub=ub)
     draft = elimination(problem)
     assert not draft.infeasible
-    assert audit(problem, Pattern.hiding(problem, draft.hidden, "x"), claims=draft.witnesses).is_safe
+    assert audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "x"), claims=draft.witnesses).is_safe
 
 
 @pytest.mark.parametrize("looks", [1, 3, 12, 40, 80])
@@ -101,5 +103,5 @@ def test_safe_whenever_the_time_is_up(looks: int, monkeypatch: pytest.MonkeyPatc
     draft = elimination(problem, time_limit=1e6)
     monkeypatch.undo()
     assert draft.reason.startswith("time limit")
-    assert audit(problem, Pattern.hiding(problem, draft.hidden, "x")).is_safe
+    assert audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "x")).is_safe
     assert problem.weight[draft.hidden].sum() >= problem.weight[whole.hidden].sum() * 0.8

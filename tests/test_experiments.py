@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.cli import run_command
 from cellveil.datasets import random_table
 from cellveil.errors import InputError
@@ -164,7 +164,7 @@ def test_marginal_patterns_are_safe_and_proven_by_chains() -> None:
     for seed in range(4):
         problem = random_table((9, 8), contributors=3, seed=seed)
         draft = searching.marginal(problem)
-        report = audit(
+        report = audit_outsider(
             problem, Pattern.hiding(problem, draft.hidden, "m"), exact=False, claims=draft.witnesses
         )
         assert report.is_safe

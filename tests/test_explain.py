@@ -19,11 +19,11 @@ from cellveil.attack import explain as module
 from cellveil.attack.explain import MAX_TERMS, Explainer, Explanation, chain, derive, explain
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.unpick import unpick
-from cellveil.auditing import audit
 from cellveil.errors import InputError
+from cellveil.gate import audit
+from cellveil.gate import explanations as judging
 from cellveil.problem import Problem
 from cellveil.publishing import public_page, release
-from cellveil.report import audit as judging
 from cellveil.report.audit import audit_figures
 from cellveil.tables.numbers import UNBOUNDED
 from cellveil.tables.relations import Relations
@@ -398,7 +398,7 @@ HEADING = "How cells could be worked out"
 
 def explained(problem: Problem, pattern: Pattern, **options: float) -> dict[str, str | None]:
     """The explanation of each cell that the audit did not show safe."""
-    figures = audit_figures(problem, audit(problem, pattern, **options), pattern)  # type: ignore[arg-type]
+    figures = audit_figures(audit(problem, pattern, **options))  # type: ignore[arg-type]
     json.dumps(figures, allow_nan=False)
     assert all(("explanation" in cell) != cell["safe"] for cell in figures["cells"])
     return {cell["cell"]: cell["explanation"] for cell in figures["cells"] if not cell["safe"]}
@@ -416,7 +416,7 @@ def test_figures_of_an_audit_explain_unsafe_cells_without_values() -> None:
 
 def test_figures_without_a_pattern_have_no_explanations() -> None:
     problem, _ = planted()
-    figures = audit_figures(problem, audit(problem, primaries_only(problem)))
+    figures = audit_figures(audit(problem, primaries_only(problem)))
     assert all("explanation" not in cell for cell in figures["cells"])
 
 
@@ -472,7 +472,7 @@ def test_no_public_file_explains(tmp_path: Path) -> None:
     problem, _ = planted()
     pattern = primaries_only(problem)
     verdict = audit(problem, pattern)
-    release(problem, pattern, verdict, tmp_path / "out", formats=["csv", "html"], override="a reason")
+    release(verdict, tmp_path / "out", formats=["csv", "html"], override="a reason")
     texts = [path.read_text("utf-8") for path in (tmp_path / "out").rglob("*") if path.is_file()]
     assert len(texts) > 1
     for text in [*texts, public_page(problem, PublicView.of(problem, pattern))]:

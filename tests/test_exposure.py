@@ -11,7 +11,7 @@ import pytest
 from brute_force import intervals, is_protected
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
-from cellveil.exposure import ALGORITHMS, SETS, Exposure, candidates, exposure
+from cellveil.exposed import ALGORITHMS, SETS, Exposure, candidates, exposure
 from cellveil.problem import Problem, Status
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
 from cellveil.tables.relations import Relations

@@ -11,7 +11,7 @@ from cellveil.attack.flows import LARGEST_FLOW, NetworkFlows
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.network import Network, recognise
 from cellveil.attack.witness import Ledger, Witness
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table, two_way
 from cellveil.formats.jj import read_jj
 from cellveil.problem import Problem, Status
@@ -271,10 +271,10 @@ def verdicts_with_and_without(
 ) -> tuple[list[bool], int, int]:
     """The verdicts, which must agree, and how many LPs they took with flows and without."""
     pattern = Pattern.hiding(problem, hidden, "x")
-    with_flows = audit(problem, pattern, exact=False)
+    with_flows = audit_outsider(problem, pattern, exact=False)
     with monkeypatch.context() as patch:
         patch.setattr(NetworkFlows, "find", lambda self, *args, **options: None)
-        without = audit(problem, pattern, exact=False)
+        without = audit_outsider(problem, pattern, exact=False)
     assert with_flows.safe.tolist() == without.safe.tolist()
     assert with_flows.reason == without.reason == "complete"
     return with_flows.safe.tolist(), with_flows.num_lps, without.num_lps

@@ -17,7 +17,7 @@ from brute_force import is_safe
 from cellveil.cli import run_command
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
-from cellveil.exposure import exposure, unpickable
+from cellveil.exposed import exposure, unpickable
 from cellveil.formats.jj import write_jj
 from cellveil.job.model import SuppressJob
 from cellveil.problem import Problem, Status

@@ -11,15 +11,15 @@ from scipy.optimize import linprog
 
 from cellveil.attack.insiders import OwnParts, PriorPosterior
 from cellveil.attack.movement import Movement
-from cellveil.auditing import audit
+from cellveil.attacker import Attacker
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import two_way
 from cellveil.errors import InputError
+from cellveil.gate import audit
 from cellveil.insider_audit import Kind, audit_insiders
-from cellveil.joint_audit import Attacker, audit_against
 from cellveil.primary import make_problem
 from cellveil.problem import Problem
-from cellveil.report.insiders import insider_figures
-from cellveil.report.joint import joint_figures
+from cellveil.report.audit import audit_figures
 from cellveil.sensitivity import PriorPosterior as PriorPosteriorRule
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.numbers import UNBOUNDED
@@ -95,7 +95,9 @@ def test_the_papers_verdicts(name: str) -> None:
         report = audit_insiders(problem, pattern, "pq", p=20, q=100)
         assert report.is_safe == paper["safe_by_aggregations"]
         if "safe_by_intervals" in paper:
-            assert audit(rule, hiding(rule, paper["suppressed"])).is_safe == paper["safe_by_intervals"]
+            assert (
+                audit_outsider(rule, hiding(rule, paper["suppressed"])).is_safe == paper["safe_by_intervals"]
+            )
 
 
 @needs_examples
@@ -259,7 +261,7 @@ def singleton_table() -> tuple[Problem, Pattern]:
 
 def test_a_singleton_undoes_its_neighbour() -> None:
     problem, pattern = singleton_table()
-    assert audit(problem, pattern).is_safe, "an outsider is kept off"
+    assert audit_outsider(problem, pattern).is_safe, "an outsider is kept off"
     report = audit_insiders(problem, pattern)
     assert not report.is_safe and len(report.unsafe_cells) == 2
     assert all(name.startswith("firm") for name in report.attackers)
@@ -415,9 +417,9 @@ def test_prior_knowledge_narrows_what_is_left() -> None:
     rectangle = [problem.table.cell(r, c) for r in ("r0", "r1") for c in ("c0", "c1")]
     hidden = np.isin(np.arange(problem.table.num_cells), rectangle)
     pattern = Pattern.hiding(problem, hidden, "rectangle")
-    assert audit(problem, pattern).is_safe
-    assert audit(problem.known_within(50), pattern).is_safe, "the cell of 8 can still move by 4"
-    assert not audit(problem.known_within(30), pattern).is_safe, "it can move by 2 only"
+    assert audit_outsider(problem, pattern).is_safe
+    assert audit_outsider(problem.known_within(50), pattern).is_safe, "the cell of 8 can still move by 4"
+    assert not audit_outsider(problem.known_within(30), pattern).is_safe, "it can move by 2 only"
 
 
 def test_a_sliding_level_counts_what_is_left_of_the_lower_one() -> None:
@@ -446,9 +448,12 @@ def test_the_lower_level_is_asked_in_full_of_coalitions_from_elsewhere() -> None
 def test_several_attackers_in_one_report() -> None:
     problem, pattern = singleton_table()
     several = [Attacker(), Attacker("insider"), Attacker("pq", p=20)]
-    figures = joint_figures(audit_against(problem, pattern, several), pattern)
+    figures = audit_figures(audit(problem, pattern, attackers=several))
     kinds: tuple[Kind, Kind] = ("insider", "pq")
-    single = [insider_figures(problem, audit_insiders(problem, pattern, kind, p=20)) for kind in kinds]
+    single = [
+        audit_figures(audit(problem, pattern, attackers=[Attacker(kind, p=20 if kind == "pq" else None)]))
+        for kind in kinds
+    ]
     for row, *insiders in zip(figures["cells"], *(one["cells"] for one in single), strict=True):
         assert row["reach"] == min(one["reach"] for one in insiders) < 1 and row["closest"].startswith("firm")
         assert row["upper"] is not None

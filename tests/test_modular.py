@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cellveil.attack.witness import are_deviations
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table
 from cellveil.problem import Problem, Status
 from cellveil.progress import Deadline, Progress
@@ -73,10 +73,10 @@ def test_modules_alone_are_not_enough_and_the_whole_table_is() -> None:
     for seed in (0, 1, 3, 4):
         problem = random_table((12, 9), hierarchical=[0, 1], contributors=3, zeros=0.3, seed=seed)
         alone = Pattern.hiding(problem, descended(problem).hidden, "modules")
-        unsafe += not audit(problem, alone, exact=False).is_safe
+        unsafe += not audit_outsider(problem, alone, exact=False).is_safe
         draft = modular(problem)
         pattern = Pattern.hiding(problem, draft.hidden, "modular")
-        report = audit(problem, pattern, exact=False, claims=draft.witnesses)
+        report = audit_outsider(problem, pattern, exact=False, claims=draft.witnesses)
         assert report.is_safe and report.num_lps == 0 and draft.reason == "complete"
     assert unsafe >= 2
 
@@ -89,7 +89,7 @@ def test_each_module_protects_what_others_hid() -> None:
     for number, module in enumerate(descent.modules):
         part = descent._part(number)
         carried += int((part.status == Status.PRIMARY).sum() - problem.upl[module.cells].astype(bool).sum())
-        assert audit(part, Pattern.hiding(part, part.hidden_at_start, "module"), exact=False).is_safe
+        assert audit_outsider(part, Pattern.hiding(part, part.hidden_at_start, "module"), exact=False).is_safe
     assert carried > 0
 
 
@@ -108,9 +108,9 @@ def test_small_tables_of_every_structure(shape: str) -> None:
         draft = modular(problem)
         if draft.infeasible:
             everything = Pattern.hiding(problem, problem.status != Status.FROZEN, "everything")
-            assert not audit(problem, everything).is_safe
+            assert not audit_outsider(problem, everything).is_safe
             continue
-        assert audit(problem, Pattern.hiding(problem, draft.hidden, "modular")).is_safe
+        assert audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "modular")).is_safe
         again = modular(problem)
         assert (draft.hidden == again.hidden).all()
 
@@ -119,4 +119,4 @@ def test_out_of_time_is_safe() -> None:
     problem = random_table((12, 9), hierarchical=[0, 1], contributors=3, seed=2)
     draft = modular(problem, time_limit=1e-9)
     assert "time limit" in draft.reason
-    assert audit(problem, Pattern.hiding(problem, draft.hidden, "x"), exact=False).is_safe
+    assert audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "x"), exact=False).is_safe

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import brute_force
 from cellveil.attack.witness import Witnesses, are_deviations
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table, two_way
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
@@ -71,7 +71,9 @@ def assert_proven(problem: Problem, draft: Draft) -> None:
     assert are_deviations(problem, draft.hidden, draft.witnesses).all()
     checked = check_witnesses(problem, draft.hidden, certificate(problem, draft))
     assert checked.is_valid and checked.met == checked.demands
-    report = audit(problem, Pattern.hiding(problem, draft.hidden, "x"), exact=False, claims=draft.witnesses)
+    report = audit_outsider(
+        problem, Pattern.hiding(problem, draft.hidden, "x"), exact=False, claims=draft.witnesses
+    )
     assert report.is_safe and report.num_lps == 0
 
 
@@ -165,7 +167,7 @@ def test_several_cycles_add_up_where_one_cannot_carry_the_level():
 def test_any_small_problem_is_protected_or_called_impossible_rightly(seed, shape):
     problem = small_problem(shape, np.random.default_rng(seed))
     everything = Pattern.hiding(problem, problem.status != Status.FROZEN, "all")
-    possible = audit(problem, everything, exact=False).is_safe
+    possible = audit_outsider(problem, everything, exact=False).is_safe
     is_network = Networks.of(problem).rest() is None
     for method in METHODS.values():
         draft = run(method, problem)
@@ -174,7 +176,7 @@ def test_any_small_problem_is_protected_or_called_impossible_rightly(seed, shape
             assert_proven(problem, draft)
         elif possible:
             pattern = Pattern.hiding(problem, draft.hidden, "x")
-            assert audit(problem, pattern, exact=False, claims=draft.witnesses).is_safe
+            assert audit_outsider(problem, pattern, exact=False, claims=draft.witnesses).is_safe
 
 
 def test_the_shapes_of_the_hypothesis_test_include_networks_and_others():
@@ -249,7 +251,7 @@ def test_when_the_time_is_over_the_pattern_is_still_safe(method):
     draft = method(problem, time_limit=1e-9, seed=0, progress=None)
     assert draft.reason.startswith("time limit")
     pattern = Pattern.hiding(problem, draft.hidden, "x")
-    assert audit(problem, pattern, exact=False, claims=draft.witnesses).is_safe
+    assert audit_outsider(problem, pattern, exact=False, claims=draft.witnesses).is_safe
 
 
 def test_large_amounts_stay_exact():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from brute_force import cheapest_pattern
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table, two_way
 from cellveil.formats.jj import read_jj
 from cellveil.problem import Problem, Status
@@ -97,7 +97,7 @@ def cost_of(problem: Problem, draft: Draft) -> float:
 def assert_certified(problem: Problem, draft: Draft) -> None:
     """The witnesses handed over prove everything: the audit has no program to solve."""
     pattern = Pattern.hiding(problem, draft.hidden, "optimal")
-    report = audit(problem, pattern, exact=False, claims=draft.witnesses)
+    report = audit_outsider(problem, pattern, exact=False, claims=draft.witnesses)
     assert report.is_safe
     assert report.num_lps == 0
     assert verify(problem, pattern, report.certificate).is_valid
@@ -260,7 +260,7 @@ def test_time_limit_returns_a_safe_pattern_and_a_bound() -> None:
     assert draft.lower_bound is not None
     assert 0 < draft.lower_bound < cost_of(problem, draft)
     pattern = Pattern.hiding(problem, draft.hidden, "optimal")
-    assert audit(problem, pattern, exact=False, claims=draft.witnesses).is_safe
+    assert audit_outsider(problem, pattern, exact=False, claims=draft.witnesses).is_safe
 
 
 def test_interrupt_returns_a_safe_pattern_and_a_bound() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from brute_force import is_protected
 from cellveil.attack.witness import are_deviations
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table, two_way
 from cellveil.problem import Problem, Status
 from cellveil.proof import Certificate
@@ -230,7 +230,9 @@ def test_hypercube_ends_safe(shape: str) -> None:
 def test_hypercube_under_prior_knowledge() -> None:
     problem = random_problem(4, 2, "value", None).known_within(60)
     draft = hypercube(problem, seed=1)
-    report = audit(problem, Pattern.hiding(problem, draft.hidden, "hypercube"), claims=draft.witnesses)
+    report = audit_outsider(
+        problem, Pattern.hiding(problem, draft.hidden, "hypercube"), claims=draft.witnesses
+    )
     assert draft.infeasible or report.is_safe
 
 
@@ -250,7 +252,7 @@ def test_out_of_time_is_safe() -> None:
     problem = random_problem(1, 5, "value", None)
     draft = hypercube(problem, time_limit=1e-9)
     assert draft.reason.startswith("time limit")
-    assert audit(problem, Pattern.hiding(problem, draft.hidden, "hypercube")).is_safe
+    assert audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "hypercube")).is_safe
 
 
 def test_same_seed_same_pattern() -> None:

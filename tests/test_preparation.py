@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InfeasibleError
-from cellveil.exposure import ALGORITHMS, candidates
+from cellveil.exposed import ALGORITHMS, candidates
 from cellveil.problem import Problem, Status
 from cellveil.suppression import METHODS, suppress
 from cellveil.suppression.optimal import optimal
@@ -51,7 +51,7 @@ def test_safe_whatever_is_protected_first(method: str, algorithm: str) -> None:
     for seed in range(3):
         problem = random_table((9, 6), hierarchical=[0], contributors=2, zeros=0.2, seed=seed)
         result = suppress(problem, method, options={"protect": algorithm})
-        assert audit(problem, result.pattern, exact=False).is_safe
+        assert audit_outsider(problem, result.pattern, exact=False).is_safe
 
 
 def test_only_the_chosen_have_demands_and_all_stay_hidden() -> None:
@@ -76,11 +76,11 @@ def test_where_the_audit_finds_one_unprotected_all_are_protected() -> None:
     problem = figure_1()
     draft = prepared(lazy)(problem, protect="K5")
     assert draft.figures == {"primaries protected": 4, "runs": 2}
-    assert audit(problem, Pattern.hiding(problem, draft.hidden, "lazy")).is_safe
+    assert audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "lazy")).is_safe
     once = prepared(METHODS["sequential"].run)(problem, protect="K5")
     assert once.figures["runs"] == 1
     pattern = Pattern.hiding(problem, once.hidden, "once")
-    assert audit(problem, pattern, exact=False, claims=once.witnesses).num_lps == 0
+    assert audit_outsider(problem, pattern, exact=False, claims=once.witnesses).num_lps == 0
 
 
 def test_k5_is_no_guarantee_and_the_audit_notices() -> None:
@@ -98,7 +98,7 @@ def test_k5_is_no_guarantee_and_the_audit_notices() -> None:
     assert chosen.sum() == 3 and not chosen[left_out] and candidates(problem, "E")[left_out]
     cheapest = optimal(demanding(problem, chosen))
     assert cheapest.lower_bound == 100
-    report = audit(problem, Pattern.hiding(problem, cheapest.hidden, "K5"))
+    report = audit_outsider(problem, Pattern.hiding(problem, cheapest.hidden, "K5"))
     assert report.unsafe_cells.tolist() == [left_out]
     mended = suppress(problem, "optimal", options={"protect": "K5"})
     assert mended.is_safe and mended.cost == suppress(problem, "optimal").cost == 940
@@ -116,5 +116,5 @@ def test_the_plain_program_solves_one_for_every_demand() -> None:
     for order in ("descending", "ascending", "given"):
         plain = textbook(problem, harvest=False, order=order)
         assert plain.num_lps == 2 * len(problem.primaries)
-        assert audit(problem, Pattern.hiding(problem, plain.hidden, "plain"), exact=False).is_safe
+        assert audit_outsider(problem, Pattern.hiding(problem, plain.hidden, "plain"), exact=False).is_safe
     assert textbook(problem).num_lps < 2 * len(problem.primaries)

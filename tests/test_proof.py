@@ -14,7 +14,7 @@ from brute_force import is_protected
 from cellveil.attack.components import split
 from cellveil.attack.lift import lift
 from cellveil.attack.witness import Ledger, Witness
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InfeasibleError, InputError
 from cellveil.problem import Problem, Status
@@ -152,7 +152,7 @@ def test_auditor_verifier_and_enumeration_agree(shape: str) -> None:
     for _ in range(12):
         problem = half_hidden_problem(shape, rng)
         pattern = Pattern.hiding(problem, problem.hidden_at_start, "given")
-        report = audit(problem, pattern, exact=False)
+        report = audit_outsider(problem, pattern, exact=False)
         proof = verify(problem, pattern, report.certificate)
         expected = is_protected(problem, pattern)
         assert not proof.faults
@@ -166,7 +166,7 @@ def test_three_dimensional_vertices_are_lifted() -> None:
     for seed in range(6):
         problem = random_table((6, 6, 6), contributors=3, zeros=0.2, seed=seed)
         pattern = suppress(problem, "textbook").pattern
-        certificate = audit(problem, pattern, exact=False).certificate
+        certificate = audit_outsider(problem, pattern, exact=False).certificate
         assert verify(problem, pattern, certificate).is_valid
         fractional += int((certificate.denominators > 1).sum())
     assert fractional > 0, "the examples must have fractional witnesses"

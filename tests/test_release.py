@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cellveil.publishing as release_module
-from cellveil.auditing import audit
+from cellveil.attacker import Attacker
 from cellveil.errors import InputError, MissingExtraError, NotSafeError
+from cellveil.gate import Audit, audit
 from cellveil.problem import Problem, Status
 from cellveil.publishing import FORMATS, Publication, release
 from cellveil.publishing import folder as folder_module
@@ -104,10 +105,16 @@ def forms_of(value: str) -> list[bytes]:
 
 
 def test_a_safe_view_is_released(safe, tmp_path):
-    done = release(*safe, tmp_path / "out", formats=ALL)
+    done = release(safe[2], tmp_path / "out", formats=ALL)
     assert done.override is None and not done.objections
     assert set(done.files) == {"table.csv", "table.parquet", "table.xlsx", "index.html", "about.json"}
-    assert done.view_hash == safe[2].view_hash
+    assert done.view_hash == safe[2].view.content_hash and done.safe_against == "outsiders"
+
+
+def with_report(verdict: Audit, **changes) -> Audit:
+    """The audit with another report on the outsider."""
+    (one,) = verdict.verdicts
+    return replace(verdict, verdicts=(replace(one, report=replace(one.report, **changes)),))
 
 
 def refusals():
@@ -115,46 +122,55 @@ def refusals():
     good = audit(problem, pattern)
     bare = Pattern.hiding(problem, problem.hidden_at_start, "primaries only")
     nothing = Pattern(np.zeros_like(pattern.status), "nothing hidden")
-    empty = {name: getattr(good, name)[:0] for name in ("cells", "lower", "upper", "safe", "required_lower")}
+    shown = PublicView.of(problem, nothing)
+    empty = {name: getattr(good.outsider, name)[:0] for name in ("cells", "lower", "upper", "safe")}
+    forged = replace(good.verdicts[0], verification=replace(good.verification, faults=("forged",)))
     return {
-        "no audit": (pattern, None),
-        "another view": (bare, good),
-        "unsafe": (bare, audit(problem, bare)),
-        "another digest": (pattern, replace(good, view_hash="0" * 64)),
-        "primary not judged": (pattern, replace(good, **empty)),
-        "cut short": (pattern, replace(good, reason="out of time")),
-        "primary published": (nothing, replace(good, view_hash=PublicView.of(problem, nothing).content_hash)),
+        "no attacker": replace(good, verdicts=()),
+        "another view": replace(good, view=PublicView.of(problem, bare)),
+        "unsafe": audit(problem, bare),
+        "another digest": with_report(good, view_hash="0" * 64),
+        "primary not judged": with_report(good, **empty),
+        "cut short": with_report(good, reason="out of time"),
+        "primary published": replace(with_report(good, view_hash=shown.content_hash), view=shown),
+        "not proven": replace(good, verdicts=(forged,)),
+        "outsiders not asked": audit(problem.known_within(90), pattern, attackers=[Attacker(prior=90)]),
     }
 
 
 @pytest.mark.parametrize("case", refusals())
 @pytest.mark.parametrize("override", [None, "", "  "])
 def test_without_a_verdict_or_a_reason_nothing_is_released(case, override, tmp_path):
-    pattern, verdict = refusals()[case]
     with pytest.raises(NotSafeError, match="nothing was released"):
-        release(planted()[0], pattern, verdict, tmp_path / "out", override=override)
+        release(refusals()[case], tmp_path / "out", override=override)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("case", refusals())
 def test_an_override_is_recorded_but_not_published(case, tmp_path):
-    pattern, verdict = refusals()[case]
-    problem = planted()[0]
-    done = release(problem, pattern, verdict, tmp_path / "out", formats=ALL, override=" Zanzibar agreed ")
+    done = release(refusals()[case], tmp_path / "out", formats=ALL, override=" Zanzibar agreed ")
     assert done.override == "Zanzibar agreed" and done.objections
     for name, data in everything_in(done.folder).items():
         assert b"Zanzibar" not in data and b"xception" not in data, name
 
 
+@pytest.mark.parametrize("instead", [None, True, "safe"])
+def test_nothing_but_an_audit_opens_the_gate(instead, safe, tmp_path):
+    with pytest.raises(InputError, match="needs an audit"):
+        release(instead, tmp_path / "out", override="a reason")
+    with pytest.raises(InputError, match="needs an audit"):
+        release(safe[2].outsider, tmp_path / "out", override="a reason")
+
+
 def test_an_override_that_is_not_needed_is_not_one(safe, tmp_path):
-    assert release(*safe, tmp_path / "out", formats=["csv"], override="in case").override is None
+    assert release(safe[2], tmp_path / "out", formats=["csv"], override="in case").override is None
 
 
 # -- leaks ---------------------------------------------------------------------------------------------------
 
 
 def test_no_hidden_value_in_any_public_byte(safe, tmp_path):
-    done = release(*safe, tmp_path / "out", formats=ALL, title="Turnover", note="provisional")
+    done = release(safe[2], tmp_path / "out", formats=ALL, title="Turnover", note="provisional")
     for name, data in everything_in(done.folder).items():
         for key, value in HIDDEN.items():
             for form in forms_of(value):
@@ -171,13 +187,15 @@ def test_writers_are_not_given_hidden_values(safe):
 def test_a_refusal_names_the_cells_but_no_value(safe, tmp_path):
     problem = safe[0]
     bare = Pattern.hiding(problem, problem.hidden_at_start, "primaries only")
-    with pytest.raises(NotSafeError, match=r"did not show 1 primary cells protected: \(A, N\)") as refusal:
-        release(problem, bare, audit(problem, bare), tmp_path / "out")
+    with pytest.raises(
+        NotSafeError, match=r"1 cell was not shown protected against outsiders: \(A, N\)"
+    ) as refusal:
+        release(audit(problem, bare), tmp_path / "out")
     assert not [form for form in forms_of(HIDDEN["A", "N"]) if form in str(refusal.value).encode()]
 
 
 def test_the_search_for_leaks_finds_published_values(safe, tmp_path):
-    done = release(*safe, tmp_path / "out", formats=ALL)
+    done = release(safe[2], tmp_path / "out", formats=ALL)
     found = everything_in(done.folder)
     for name in ("table.csv", "parquet rows", "table.xlsx/xl/worksheets/sheet1.xml", "index.html"):
         assert any(form in found[name] for form in forms_of(PUBLISHED["A", "W"])), name
@@ -189,13 +207,13 @@ def test_primary_and_secondary_cannot_be_told_apart(symbol, tmp_path):
     for primary in HIDDEN:
         problem, pattern = planted(primary)
         folder = tmp_path / "-".join(primary)
-        done = release(problem, pattern, audit(problem, pattern), folder, formats=ALL, symbol=symbol)
+        done = release(audit(problem, pattern), folder, formats=ALL, symbol=symbol)
         written.append(contents(done.folder))
     assert all(files == written[0] for files in written)
 
 
 def test_the_public_description_has_nothing_else(safe, tmp_path):
-    done = release(*safe, tmp_path / "out", formats=["csv"], title="T")
+    done = release(safe[2], tmp_path / "out", formats=["csv"], title="T")
     about = json.loads((done.folder / "about.json").read_text())
     assert set(about) == {
         *("title", "variable", "decimals", "dimensions", "cells", "hidden_cells", "rows", "symbol"),
@@ -210,7 +228,7 @@ def test_bounds_do_not_reach_the_public(safe, tmp_path):
     written = []
     for factor in (2, 3):
         bounded = problem.replace(ub=problem.table.values * factor)
-        done = release(bounded, pattern, audit(bounded, pattern), tmp_path / str(factor), formats=ALL)
+        done = release(audit(bounded, pattern), tmp_path / str(factor), formats=ALL)
         written.append(contents(done.folder))
     assert written[0] == written[1]
 
@@ -225,7 +243,7 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 def test_csv_has_every_name_of_every_cell_in_order(safe, tmp_path):
     problem = safe[0]
-    done = release(*safe, tmp_path / "out", formats=["csv"])
+    done = release(safe[2], tmp_path / "out", formats=["csv"])
     rows = read_csv(done.folder / "table.csv")
     regions = ["Total", "N", "S", "West", "W"]
     assert [(row["industry"], row["region"]) for row in rows] == [
@@ -242,7 +260,7 @@ def test_csv_has_every_name_of_every_cell_in_order(safe, tmp_path):
 
 def test_labels_are_columns_and_texts_are_quoted(safe, tmp_path):
     labels = {"industry": {"A": 'Food, "fresh"\nand dry', "B": "=1+1"}}
-    done = release(*safe, tmp_path / "out", formats=["csv", "xlsx"], labels=labels)
+    done = release(safe[2], tmp_path / "out", formats=["csv", "xlsx"], labels=labels)
     rows = read_csv(done.folder / "table.csv")
     assert {row["industry"]: row["industry_label"] for row in rows} == {"Total": "", "C": ""} | labels[
         "industry"
@@ -254,7 +272,7 @@ def test_labels_are_columns_and_texts_are_quoted(safe, tmp_path):
 
 def test_parquet_is_exact_and_null_where_hidden(safe, tmp_path):
     problem, pattern, _ = safe
-    done = release(*safe, tmp_path / "out", formats=["parquet"])
+    done = release(safe[2], tmp_path / "out", formats=["parquet"])
     for row in pq.read_table(done.folder / "table.parquet").to_pylist():
         cell = problem.table.cell(row["industry"], row["region"])
         if pattern.hidden[cell]:
@@ -264,7 +282,7 @@ def test_parquet_is_exact_and_null_where_hidden(safe, tmp_path):
 
 
 def test_excel_has_the_table_as_printed_and_as_rows(safe, tmp_path):
-    done = release(*safe, tmp_path / "out", formats=["xlsx"], title="Turnover", decimals=1)
+    done = release(safe[2], tmp_path / "out", formats=["xlsx"], title="Turnover", decimals=1)
     book = openpyxl.load_workbook(done.folder / "table.xlsx")
     assert book.sheetnames == ["Table", "Data"]
     printed = {tuple(row) for row in book["Table"].iter_rows(values_only=True)}
@@ -284,7 +302,7 @@ def test_excel_has_the_table_as_printed_and_as_rows(safe, tmp_path):
     rows = [
         ["" if cell is None else cell for cell in row] for row in book["Data"].iter_rows(values_only=True)
     ]
-    plain = release(*safe, tmp_path / "plain", formats=["csv"]).folder / "table.csv"
+    plain = release(safe[2], tmp_path / "plain", formats=["csv"]).folder / "table.csv"
     assert rows[0] == ["industry", "region", "value", "flag"] and len(rows) == 21
     for row, expected in zip(rows[1:], read_csv(plain), strict=True):
         assert [*row[:2], row[3]] == [expected["industry"], expected["region"], expected["flag"]]
@@ -292,7 +310,7 @@ def test_excel_has_the_table_as_printed_and_as_rows(safe, tmp_path):
 
 
 def test_the_page_says_so_when_it_rounds(safe, tmp_path):
-    page = (release(*safe, tmp_path / "a", formats=["html"], decimals=0).folder / "index.html").read_text()
+    page = (release(safe[2], tmp_path / "a", formats=["html"], decimals=0).folder / "index.html").read_text()
     assert "rounded to 0 decimals" in page and "4\u202f322" in page
 
 
@@ -327,7 +345,7 @@ def random_problems(draw):
 def test_public_files_give_the_published_values_back(tmp_path_factory, case):
     problem, pattern = case
     folder = tmp_path_factory.mktemp("release")
-    done = release(problem, pattern, audit(problem, pattern), folder, formats=["csv", "parquet"])
+    done = release(audit(problem, pattern), folder, formats=["csv", "parquet"])
     names = [dimension.name for dimension in problem.table.dimensions]
     seen = {}
     for row in read_csv(done.folder / "table.csv"):
@@ -389,9 +407,9 @@ def test_cross_tables_show_every_cell_in_its_place(case, limit):
 
 
 def test_an_older_release_is_replaced_and_other_files_stay(safe, tmp_path):
-    first = release(*safe, tmp_path / "out", formats=ALL)
+    first = release(safe[2], tmp_path / "out", formats=ALL)
     (first.folder / "README.md").write_text("mine")
-    second = release(*safe, tmp_path / "out", formats=["csv"], symbol=":")
+    second = release(safe[2], tmp_path / "out", formats=["csv"], symbol=":")
     assert {path.name for path in second.folder.iterdir()} == {"table.csv", "about.json", "README.md"}
     assert ",:,:" in (second.folder / "table.csv").read_text()
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
@@ -400,13 +418,13 @@ def test_an_older_release_is_replaced_and_other_files_stay(safe, tmp_path):
 def test_files_that_are_not_of_a_release_are_not_overwritten(safe, tmp_path):
     (tmp_path / "table.csv").write_text("microdata")
     with pytest.raises(InputError, match=r"table\.csv that is not part of an older release"):
-        release(*safe, tmp_path)
+        release(safe[2], tmp_path)
     assert contents(tmp_path) == {"table.csv": b"microdata"}
 
 
 @pytest.mark.parametrize("error", [OSError("disk full"), RuntimeError("bug"), KeyboardInterrupt()])
 def test_a_failing_writer_leaves_the_old_release(safe, tmp_path, monkeypatch, error):
-    before = contents(release(*safe, tmp_path / "out", formats=ALL).folder)
+    before = contents(release(safe[2], tmp_path / "out", formats=ALL).folder)
 
     def fail(publication, path):
         path.write_text("half")
@@ -414,14 +432,14 @@ def test_a_failing_writer_leaves_the_old_release(safe, tmp_path, monkeypatch, er
 
     monkeypatch.setattr(release_module, "FORMATS", {**FORMATS, "xlsx": ("table.xlsx", fail)})
     with pytest.raises(InputError if isinstance(error, OSError) else type(error)):
-        release(*safe, tmp_path / "out", formats=ALL, symbol=":")
+        release(safe[2], tmp_path / "out", formats=ALL, symbol=":")
     assert contents(tmp_path / "out") == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.mark.parametrize("step", range(8))
 def test_a_failing_exchange_is_undone(safe, tmp_path, monkeypatch, step):
-    before = contents(release(*safe, tmp_path / "out", formats=["csv", "parquet", "html"]).folder)
+    before = contents(release(safe[2], tmp_path / "out", formats=["csv", "parquet", "html"]).folder)
     moves = []
 
     def move(source, target):
@@ -433,7 +451,7 @@ def test_a_failing_exchange_is_undone(safe, tmp_path, monkeypatch, step):
 
     monkeypatch.setattr(folder_module, "_move", move)
     with pytest.raises(InputError, match="older release there is unchanged"):
-        release(*safe, tmp_path / "out", formats=["csv", "parquet", "xlsx"], symbol=":")
+        release(safe[2], tmp_path / "out", formats=["csv", "parquet", "xlsx"], symbol=":")
     assert contents(tmp_path / "out") == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
@@ -456,7 +474,7 @@ def test_a_failing_exchange_is_undone(safe, tmp_path, monkeypatch, step):
 )
 def test_wrong_options_are_named(safe, tmp_path, options, message):
     with pytest.raises(InputError, match=message):
-        release(*safe, tmp_path / "out", **options)
+        release(safe[2], tmp_path / "out", **options)
     assert not list(tmp_path.iterdir())
 
 
@@ -467,17 +485,17 @@ def test_a_dimension_called_value_is_refused(tmp_path):
     problem = Problem.of(table, {})
     pattern = Pattern(problem.status, "none")
     with pytest.raises(InputError, match="two columns"):
-        release(problem, pattern, audit(problem, pattern), tmp_path / "out")
+        release(audit(problem, pattern), tmp_path / "out")
 
 
 def test_excel_is_an_extra(safe, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
     with pytest.raises(MissingExtraError, match="openpyxl"):
-        release(*safe, tmp_path / "out")
+        release(safe[2], tmp_path / "out")
     assert not list(tmp_path.iterdir())
 
 
 def test_too_many_rows_for_excel_are_said(safe, tmp_path, monkeypatch):
     monkeypatch.setattr("cellveil.publishing.excel.MAX_ROWS", 20)
-    done = release(*safe, tmp_path / "out")
+    done = release(safe[2], tmp_path / "out")
     assert "xlsx" in done.skipped and "table.xlsx" not in done.files

@@ -1,15 +1,14 @@
 """The internal report and the public page."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
-from cellveil.auditing import audit
+from cellveil.gate import audit
 from cellveil.problem import Problem
-from cellveil.proof import verify
 from cellveil.publishing import release
 from cellveil.report import build_report, public_page
 from cellveil.report.figures import GIVEN, Margins
@@ -45,8 +44,7 @@ def run_of(problem, pattern, verdict):
     cost = float(problem.weight[pattern.status == 2].sum())
     seconds = {"search": 0.5, "audit": 0.1}
     outcome = "safe" if verdict.is_safe else "not_safe"
-    proof = verify(problem, pattern, verdict.certificate)
-    return Suppression(pattern, verdict, proof, outcome, "complete", cost, cost / 2, seconds, 7, 12)
+    return Suppression(pattern, verdict, outcome, "complete", cost, cost / 2, seconds, 7, 12)
 
 
 def report_on(problem, pattern, **options):
@@ -160,7 +158,7 @@ def test_the_internal_page_tells_primary_from_secondary_and_why():
 def test_json_has_the_keys_of_the_contract(tmp_path):
     problem, pattern = planted([("A", "N"), ("B", "S")])
     verdict = audit(problem, pattern)
-    done = release(problem, pattern, verdict, tmp_path / "out", formats=["csv"])
+    done = release(verdict, tmp_path / "out", formats=["csv"])
     parameters = {"rules": {"p": np.int64(10)}, "limit": np.inf, "folder": tmp_path}
     run = run_of(problem, pattern, verdict)
     report = build_report(problem, run, verdict, title="T", parameters=parameters, release=done)
@@ -208,20 +206,20 @@ def test_an_unsafe_table_is_reported_as_such():
 
 def test_an_audit_of_another_view_counts_as_none():
     problem, pattern = planted()
-    verdict = replace(audit(problem, pattern), view_hash="0" * 64)
-    report = build_report(problem, run_of(problem, pattern, verdict), verdict)
+    other = audit(problem, Pattern.hiding(problem, pattern.hidden | (problem.table.values == 55), "more"))
+    report = build_report(problem, run_of(problem, pattern, audit(problem, pattern)), other)
     data = report.to_dict()
     assert not data["safe"] and data["audit"] is None and data["certified_demands"] == 0
     assert data["unsafe_cells"] == ["(A, N)"]
     assert "There is no audit of this view" in report.to_html()
-    assert "the audit is of another view" in report.summary()
+    assert "there is no audit of this view" in report.summary()
 
 
 def test_an_override_stands_in_the_report(tmp_path):
     problem, _ = planted()
     pattern = Pattern.hiding(problem, problem.hidden_at_start, "primaries only")
     verdict = audit(problem, pattern)
-    done = release(problem, pattern, verdict, tmp_path / "out", formats=["csv"], override="minister's order")
+    done = release(verdict, tmp_path / "out", formats=["csv"], override="minister's order")
     report = build_report(problem, run_of(problem, pattern, verdict), verdict, release=done)
     assert report.to_dict()["override"] == "minister's order"
     assert "minister&#39;s order" in report.to_html() and "minister's order" in report.summary()
@@ -233,6 +231,7 @@ def test_margins_against_their_definition():
         spl=np.where(problem.status == 1, 50_000_000, 0), upl=np.zeros(16, dtype=np.int64)
     )
     verdict = audit(problem, pattern)
+    verdict = verdict.outsider
     margins = Margins.of(problem, verdict)
     assert list(margins.margin) == sorted(margins.margin)
     for place, cell in enumerate(margins.cells.tolist()):
@@ -258,7 +257,7 @@ def test_rules_are_counted_for_primary_cells_only():
 def test_a_table_without_primaries_is_safe():
     problem, _ = planted([])
     report = report_on(problem, Pattern(problem.status, "nothing"))
-    assert report.verdict == "Safe: the table has no primary cells"
+    assert report.verdict == "Safe against outsiders: the table has no primary cells"
     parse(report.to_html())
 
 

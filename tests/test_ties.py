@@ -8,7 +8,7 @@ from scipy.linalg import null_space
 
 from brute_force import is_protected
 from cellveil.attack.witness import are_deviations
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.problem import Problem, Status
 from cellveil.suppression.demands import Demand
 from cellveil.suppression.outcome import Draft
@@ -122,7 +122,7 @@ def test_drafts_unfold_with_their_witnesses_and_costs(shape):
             continue
         assert cost(problem, whole) == pytest.approx(cost(tied.problem, draft) + tied.forced)
         assert are_deviations(problem, whole.hidden, whole.witnesses).all()
-        report = audit(
+        report = audit_outsider(
             problem, Pattern.hiding(problem, whole.hidden, "x"), exact=False, claims=whole.witnesses
         )
         assert report.is_safe

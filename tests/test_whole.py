@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.problem import Problem
 from cellveil.proof import Certificate, verify
 from cellveil.proof.certificate import pattern_hash
@@ -44,7 +44,7 @@ def test_verdicts_equal_integer_programs(shape: str, exact: bool) -> None:
     for _ in range(12):
         problem = half_hidden_problem(shape, rng)
         pattern = Pattern.hiding(problem, problem.hidden_at_start, "given")
-        report = audit(problem, pattern, exact=exact, whole=True)
+        report = audit_outsider(problem, pattern, exact=exact, whole=True)
         assert dict(zip(report.cells.tolist(), report.safe.tolist(), strict=True)) == by_integer_program(
             problem, pattern.hidden
         )
@@ -85,7 +85,7 @@ def test_whole_numbers_can_rule_out_what_fractions_allow() -> None:
         )  # fmt: skip
         problem = Problem.of(table, {0: (0, 1)}).replace(ub=np.full(4, 6))
         pattern = Pattern.hiding(problem, np.ones(4, dtype=bool), "all")
-        plain, whole = audit(problem, pattern), audit(problem, pattern, whole=True)
+        plain, whole = audit_outsider(problem, pattern), audit_outsider(problem, pattern, whole=True)
         assert whole.is_safe == by_integer_program(problem, pattern.hidden)[0]
         assert plain.is_safe or not whole.is_safe
         weaker += plain.is_safe and not whole.is_safe

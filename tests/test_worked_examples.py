@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import two_way
 from cellveil.primary import make_problem
 from cellveil.problem import Problem
@@ -71,7 +71,7 @@ def interval(problem: Problem, pattern: Pattern, cell: int) -> list[float]:
         spl=np.zeros_like(problem.spl),
         upl=(np.arange(problem.table.num_cells) == cell).astype(np.int64),
     )
-    report = audit(one, pattern)
+    report = audit_outsider(one, pattern)
     return [float(report.lower[0]), float(report.upper[0])]
 
 
@@ -98,8 +98,8 @@ def test_attack_with_only_primaries_hidden(name: str) -> None:
     for cell, bounds in expected["intervals"].items():
         assert interval(problem, pattern, number(problem, cell)) == pytest.approx(bounds)
     exposed = {number(problem, cell) for cell in expected["E"]}
-    assert set(audit(problem, pattern).unsafe_cells.tolist()) == exposed
-    assert set(audit(problem, pattern, exact=False).unsafe_cells.tolist()) == exposed
+    assert set(audit_outsider(problem, pattern).unsafe_cells.tolist()) == exposed
+    assert set(audit_outsider(problem, pattern, exact=False).unsafe_cells.tolist()) == exposed
 
 
 @needs_examples
@@ -117,7 +117,7 @@ def test_published_patterns(name: str, k: int) -> None:
     if "secondary_value" in paper:
         assert int(problem.table.values[secondary].sum()) == paper["secondary_value"]
         assert int(secondary.sum()) == paper["secondaries"]
-        assert audit(problem, pattern).is_safe
+        assert audit_outsider(problem, pattern).is_safe
     if "total_value" in paper:
         assert int(problem.table.values[pattern.hidden].sum()) == paper["total_value"]
 
@@ -129,7 +129,7 @@ def test_levels_and_traditional_criterion(name: str) -> None:
     example = EXAMPLES[name]
     problem = problem_of(example)
     pattern = hiding(problem, example["patterns"][0]["suppressed"])
-    assert audit(problem, pattern).is_safe == example["patterns"][0]["safe_by_intervals"]
+    assert audit_outsider(problem, pattern).is_safe == example["patterns"][0]["safe_by_intervals"]
 
 
 @needs_examples
@@ -156,7 +156,8 @@ def test_levels_of_example_two_come_from_its_contributions() -> None:
         for paper in example["patterns"]:
             if "safe_by_intervals" in paper:
                 assert (
-                    audit(problem, hiding(problem, paper["suppressed"])).is_safe == paper["safe_by_intervals"]
+                    audit_outsider(problem, hiding(problem, paper["suppressed"])).is_safe
+                    == paper["safe_by_intervals"]
                 )
 
 
@@ -168,7 +169,7 @@ def test_methods_protect_the_papers_tables(name: str, method: str) -> None:
     problem = problem_of(example)
     result = suppress(problem, method)
     assert result.outcome in ("safe", "optimal")
-    assert audit(problem, result.pattern).is_safe
+    assert audit_outsider(problem, result.pattern).is_safe
     best = example.get("optimum", {}).get("weights_value_secondary_total")
     if best is not None:
         assert result.cost >= best

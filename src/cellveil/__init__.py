@@ -21,8 +21,8 @@ _MODULE_OF = {
     "AdjustmentError": "errors",
     "AllOf": "sensitivity",
     "AnyOf": "sensitivity",
-    "Attacker": "joint_audit",
-    "AuditReport": "auditing",
+    "Attacker": "attacker",
+    "Audit": "gate",
     "CellveilError": "errors",
     "Certificate": "proof",
     "Contributions": "tables.contributions",
@@ -30,7 +30,7 @@ _MODULE_OF = {
     "Dominance": "sensitivity",
     "Exempt": "sensitivity",
     "Explanation": "attack.explain",
-    "Exposure": "exposure",
+    "Exposure": "exposed",
     "FirstOf": "sensitivity",
     "Hierarchy": "tables.hierarchy",
     "InfeasibleError": "errors",
@@ -38,11 +38,12 @@ _MODULE_OF = {
     "InsiderReport": "insider_audit",
     "Job": "job",
     "JobResult": "job",
-    "JointAudit": "joint_audit",
     "Limits": "adjustment",
     "METHODS": "suppression",
     "Manual": "sensitivity",
+    "MissingExtraError": "errors",
     "NotSafeError": "errors",
+    "OutsiderReport": "auditing",
     "PPercent": "sensitivity",
     "Pattern": "view",
     "PriorPosterior": "sensitivity",
@@ -54,22 +55,24 @@ _MODULE_OF = {
     "Release": "publishing",
     "Report": "report",
     "Request": "sensitivity",
+    "SolverError": "errors",
     "Status": "problem",
     "Suppression": "suppression",
     "Table": "tables.table",
     "Threshold": "sensitivity",
+    "Verdict": "gate",
     "Verification": "proof",
     "ZeroRule": "sensitivity",
     "adjust": "adjustment",
-    "audit": "auditing",
+    "audit": "gate",
     "audit_adjusted": "adjusted_audit",
-    "audit_against": "joint_audit",
     "audit_insiders": "insider_audit",
     "audit_published": "published",
     "build_report": "report",
     "business": "datasets",
-    "candidates": "exposure",
+    "candidates": "exposed",
     "explain": "attack.explain",
+    "exposure": "exposed",
     "find_primaries": "primary",
     "link": "tables.link",
     "make_problem": "primary",
@@ -126,8 +129,8 @@ if TYPE_CHECKING:
     from cellveil.attack.explain import Explanation as Explanation
     from cellveil.attack.explain import explain as explain
     from cellveil.attack.unpick import unpick as unpick
-    from cellveil.auditing import AuditReport as AuditReport
-    from cellveil.auditing import audit as audit
+    from cellveil.attacker import Attacker as Attacker
+    from cellveil.auditing import OutsiderReport as OutsiderReport
     from cellveil.datasets import business as business
     from cellveil.datasets import random_table as random_table
     from cellveil.datasets import two_way as two_way
@@ -135,9 +138,12 @@ if TYPE_CHECKING:
     from cellveil.errors import CellveilError as CellveilError
     from cellveil.errors import InfeasibleError as InfeasibleError
     from cellveil.errors import InputError as InputError
+    from cellveil.errors import MissingExtraError as MissingExtraError
     from cellveil.errors import NotSafeError as NotSafeError
-    from cellveil.exposure import Exposure as Exposure
-    from cellveil.exposure import candidates as candidates
+    from cellveil.errors import SolverError as SolverError
+    from cellveil.exposed import Exposure as Exposure
+    from cellveil.exposed import candidates as candidates
+    from cellveil.exposed import exposure as exposure
     from cellveil.formats.adjusted import read_adjusted as read_adjusted
     from cellveil.formats.adjusted import write_adjusted as write_adjusted
     from cellveil.formats.frames import read_problem as read_problem
@@ -148,15 +154,15 @@ if TYPE_CHECKING:
     from cellveil.formats.pattern import write_pattern as write_pattern
     from cellveil.formats.published import read_publication as read_publication
     from cellveil.formats.published import read_publication_folder as read_publication_folder
+    from cellveil.gate import Audit as Audit
+    from cellveil.gate import Verdict as Verdict
+    from cellveil.gate import audit as audit
     from cellveil.insider_audit import InsiderReport as InsiderReport
     from cellveil.insider_audit import audit_insiders as audit_insiders
     from cellveil.job import Job as Job
     from cellveil.job import JobResult as JobResult
     from cellveil.job import read_job as read_job
     from cellveil.job import run_job as run_job
-    from cellveil.joint_audit import Attacker as Attacker
-    from cellveil.joint_audit import JointAudit as JointAudit
-    from cellveil.joint_audit import audit_against as audit_against
     from cellveil.primary import find_primaries as find_primaries
     from cellveil.primary import make_problem as make_problem
     from cellveil.problem import Problem as Problem

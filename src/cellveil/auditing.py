@@ -1,4 +1,4 @@
-"""The judge: compares what an attacker can work out with what must stay uncertain.
+"""The judge of outsiders: compares what one can work out with what must stay uncertain.
 
 The attacker (`cellveil.attack`) gets the public view only. The judge knows the truth and the required levels,
 and calls a cell safe only when exact deviations show that the attacker's interval is wide enough: no answer,
@@ -41,7 +41,7 @@ MIN_PARALLEL = 16
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class AuditReport:
+class OutsiderReport:
     """The verdict on one public view, cell by cell.
 
     Amounts are in units of the last digit.
@@ -96,19 +96,19 @@ class AuditReport:
         """Numbers of the cells not shown safe."""
         return self.cells[~self.safe]
 
-    def named(self, attacker: str) -> AuditReport:
+    def named(self, attacker: str) -> OutsiderReport:
         """Return the report under another name of the attacker."""
         return replace(self, attacker=attacker)
 
     def __repr__(self) -> str:
         verdict = "safe" if self.is_safe else f"NOT SAFE: {len(self.unsafe_cells)} not shown protected"
-        return f"AuditReport({verdict}, {len(self.cells)} primary cells, attacker {self.attacker!r})"
+        return f"OutsiderReport({verdict}, {len(self.cells)} primary cells, attacker {self.attacker!r})"
 
     def _repr_html_(self) -> str:
         return f"<code>{self!r}</code>"
 
 
-def audit(
+def audit_outsider(
     problem: Problem,
     pattern: Pattern,
     *,
@@ -118,7 +118,7 @@ def audit(
     time_limit: float | None = None,
     claims: Witnesses | None = None,
     progress: Progress | None = None,
-) -> AuditReport:
+) -> OutsiderReport:
     """Attack the pattern's public view as an outsider and judge every primary cell.
 
     Parameters
@@ -139,8 +139,8 @@ def audit(
     --------
     >>> from cellveil.datasets import two_way
     >>> problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
-    >>> audit(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
-    AuditReport(NOT SAFE: 1 not shown protected, 1 primary cells, attacker 'outsider')
+    >>> audit_outsider(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
+    OutsiderReport(NOT SAFE: 1 not shown protected, 1 primary cells, attacker 'outsider')
     """
     started = time.perf_counter()
     progress = progress or Progress()
@@ -301,7 +301,7 @@ class _Judge:
         shown = self.ledger.shows(cell, up=True) and self.ledger.shows(cell, up=False)
         return bool(self.attack.view.hidden[cell]) and shown and self.ledger.shows_width(cell)
 
-    def report(self, seconds: float) -> AuditReport:
+    def report(self, seconds: float) -> OutsiderReport:
         """The verdict."""
         cells, values = self.problem.primaries, self.problem.table.values
         hidden = self.attack.view.hidden
@@ -312,7 +312,7 @@ class _Judge:
         safe &= check_witnesses(self.problem, hidden, certificate).protected & hidden[cells]
         # An unclear answer matters only where it left a cell unshown.
         cut_short = bool(self.unclear & set(cells[~safe].tolist()))
-        return AuditReport(
+        return OutsiderReport(
             view_hash=self.attack.view.content_hash,
             attacker=attacker,
             cells=cells,

@@ -308,8 +308,8 @@ def audit(
         raise InputError("a pattern and hierarchies are given", remedy="Give one or the other.")
     from cellveil.formats.instance import read_instance
     from cellveil.formats.pattern import read_pattern
-    from cellveil.joint_audit import audit_against
-    from cellveil.report.joint import joint_figures
+    from cellveil.gate import audit as judge
+    from cellveil.report.audit import audit_figures
 
     _check_targets(instance, report)
     if report is not None and report.resolve() == pattern.resolve():
@@ -318,16 +318,14 @@ def audit(
     problem = read_instance(instance)
     given = read_pattern(pattern, problem)
     with _progress(quiet or as_json) as progress:
-        verdict = audit_against(problem, given, attackers, time_limit=time_limit, progress=progress)
-    figures = joint_figures(verdict, given)
+        verdict = judge(problem, given, attackers=attackers, time_limit=time_limit, progress=progress)
+    figures = audit_figures(verdict)
     _write_json(report, as_json, figures)
     unsafe = problem.table.cell_names(verdict.unsafe_cells)
-    lines = [f"Attacker: {figures['attacker']}. Primary cells: {len(verdict.cells)}."]
-    lines += [f"  not protected: {name}" for name in unsafe[:MAX_LISTED]]
+    lines = [f"  not protected: {name}" for name in unsafe[:MAX_LISTED]]
     if len(unsafe) > MAX_LISTED:
         lines.append(f"  … and {len(unsafe) - MAX_LISTED} more; see --report")
-    found = f": {len(unsafe)} cells" if len(unsafe) else ""
-    lines.append("Safe." if verdict.is_safe else f"NOT SAFE{found} ({figures['reason']}).")
+    lines += [f"{verdict.verdict}.", f"Not asked: {verdict.not_asked}."]
     _say(quiet or as_json, "\n".join(lines))
     _exit(0 if verdict.is_safe else 1)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from cellveil.joint_audit import Attacker
+    from cellveil.attacker import Attacker
 
 
 class Weights(StrEnum):
@@ -97,7 +97,7 @@ def attackers_of(
     prior: float | None,
 ) -> list[Attacker]:
     """The attackers named, each with the options that concern it: prior knowledge is the outsiders'."""
-    from cellveil.joint_audit import OUTSIDERS, Attacker
+    from cellveil.attacker import OUTSIDERS, Attacker
 
     knowledge: dict[str, Any] = {"p": p, "q": q, "level": level.value, "coalition": coalition}
     takes_prior = OUTSIDERS if any(name in OUTSIDERS for name in names) else tuple(AttackerName)

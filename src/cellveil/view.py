@@ -5,7 +5,7 @@ An attacker gets a `PublicView` and nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -74,6 +74,16 @@ class PublicView:
         """What remains when the pattern's cells are hidden."""
         values = np.where(pattern.hidden, 0, problem.table.values)
         return cls(problem.table.relations, pattern.hidden.copy(), values, problem.lb, problem.ub)
+
+    @classmethod
+    def of_adjusted(cls, problem: Problem, values: Int) -> PublicView:
+        """What an adjusted table shows: a value for every cell, and no bounds of hidden ones."""
+        hidden, nothing = np.zeros(len(values), dtype=bool), np.zeros(len(values), dtype=np.int64)
+        return cls(problem.table.relations, hidden, np.array(values, dtype=np.int64), nothing, nothing)
+
+    def with_bounds(self, known: Problem) -> PublicView:
+        """The same view for somebody who knows the bounds of another problem."""
+        return replace(self, lb=known.lb, ub=known.ub)
 
     def __repr__(self) -> str:
         return f"PublicView({len(self.hidden)} cells, {int(self.hidden.sum())} hidden)"

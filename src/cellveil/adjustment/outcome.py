@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.adjusted_audit import AdjustedAudit
+from cellveil.gate import Audit
 from cellveil.tables.keys import Int
 
 Outcome = Literal["optimal", "safe", "not_safe"]
@@ -31,6 +32,10 @@ class Adjustment:
         Why the run ended: "complete", or what cut it short.
     cost
         The objective.
+    audit
+        The audit of the values: what speaks against publishing them, and what an attacker can tell.
+    limits
+        Per cent that ``interior`` cells, ``marginals`` and the ``total`` were allowed to move.
     lower_bound, gap
         No adjustment costs less; (cost − bound) / cost. None where nothing was proven.
     """
@@ -43,9 +48,10 @@ class Adjustment:
     reason: str
     cost: float
     lower_bound: float | None
-    audit: AdjustedAudit
+    audit: Audit
     seconds: Mapping[str, float]
     seed: int
+    limits: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def gap(self) -> float | None:
@@ -56,8 +62,14 @@ class Adjustment:
 
     @property
     def is_safe(self) -> bool:
-        """Whether the audit found that everything asked is kept."""
-        return self.audit.is_safe
+        """Whether the audit found that everything asked is kept; a release asks for more, see `audit`."""
+        return self.judged.is_safe
+
+    @property
+    def judged(self) -> AdjustedAudit:
+        """What the values keep, what they tell, and what they are worth."""
+        assert self.audit.adjusted is not None, "the audit of an adjustment is one of adjusted values"
+        return self.audit.adjusted
 
     @property
     def was_interrupted(self) -> bool:

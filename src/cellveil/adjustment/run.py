@@ -10,7 +10,6 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.adjusted_audit import audit_adjusted
 from cellveil.adjustment.annealing import Annealing, search_senses
 from cellveil.adjustment.coordinates import Coordinates
 from cellveil.adjustment.cover import cover_bound
@@ -25,6 +24,7 @@ from cellveil.adjustment.search import Judge, Tabu, descend
 from cellveil.adjustment.starts import STARTS, Start, start_senses
 from cellveil.adjustment.tree import Tree
 from cellveil.errors import InputError, NotSafeError, nearest_name
+from cellveil.gate import audit
 from cellveil.problem import Problem
 from cellveil.progress import Deadline, Progress, Stopwatch
 
@@ -373,10 +373,12 @@ def _conclude(
     assert run.best is not None
     values = problem.table.values + run.best.y
     with run.watch.time("audit"):
-        audit = audit_adjusted(problem, values, limits=asdict(limits))
+        verdict = audit(problem, values, limits=asdict(limits))
+    assert verdict.adjusted is not None
+    is_kept, faults = verdict.adjusted.is_safe, verdict.adjusted.faults
     bound = run.bound if np.isfinite(run.bound) else None
-    outcome: Outcome = "safe" if audit.is_safe else "not_safe"
-    if audit.is_safe and bound is not None and _is_best(run.model, run.best.cost, bound):
+    outcome: Outcome = "safe" if is_kept else "not_safe"
+    if is_kept and bound is not None and _is_best(run.model, run.best.cost, bound):
         outcome, bound = "optimal", run.best.cost
     return Adjustment(
         values,
@@ -384,12 +386,13 @@ def _conclude(
         method,
         objective,
         outcome,
-        run.reason if audit.is_safe else f"the audit found: {'; '.join(audit.faults)}",
+        run.reason if is_kept else f"the audit found: {'; '.join(faults)}",
         run.best.cost,
         bound,
-        audit,
+        verdict,
         run.watch.seconds,
         seed,
+        asdict(limits),
     )
 
 

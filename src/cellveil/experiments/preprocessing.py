@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.errors import InfeasibleError
 from cellveil.experiments.record import Figures, Record
 from cellveil.experiments.tables import Contributors, Setting, Shape, wilcoxon
-from cellveil.exposure import ALGORITHMS, Exposure, exposure
+from cellveil.exposed import ALGORITHMS, Exposure, exposure
 from cellveil.problem import Problem
 from cellveil.suppression.elimination import elimination
 from cellveil.suppression.kelly import kelly
@@ -134,7 +134,7 @@ def _is_enough(problem: Problem, chosen: NDArray[np.bool_], seconds: float) -> b
     draft = _uninterrupted(optimal(demanding(problem, chosen), time_limit=seconds))
     if draft.infeasible or draft.reason != "complete":
         return None
-    return audit(problem, Pattern.hiding(problem, draft.hidden, "candidates"), exact=False).is_safe
+    return audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "candidates"), exact=False).is_safe
 
 
 def _table_5(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -306,7 +306,7 @@ def _with_and_without(problem: Problem, run: Run) -> dict[str, Any] | None:
         "seconds to find them": finding,
         "cost without": cost["without"],
         "cost with": cost["with"],
-        "safe": audit(problem, pattern, exact=False).is_safe,
+        "safe": audit_outsider(problem, pattern, exact=False).is_safe,
     }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from cellveil.experiments.record import Figures, Record
 from cellveil.experiments.tables import Setting, Shape, measured, wilcoxon
-from cellveil.exposure import unpickable
+from cellveil.exposed import unpickable
 
 SIDES = {
     Shape((100, 33, 78), share=44617 / 257400): (960, 0, 887, 76),

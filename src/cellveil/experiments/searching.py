@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cellveil.attack.witness import Witness, Witnesses
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table
 from cellveil.experiments.record import Figures, Record
 from cellveil.experiments.tables import Setting, Shape, measured, wilcoxon
@@ -196,7 +196,7 @@ def _by_peers(shape: Shape, problem: Problem, limit: float, seed: int) -> dict[s
 
 def _judged_marginal(problem: Problem) -> dict[str, Any]:
     draft = marginal(problem)
-    report = audit(
+    report = audit_outsider(
         problem, Pattern.hiding(problem, draft.hidden, "marginal"), exact=False, claims=draft.witnesses
     )
     return {

@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from cellveil.adjustment import Adjustment, Limits, adjust
-from cellveil.attack.witness import Witnesses
-from cellveil.auditing import AuditReport, audit
+from cellveil.attacker import Attacker
 from cellveil.errors import AdjustmentError, InfeasibleError, InputError, NotSafeError
 from cellveil.files import write_text
 from cellveil.formats.adjusted import write_adjusted
 from cellveil.formats.folder import write_folder
 from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern import write_pattern
+from cellveil.gate import Audit
 from cellveil.job.model import AdjustJob, Job
 from cellveil.job.output import INTERNAL, PUBLIC, check_apart, check_folder, replaced_files, withdraw
 from cellveil.job.tables import Labels, build_table, read_labels
-from cellveil.joint_audit import Attacker
 from cellveil.primary import Primary, find_primaries
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.proof import write_certificate
 from cellveil.publishing import Publication, Release, release
-from cellveil.publishing.adjusted import release_adjusted
 from cellveil.publishing.excel import require_excel
 from cellveil.publishing.plain import header
 from cellveil.report import Report, build_report
@@ -71,7 +69,7 @@ class JobResult:
 
     problem: Problem
     suppression: Suppression
-    audit: AuditReport
+    audit: Audit
     report: Report
     release: Release | None
     files: Mapping[str, Path]
@@ -132,21 +130,20 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
         problem = suppression.relaxation.problem
     verdict = suppression.audit
     if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
-        proven = Witnesses.proven_by(suppression.certificate)
-        verdict = audit(problem, suppression.pattern, exact=True, claims=proven, progress=progress)
+        verdict = verdict.with_exact_intervals(progress)
     progress.stage("write")
     with replaced_files(internal) as folder:
         write_folder(problem, folder / FILES["instance"])
         write_pattern(problem, suppression.pattern, folder / FILES["pattern"])
-        if suppression.is_safe:
+        if verdict.is_safe:
             write_certificate(verdict.certificate, folder / FILES["certificate"])
         else:
             (internal / FILES["certificate"]).unlink(missing_ok=True)
         adjusted, adjustment = _adjusted(job, problem, suppression, folder, progress)
+        instead: Audit | str | None = None
         if job.adjust is not None and job.adjust.publish:
-            released = _release_adjusted(job, problem, adjusted, labels)
-        else:
-            released = _release(job, problem, suppression, verdict, labels)
+            instead = "no adjusted table was found" if adjusted is None else adjusted.audit
+        released = _release(job, instead or verdict, labels)
         try:
             report = build_report(
                 problem,
@@ -157,6 +154,7 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
                 labels=labels,
                 release=released,
                 adjustment=adjustment,
+                instead=instead,
             )
             write_text(folder / FILES["report"], report.to_html())
             _write_figures(folder, report.to_dict())
@@ -244,26 +242,6 @@ def _limits(asked: AdjustJob) -> Limits:
     )
 
 
-def _release_adjusted(
-    job: Job, problem: Problem, adjusted: Adjustment | None, labels: Labels
-) -> Release | None:
-    """The adjusted table as release, or None; then that of an earlier run is removed."""
-    asked = job.adjust
-    try:
-        if adjusted is None or asked is None:
-            raise NotSafeError("there is no adjusted table.")
-        return release_adjusted(
-            problem,
-            adjusted.values,
-            job.output / PUBLIC,
-            limits=asdict(_limits(asked)),
-            **_wishes(job, labels),
-        )
-    except NotSafeError:
-        withdraw(job.output / PUBLIC)
-        return None
-
-
 def _check_release(job: Job, problem: Problem, labels: Labels) -> None:
     """Raise now what would speak against writing the public files after a long run."""
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "everything")
@@ -281,21 +259,12 @@ def _check_release(job: Job, problem: Problem, labels: Labels) -> None:
         header(publication)
 
 
-def _release(
-    job: Job, problem: Problem, suppression: Suppression, verdict: AuditReport, labels: Labels
-) -> Release | None:
-    """The release, or None; then that of an earlier run is removed."""
-    if suppression.joint is not None and not suppression.joint.is_safe:
-        withdraw(job.output / PUBLIC)
-        return None
+def _release(job: Job, verdict: Audit | str, labels: Labels) -> Release | None:
+    """The release of what was audited, or None; then that of an earlier run is removed."""
     try:
-        return release(
-            problem,
-            suppression.pattern,
-            verdict,
-            job.output / PUBLIC,
-            **_wishes(job, labels),
-        )
+        if isinstance(verdict, str):
+            raise NotSafeError(verdict)
+        return release(verdict, job.output / PUBLIC, **_wishes(job, labels))
     except NotSafeError:
         withdraw(job.output / PUBLIC)
         return None

@@ -1,9 +1,12 @@
 """Public files, made only from a view that an audit has shown safe.
 
-Requires an audit of the very view that is written (same content hash) that judged every primary cell and
-found it protected, with a certificate that the exact verifier accepts; or an override with a reason. Ensures
-that no public file holds a hidden value or anything that tells primary from secondary cells: the writers get
-a `Publication`, which has neither.
+Requires an `Audit` to which nothing speaks against publishing its view, or an override with a reason. What is
+written is the view of that audit and nothing else, a pattern's or an adjusted table's. Ensures that no public
+file holds a hidden value or anything that tells primary from secondary cells: the writers get a
+`Publication`, which has neither.
+
+It is for the office to see that no other release of the same table stands beside an adjusted one: true values
+next to adjusted ones, or a suppressed table, would tell the senses.
 """
 
 from __future__ import annotations
@@ -11,28 +14,21 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from cellveil.errors import InputError, NotSafeError, name_some, nearest_name
+from cellveil.errors import InputError, NotSafeError, nearest_name
 from cellveil.files import write_text
-from cellveil.problem import Problem, Status
-from cellveil.proof import verify
+from cellveil.gate import Audit
 from cellveil.publishing.excel import MAX_ROWS, fits_excel, require_excel, write_excel
 from cellveil.publishing.folder import ABOUT, SOFTWARE, replaced_folder
 from cellveil.publishing.page import page_of, public_page
 from cellveil.publishing.plain import header, write_csv, write_parquet
 from cellveil.publishing.publication import Labels, Publication
-from cellveil.view import Pattern, PublicView
 
-if TYPE_CHECKING:
-    from cellveil.auditing import AuditReport
-
-__all__ = ["FORMATS", "Labels", "Publication", "Release", "objections", "public_page", "release"]
+__all__ = ["FORMATS", "Labels", "Publication", "Release", "public_page", "release"]
 
 
 def _write_page(publication: Publication, path: Path) -> None:
@@ -63,6 +59,8 @@ class Release:
         Digest of the view they show.
     num_cells, num_hidden
         Cells of the table, and how many of them are hidden.
+    safe_against
+        Against whom the audit shows it safe, in words; with an override, who was asked.
     skipped
         Formats that could not be written, with the reason.
     objections
@@ -76,15 +74,14 @@ class Release:
     view_hash: str
     num_cells: int
     num_hidden: int
+    safe_against: str
     skipped: Mapping[str, str] = field(default_factory=dict)
     objections: tuple[str, ...] = ()
     override: str | None = None
 
 
 def release(
-    problem: Problem,
-    pattern: Pattern,
-    audit: AuditReport | None,
+    audit: Audit,
     folder: Path | str,
     *,
     formats: Sequence[str] = ("csv", "parquet", "xlsx"),
@@ -96,7 +93,7 @@ def release(
     date: str = "",
     override: str | None = None,
 ) -> Release:
-    """Write the public files of a pattern, if its audit allows it.
+    """Write the public files of what was audited, if nothing speaks against it.
 
     The files appear together: a failure leaves the folder as it was. Files of an older release in it are
     replaced.
@@ -104,7 +101,7 @@ def release(
     Parameters
     ----------
     audit
-        The verdict on this pattern's public view.
+        The verdict; what is written is the view it is about.
     formats
         Any of csv, parquet, xlsx and html.
     symbol
@@ -121,20 +118,23 @@ def release(
     Raises
     ------
     NotSafeError
-        When the audit is missing, is of another view, or did not pass, and there is no override.
+        When something speaks against it, and there is no override.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from cellveil.auditing import audit
+    >>> from cellveil.gate import audit
+    >>> from cellveil.problem import Problem
     >>> from cellveil.tables.build import table_from_interior
     >>> from cellveil.tables.hierarchy import Dimension, Hierarchy
+    >>> from cellveil.view import Pattern
+    >>> import numpy as np
     >>> region = Dimension.of("region", Hierarchy.flat(["N", "S", "W"]))
     >>> table = table_from_interior([region], {"region": ["N", "S", "W"]}, [4, 6, 9])
     >>> problem = Problem.of(table, {1: (1, 1)})
     >>> pattern = Pattern.hiding(problem, np.array([False, True, True, False]), "by hand")
     >>> with TemporaryDirectory() as folder:
-    ...     done = release(problem, pattern, audit(problem, pattern), folder, formats=["csv"])
+    ...     done = release(audit(problem, pattern), folder, formats=["csv"])
     ...     print((done.folder / "table.csv").read_text())
     region,value,flag
     Total,19,
@@ -143,14 +143,15 @@ def release(
     W,9,
     <BLANKLINE>
     """
+    if not isinstance(audit, Audit):
+        raise InputError("a release needs an audit", remedy="Give what cellveil.audit(problem, …) returns.")
     check_formats(formats)
-    view = PublicView.of(problem, pattern)
-    against = tuple(objections(problem, view, audit))
+    against = audit.objections
     if against and not (override or "").strip():
-        raise NotSafeError(f"nothing was released: {'; '.join(against)}. {_advice(override)}")
+        raise NotSafeError(f"nothing was released: {'; '.join(against)}. {_advice(audit, override)}")
     publication = Publication.of(
-        problem.table,
-        view,
+        audit.problem.table,
+        audit.view,
         title=title,
         note=note,
         date=date,
@@ -158,49 +159,21 @@ def release(
         labels=labels,
         decimals=decimals,
     )
+    publication = replace(publication, is_adjusted=audit.adjusted is not None)
     header(publication)
     folder = Path(folder).resolve()
     files, skipped = write_release(publication, folder, formats)
     return Release(
         folder,
         files,
-        view.content_hash,
+        audit.view.content_hash,
         publication.num_cells,
         publication.num_hidden,
+        audit.against,
         skipped,
         against,
         override.strip() if against and override else None,
     )
-
-
-def objections(problem: Problem, view: PublicView, audit: AuditReport | None) -> list[str]:
-    """What speaks against releasing the view, in words; an empty list means nothing does."""
-    found = []
-    bare = problem.primaries[~view.hidden[problem.primaries]]
-    if len(bare):
-        names = name_some(problem.table.cell_names(bare[:6]))
-        found.append(f"{len(bare)} primary cells are not hidden: {names}")
-    if audit is None:
-        return [*found, "there is no audit"]
-    if audit.view_hash != view.content_hash:
-        return [*found, "the audit is of another view"]
-    missing = np.setdiff1d(problem.primaries, audit.cells)
-    if len(missing):
-        found.append(f"the audit did not judge {len(missing)} of the primary cells")
-    if len(audit.unsafe_cells):
-        names = name_some(problem.table.cell_names(audit.unsafe_cells[:6]))
-        found.append(f"the audit did not show {len(audit.unsafe_cells)} primary cells protected: {names}")
-    elif not audit.is_safe:
-        found.append(f"the audit was not completed ({audit.reason})")
-    if not found and not _is_proven(problem, view, audit):
-        found.append("the audit's certificate does not prove the cells protected")
-    return found
-
-
-def _is_proven(problem: Problem, view: PublicView, audit: AuditReport) -> bool:
-    """Whether the exact verifier accepts the audit's certificate for this view."""
-    status = np.where(view.hidden, Status.SECONDARY, Status.SAFE).astype(np.int8)
-    return verify(problem, Pattern(status, "view"), audit.certificate).is_valid
 
 
 def software_version() -> str:
@@ -220,9 +193,11 @@ def check_formats(formats: Sequence[str]) -> None:
         require_excel()
 
 
-def _advice(override: str | None) -> str:
+def _advice(audit: Audit, override: str | None) -> str:
     if override is not None:
         return "An override needs a reason: it may not be empty."
+    if audit.adjusted is not None:
+        return "Adjust again with wider limits."
     return "Protect the table and audit it again, or give a reason for an override."
 
 

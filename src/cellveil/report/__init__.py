@@ -13,16 +13,14 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cellveil.problem import Problem
-from cellveil.publishing import Labels, Release, objections, public_page
+from cellveil.publishing import Labels, Release, public_page
+from cellveil.report.audit import attackers_summary
 from cellveil.report.figures import ClassOfCells, Margins, officials_table, plain, rules_fired
-from cellveil.report.joint import attackers_summary, joint_objections
 from cellveil.view import PublicView
 
 if TYPE_CHECKING:
-    from cellveil.auditing import AuditReport
+    from cellveil.gate import Audit
     from cellveil.suppression.outcome import Suppression
 
 __all__ = ["Report", "build_report", "public_page"]
@@ -33,7 +31,7 @@ PACKAGES = ("cellveil", "numpy", "scipy", "highspy")
 def build_report(
     problem: Problem,
     suppression: Suppression,
-    audit: AuditReport | None,
+    audit: Audit | None,
     *,
     title: str = "",
     parameters: Mapping[str, Any] | None = None,
@@ -41,6 +39,7 @@ def build_report(
     release: Release | None = None,
     override: str | None = None,
     adjustment: Mapping[str, Any] | None = None,
+    instead: Audit | str | None = None,
 ) -> Report:
     """Report on a suppression and its audit.
 
@@ -58,20 +57,22 @@ def build_report(
         The reason for an exception; by default that of the release.
     adjustment
         The figures of an adjustment of the same table, to compare with.
+    instead
+        The audit of what is to be released instead of the pattern, an adjusted table; or why there is none.
     """
     view = PublicView.of(problem, suppression.pattern)
     return Report(
         problem,
         suppression,
         view,
-        audit if audit is not None and audit.view_hash == view.content_hash else None,
-        (*objections(problem, view, audit), *joint_objections(suppression.joint, suppression.pattern)),
+        audit if audit is not None and audit.view.content_hash == view.content_hash else None,
         title,
         dict(parameters or {}),
         labels or {},
         release,
         override or (release.override if release else None),
         adjustment,
+        instead,
     )
 
 
@@ -83,21 +84,21 @@ class Report:
     ----------
     audit
         The audit of this very view, or None.
-    objections
-        What speaks against releasing; empty exactly when the table is safe.
+    instead
+        The audit of what is to be released instead of the pattern, or why there is none.
     """
 
     problem: Problem
     suppression: Suppression
     view: PublicView
-    audit: AuditReport | None
-    objections: tuple[str, ...]
+    audit: Audit | None
     title: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     labels: Labels = field(default_factory=dict)
     release: Release | None = None
     override: str | None = None
     adjustment: Mapping[str, Any] | None = None
+    instead: Audit | str | None = None
 
     def __repr__(self) -> str:
         return f"Report({self.heading!r}, {self.verdict!r})"
@@ -108,6 +109,18 @@ class Report:
         return self.title or self.problem.table.variable
 
     @property
+    def decisive(self) -> Audit | None:
+        """The audit that decides: of what is released instead of the pattern, or of the pattern."""
+        return self.audit if self.instead is None else None if isinstance(self.instead, str) else self.instead
+
+    @property
+    def objections(self) -> tuple[str, ...]:
+        """What speaks against releasing, by the audit; empty exactly when the table is safe."""
+        if isinstance(self.instead, str):
+            return (self.instead,)
+        return ("there is no audit of this view",) if self.decisive is None else self.decisive.objections
+
+    @property
     def is_safe(self) -> bool:
         """Whether nothing speaks against the table."""
         return not self.objections
@@ -115,18 +128,17 @@ class Report:
     @property
     def verdict(self) -> str:
         """The result in one sentence."""
-        number = len(self.problem.primaries)
-        if not self.is_safe:
+        if self.decisive is None or not self.is_safe:
             return f"NOT SAFE: {'; '.join(self.objections)}"
-        if not number:
-            return "Safe: the table has no primary cells"
-        cells = "the one primary cell" if number == 1 else f"every one of the {number:,} primary cells"
-        relaxation = self.suppression.relaxation
-        if relaxation is not None:
-            return (
-                f"Safe under RELAXED requirements ({relaxation}): {cells} was shown to be protected to them"
-            )
-        return f"Safe: {cells} was shown to be protected by the audit"
+        relaxation, verdict = self.suppression.relaxation, self.decisive.verdict
+        if relaxation is None:
+            return verdict
+        return verdict.replace("Safe", f"Safe under RELAXED requirements ({relaxation})", 1)
+
+    @property
+    def not_asked(self) -> str:
+        """Whom the verdict says nothing about, in words."""
+        return "everybody" if self.decisive is None else self.decisive.not_asked
 
     @cached_property
     def classes(self) -> list[ClassOfCells]:
@@ -141,15 +153,13 @@ class Report:
     @cached_property
     def margins(self) -> Margins | None:
         """How wide the attacker's intervals are; None without an audit of this view."""
-        return None if self.audit is None else Margins.of(self.problem, self.audit)
+        outsider = None if self.audit is None else self.audit.outsider
+        return None if outsider is None else Margins.of(self.problem, outsider)
 
     @cached_property
     def unsafe_cells(self) -> list[str]:
-        """Names of the primary cells not shown safe: all of them without an audit of this view."""
+        """Names of the cells not shown safe: all of them without an audit of this view."""
         cells = self.problem.primaries if self.audit is None else self.audit.unsafe_cells
-        joint = self.suppression.joint
-        if joint is not None:
-            cells = np.union1d(cells, joint.unsafe_cells)
         return self.problem.table.cell_names(cells)
 
     @property
@@ -169,6 +179,8 @@ class Report:
             "title": self.title,
             "safe": self.is_safe,
             "verdict": self.verdict,
+            "safe_against": self.decisive.against if self.decisive is not None and self.is_safe else "",
+            "not_asked": self.not_asked,
             "method": run.method,
             "outcome": run.outcome,
             "reason": run.reason,
@@ -189,7 +201,7 @@ class Report:
             "rules": self.rules,
             "relaxation": None if run.relaxation is None else run.relaxation.to_dict(),
             "audit": self._audit_summary(),
-            "attackers": attackers_summary(self.suppression.joint),
+            "attackers": [] if self.audit is None else attackers_summary(self.audit),
             "parameters": self.parameters,
             "hashes": {"problem": self.problem.content_hash, "view": self.view.content_hash},
             "release": None if self.release is None else asdict(self.release),
@@ -210,7 +222,7 @@ class Report:
         run = self.suppression
         width = max(len(line.value or "") for line in self.classes)
         width = max(width, len("value"))
-        lines = [self.heading, self.verdict]
+        lines = [self.heading, self.verdict, f"Not asked: {self.not_asked}."]
         lines += [f"Released under an exception: {self.override}"] if self.override else []
         lines += [] if run.relaxation is None else run.relaxation.lines()
         lines += ["", f"{'':10} {'cells':>12} {'%':>6} {'value':>{width}} {'%':>6}"]
@@ -230,7 +242,7 @@ class Report:
         return render_summary(self)
 
     def _audit_summary(self) -> dict[str, Any] | None:
-        audit, margins = self.audit, self.margins
+        audit, margins = None if self.audit is None else self.audit.outsider, self.margins
         if audit is None or margins is None:
             return None
         return {

@@ -23,7 +23,7 @@ def adjusted_figures(
     """The report on an adjustment as data for JSON; with a suppression of the same table, compared to it."""
     from cellveil.report import versions
 
-    utility = adjustment.audit.utility
+    utility = adjustment.judged.utility
     data = {
         "method": adjustment.method,
         "outcome": adjustment.outcome,
@@ -38,7 +38,7 @@ def adjusted_figures(
         "sensitive": len(problem.primaries),
         "risen": int(adjustment.senses.sum()),
         "utility": asdict(utility),
-        "audit": adjustment.audit.to_dict(),
+        "audit": adjustment.judged.to_dict(),
         "comparison": None if suppression is None else comparison(problem, adjustment, suppression),
         "seconds": dict(adjustment.seconds),
         "seed": adjustment.seed,
@@ -49,7 +49,7 @@ def adjusted_figures(
 
 def comparison(problem: Problem, adjustment: Adjustment, suppression: Suppression) -> dict[str, Any]:
     """What each hides or changes, of the same table."""
-    hidden, utility = suppression.pattern.hidden, adjustment.audit.utility
+    hidden, utility = suppression.pattern.hidden, adjustment.judged.utility
     values = np.abs(problem.table.floats())
     changed, whole = adjustment.values != problem.table.values, max(float(values.sum()), 1e-300)
     return {

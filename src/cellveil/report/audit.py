@@ -1,104 +1,157 @@
-"""The audit's figures, cell by cell, as the contract of ``cellveil audit`` has them. Internal."""
+"""The figures of an audit, as ``cellveil audit --report`` writes them, and of its attackers. Internal."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from cellveil.attack.explain import Explainer, Explanation
-from cellveil.auditing import AuditReport
-from cellveil.errors import SolverError
+from cellveil.auditing import OutsiderReport
+from cellveil.gate import Audit, Verdict
+from cellveil.insider_audit import InsiderReport
 from cellveil.problem import Problem
-from cellveil.view import Pattern, PublicView
-
-MAX_EXPLAINED = 200
-"""How many unsafe cells are explained."""
-
-TIME_TO_EXPLAIN = 20.0
-"""Seconds for all explanations; what takes longer is left unexplained."""
 
 
-def audit_figures(problem: Problem, audit: AuditReport, pattern: Pattern | None = None) -> dict[str, Any]:
-    """Verdict and intervals in the units of the table; an end that is not bounded is null.
+def audit_figures(audit: Audit) -> dict[str, Any]:
+    """Figures of the first attack; with several, each cell is safe only if it is against all of them.
 
-    Parameters
-    ----------
-    pattern
-        The pattern that was audited; with it, cells that are not safe have an `explanation`: how they could
-        be worked out, in words, or null where that was not found.
+    Amounts are in the units of the table; an end that is not bounded is null. Cells that are not safe against
+    outsiders have an ``explanation``: how they could be worked out, in words, or null where that was not
+    found.
     """
-    factor = 10.0**problem.table.decimals
-    names = problem.table.cell_names(audit.cells)
-    explained = {} if pattern is None else explanations(problem, PublicView.of(problem, pattern), audit)
+    parts = [_figures(audit, verdict) for verdict in audit.verdicts]
+    told = {"safe": audit.is_safe, "verdict": audit.verdict, "not_asked": audit.not_asked}
+    if len(parts) == 1:
+        return parts[0] | told
+    rows: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    for part in parts:
+        for row in part["cells"]:
+            rows.setdefault(row["cell"], []).append((part["attacker"], row))
+    cells = []
+    for found in rows.values():
+        through = [attacker for attacker, row in found if not row["safe"]]
+        own = [row for _, row in found]
+        cells.append(own[0] | _closest(own) | {"safe": not through, "not_kept_off": ", ".join(through)})
+    summary = ("attacker", "safe", "reason", "linear_programs", "seconds")
+    return (
+        parts[0]
+        | told
+        | {
+            "attacker": ", ".join(part["attacker"] for part in parts),
+            "reason": audit.reason,
+            "attackers": [{name: part[name] for name in summary} for part in parts],
+            "cells": cells,
+            "totals": [total for part in parts for total in part.get("totals", [])],
+        }
+    )
+
+
+def attackers_summary(audit: Audit) -> list[dict[str, Any]]:
+    """The verdict of each attacker, and the cells it is not kept off from."""
+    return [
+        {
+            "attacker": verdict.report.attacker,
+            "against": verdict.attacker.words,
+            "safe": verdict.is_safe,
+            "proven": verdict.verification is not None and verdict.verification.is_valid,
+            "reason": verdict.report.reason,
+            "unsafe_cells": verdict.known.table.cell_names(verdict.unsafe_cells),
+            "open_totals": verdict.open_totals,
+            "linear_programs": verdict.report.num_lps,
+            "seconds": round(verdict.report.seconds, 3),
+        }
+        for verdict in audit.verdicts
+    ]
+
+
+def _closest(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Of the insiders who come closest to a cell in each attack, the one who comes closest of all."""
+    known = [row for row in rows if "reach" in row]
+    nearest = min(known, key=lambda row: row["reach"], default={})
+    return {name: nearest[name] for name in ("closest", "reach") if name in nearest}
+
+
+def _figures(audit: Audit, verdict: Verdict) -> dict[str, Any]:
+    report = verdict.report
+    if isinstance(report, InsiderReport):
+        figures = _insider_figures(verdict.known, report)
+    else:
+        figures = _outsider_figures(audit, verdict, report)
+    return {
+        "safe": verdict.is_safe,
+        "attacker": report.attacker,
+        "reason": report.reason,
+        **figures,
+        "linear_programs": report.num_lps,
+        "seconds": round(report.seconds, 3),
+        "view": report.view_hash,
+    }
+
+
+def _outsider_figures(audit: Audit, verdict: Verdict, report: OutsiderReport) -> dict[str, Any]:
+    """The intervals, cell by cell."""
+    factor = 10.0**audit.problem.table.decimals
+    names = audit.problem.table.cell_names(report.cells)
 
     def shown(amount: float) -> float | None:
         return float(f"{amount / factor:.12g}") if math.isfinite(amount) else None
 
-    def explanation(i: int) -> dict[str, str | None]:
-        if pattern is None or audit.safe[i]:
+    def explanation(i: int) -> dict[str, Any]:
+        if report.safe[i]:
             return {}
-        return {"explanation": "; and ".join(explained.get(int(audit.cells[i]), ())) or None}
+        own = audit.explanations if verdict.attacker.is_plain_outsider else {}
+        return {"explanation": "; and ".join(own.get(int(report.cells[i]), ())) or None}
 
+    cells: list[dict[str, Any]] = [
+        {
+            "cell": names[i],
+            "lower": shown(report.lower[i]),
+            "upper": shown(report.upper[i]),
+            "required_lower": shown(report.required_lower[i]),
+            "required_upper": shown(report.required_upper[i]),
+            "required_width": shown(report.required_width[i]),
+            "safe": bool(report.safe[i]),
+        }
+        | explanation(i)
+        for i in range(len(names))
+    ]
+    return {"cells": cells, "tolerance": report.tolerance}
+
+
+def _insider_figures(problem: Problem, audit: InsiderReport) -> dict[str, Any]:
+    """Verdict per cell, who gets through, who comes closest; intervals are not computed, hence null.
+
+    ``reach`` is the movement shown (from 1 on) or possible (below 1) against the closest attacker, as a share
+    of what is needed. ``totals`` lists contributors whose sums over several cells were tested.
+    """
+    factor = 10.0**problem.table.decimals
+    values, lpl, upl = problem.table.values, problem.lpl, problem.upl
+    names = problem.table.cell_names(audit.cells)
     return {
-        "safe": audit.is_safe,
-        "attacker": audit.attacker,
-        "reason": audit.reason,
         "cells": [
             {
-                "cell": names[i],
-                "lower": shown(audit.lower[i]),
-                "upper": shown(audit.upper[i]),
-                "required_lower": shown(audit.required_lower[i]),
-                "required_upper": shown(audit.required_upper[i]),
-                "required_width": shown(audit.required_width[i]),
-                "safe": bool(audit.safe[i]),
+                "cell": name,
+                "lower": None,
+                "upper": None,
+                "required_lower": float((values[cell] - lpl[cell]) / factor),
+                "required_upper": float((values[cell] + upl[cell]) / factor),
+                "safe": bool(safe),
+                "not_kept_off": who,
+                "closest": closest,
+                "reach": round(float(reach), 6),
             }
-            | explanation(i)
-            for i in range(len(names))
+            for name, cell, safe, who, closest, reach in zip(
+                names, audit.cells, audit.safe, audit.attackers, audit.closest, audit.reach, strict=True
+            )
         ],
-        "linear_programs": audit.num_lps,
-        "seconds": round(audit.seconds, 3),
-        "tolerance": audit.tolerance,
-        "view": audit.view_hash,
+        "totals": [
+            {
+                "contributor": total.contributor,
+                "cells": problem.table.cell_names(total.cells),
+                "safe": total.safe,
+                "closest": total.closest,
+                "reach": round(total.reach, 6),
+            }
+            for total in audit.totals
+        ],
     }
-
-
-def explanations(problem: Problem, view: PublicView, audit: AuditReport) -> dict[int, list[str]]:
-    """How the first `MAX_EXPLAINED` unsafe cells could be worked out, in words without values.
-
-    Those of a cell together prove that it is not safe. There are none for a cell that merely was not shown
-    safe, nor for an audit of another view.
-    """
-    if view.content_hash != audit.view_hash:
-        return {}
-    explainer = Explainer(view, problem.table.values, TIME_TO_EXPLAIN)
-    names = problem.table.cell_name
-    told = {}
-    for cell in audit.unsafe_cells[:MAX_EXPLAINED].tolist():
-        if not view.hidden[cell]:
-            told[cell] = [f"{names(cell)} is published"]
-        elif proofs := _proofs(problem, explainer, cell):
-            told[cell] = [proof.text(names) for proof in proofs]
-    return told
-
-
-def _proofs(problem: Problem, explainer: Explainer, cell: int) -> list[Explanation]:
-    """Why a hidden cell is not safe: its value follows, or bounds that are too tight; empty if not found."""
-    try:
-        value = explainer.explain(cell)
-        if value is not None:
-            return [value]
-        found = {up: explainer.explain(cell, up=up) for up in (True, False)}
-    except SolverError:
-        return []
-    highest, lowest = found[True], found[False]
-    truth = int(problem.table.values[cell])
-    tight = []
-    if highest is not None and highest.bound < truth + int(problem.upl[cell]):
-        tight.append(highest)
-    if lowest is not None and lowest.bound > truth - int(problem.lpl[cell]):
-        tight.append(lowest)
-    if not tight and highest is not None and lowest is not None:
-        is_narrow = highest.bound - lowest.bound < int(problem.spl[cell])
-        return [highest, lowest] if is_narrow else []
-    return tight

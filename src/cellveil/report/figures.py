@@ -14,7 +14,7 @@ from cellveil.tables.numbers import text_of
 from cellveil.view import Pattern
 
 if TYPE_CHECKING:
-    from cellveil.auditing import AuditReport
+    from cellveil.auditing import OutsiderReport
 
 Float = NDArray[np.float64]
 
@@ -122,7 +122,7 @@ class Margins:
     safe: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, problem: Problem, audit: AuditReport) -> Margins:
+    def of(cls, problem: Problem, audit: OutsiderReport) -> Margins:
         """Compare the intervals of an audit with the true values."""
         value = problem.table.values[audit.cells].astype(np.float64)
         down, up = value - audit.lower, audit.upper - value

@@ -11,11 +11,13 @@ from cellveil.publishing.crosstab import CrossTable
 from cellveil.publishing.page import MAX_PLACES, environment, grid_of
 from cellveil.publishing.publication import Publication, grouped
 from cellveil.report.adjusted import pinned_down
-from cellveil.report.audit import MAX_EXPLAINED, explanations
 from cellveil.report.figures import reasons_of
 
 if TYPE_CHECKING:
     from cellveil.report import Report
+
+MAX_UNSAFE = 200
+"""How many cells that are not safe are listed with what tells them."""
 
 MAX_LISTED = 500
 """How many primary cells are listed one by one."""
@@ -47,7 +49,7 @@ def render(report: Report) -> str:
             primaries=list(_primaries(report)),
             num_primaries=len(problem.primaries),
             unsafe=list(_unsafe(report)),
-            audit=report.audit,
+            audit=None if report.audit is None else report.audit.outsider,
             parameters=list(_flat(report.parameters)),
             data=report.to_dict(),
             adjustment=report.adjustment,
@@ -206,9 +208,9 @@ def _unsafe(report: Report) -> Iterator[tuple[str, list[str]]]:
     """The first unsafe cells, and how each could be worked out where that was found."""
     if report.audit is None or not len(report.audit.unsafe_cells):
         return
-    told = explanations(report.problem, report.view, report.audit)
-    for cell in report.audit.unsafe_cells[:MAX_EXPLAINED].tolist():
-        yield report.problem.table.cell_name(cell), told.get(cell, [])
+    told = report.audit.explanations
+    for cell in report.audit.unsafe_cells[:MAX_UNSAFE].tolist():
+        yield report.problem.table.cell_name(cell), list(told.get(cell, ()))
 
 
 def _span(down: float, up: float) -> str:

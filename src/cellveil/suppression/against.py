@@ -21,13 +21,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from cellveil.attack.witness import Witnesses
-from cellveil.joint_audit import OUTSIDERS, Attacker, JointAudit
+from cellveil.attacker import OUTSIDERS, Attacker
+from cellveil.gate import Verdict
 from cellveil.problem import Problem
 from cellveil.progress import Deadline, Progress
 from cellveil.suppression.insider_shield import InsiderShield
 from cellveil.suppression.outsider_shield import OutsiderShield, WholeShield, with_prior
 from cellveil.suppression.shield import Bool, Moves, Shield
 from cellveil.tables.keys import Int
+from cellveil.view import Pattern
 
 ROUNDS = 8
 """After so many rounds everything that hangs together with an open cell is hidden."""
@@ -62,6 +64,7 @@ class Defence:
         progress: Progress | None = None,
     ) -> None:
         self.problem, self._progress = problem, progress or Progress()
+        self._attackers, self._seed = tuple(attackers), seed
         self._shields = [_shield(problem, attacker, seed) for attacker in attackers]
         self._outsider = OutsiderShield(problem, seed=seed)
         priors = [attacker.prior for attacker in attackers if attacker.prior is not None]
@@ -77,7 +80,7 @@ class Defence:
         """
         deadline = Deadline(time_limit)
         moves = Moves(self.problem, deadline)
-        self._outsider = OutsiderShield(self.problem, claims=claims)
+        self._outsider = OutsiderShield(self.problem, seed=self._seed, claims=claims)
         self._progress.stage("other attackers")
         start = hidden
         for number in range(ROUNDS):
@@ -103,10 +106,14 @@ class Defence:
                 return np.array(sorted(shield.infeasible)), shield.judge(hidden).attacker
         return None
 
-    def judge(self, hidden: Bool) -> JointAudit:
-        """The verdict of all attackers named."""
-        reports = tuple(shield.judge(hidden) for shield in self._shields)
-        return JointAudit(tuple(shield.known for shield in self._shields), reports)
+    def verdicts(self, pattern: Pattern) -> list[Verdict]:
+        """The verdicts on all attackers named, outsiders of the standard criterion aside."""
+        pairs = zip(self._attackers, self._shields, strict=True)
+        return [
+            Verdict.of(attacker, shield.known, pattern, shield.judge(pattern.hidden))
+            for attacker, shield in pairs
+            if not attacker.is_plain_outsider
+        ]
 
     @property
     def _everybody(self) -> list[Shield]:

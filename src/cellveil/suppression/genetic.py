@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from cellveil.errors import InputError
-from cellveil.exposure import unpickable
+from cellveil.exposed import unpickable
 from cellveil.files import read_text, sha256, write_text
 from cellveil.plots import line_chart
 from cellveil.problem import Problem

@@ -29,7 +29,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from cellveil.attack.lift import lift
-from cellveil.exposure import unpickable
+from cellveil.exposed import unpickable
 from cellveil.problem import Problem
 from cellveil.progress import Deadline, Progress
 from cellveil.suppression.book import Book

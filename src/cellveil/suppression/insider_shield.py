@@ -29,9 +29,9 @@ import numpy as np
 from cellveil.attack.insiders import EVERYBODY, NOBODY, Insiders, OwnParts, PriorPosterior, Rooms
 from cellveil.attack.totals import Totals
 from cellveil.attack.witness import Witness
-from cellveil.auditing import AuditReport
+from cellveil.attacker import Attacker
+from cellveil.gate.audit import attack_as_insiders
 from cellveil.insider_audit import InsiderReport, Kind, insiders_of
-from cellveil.joint_audit import Attacker, audit_against
 from cellveil.problem import Problem
 from cellveil.suppression.shield import Bool, Float, Move, Moves, Shield, Verdict
 from cellveil.tables.numbers import UNBOUNDED, unscale
@@ -52,9 +52,9 @@ class InsiderShield(Shield):
         self.insiders = insiders_of(problem, kind, attacker.p, attacker.q, attacker.coalition, parts)
         self._found: dict[int, list[Witness]] = {}
 
-    def attack(self, problem: Problem, pattern: Pattern) -> AuditReport | InsiderReport:
+    def attack(self, problem: Problem, pattern: Pattern) -> InsiderReport:
         """Attack as every contributor."""
-        return audit_against(problem, pattern, [self.attacker]).reports[0]
+        return attack_as_insiders(problem, pattern, self.attacker)
 
     def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
         """See `Shield.strengthen`."""

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.witness import Witnesses
-from cellveil.auditing import AuditReport
-from cellveil.joint_audit import JointAudit
+from cellveil.gate import Audit
 from cellveil.proof import Certificate, Verification
 from cellveil.suppression.demands import Demand
 from cellveil.view import Pattern
@@ -65,18 +64,15 @@ class Suppression:
         Sum of the weights of the secondary cells.
     lower_bound, gap
         Proven least cost, and (cost − bound) / cost; None where the method proves none.
-    audit, verification
-        The audit of the pattern, and the exact check of the audit's certificate.
-    joint
-        The verdicts of further attackers, where some were named.
+    audit
+        The audit of the pattern against outsiders and every attacker that was named.
     relaxation
         What was freed or lowered, where the requirements as given could not be met; all the rest is then
         about the relaxed problem.
     """
 
     pattern: Pattern
-    audit: AuditReport
-    verification: Verification
+    audit: Audit
     outcome: Outcome
     reason: str
     cost: float
@@ -84,13 +80,19 @@ class Suppression:
     seconds: Mapping[str, float]
     seed: int
     num_lps: int
-    joint: JointAudit | None = None
     relaxation: Relaxation | None = None
 
     @property
     def method(self) -> str:
         """Name of the method."""
         return self.pattern.method
+
+    @property
+    def verification(self) -> Verification:
+        """The exact check of the certificate."""
+        proof = self.audit.verification
+        assert proof is not None, "a suppression is always audited against outsiders"
+        return proof
 
     @property
     def demands(self) -> int:
@@ -121,12 +123,8 @@ class Suppression:
 
     @property
     def is_safe(self) -> bool:
-        """Whether every primary cell was shown protected, and the certificate proves it.
-
-        Against every attacker that was named, too; the certificate is about the outsider.
-        """
-        kept_off = self.joint is None or self.joint.is_safe
-        return self.audit.is_safe and self.verification.is_valid and kept_off
+        """Whether outsiders and every attacker that was named are kept off: the audit's verdict."""
+        return self.audit.is_safe
 
     def __repr__(self) -> str:
         relaxed = f", relaxed: {self.relaxation}" if self.relaxation is not None else ""

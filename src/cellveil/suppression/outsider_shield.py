@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.witness import Ledger, Witnesses
-from cellveil.auditing import AuditReport, audit
+from cellveil.auditing import OutsiderReport, audit_outsider
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.demands import Demands
@@ -32,9 +32,9 @@ class OutsiderShield(Shield):
         super().__init__(problem if prior is None else problem.known_within(prior))
         self._prior, self._seed, self._claims = prior, seed, claims
 
-    def attack(self, problem: Problem, pattern: Pattern) -> AuditReport:
+    def attack(self, problem: Problem, pattern: Pattern) -> OutsiderReport:
         """Attack; what the method or an earlier attack showed need not be shown again."""
-        report = audit(problem, pattern, exact=False, whole=self.whole, claims=self._claims)
+        report = audit_outsider(problem, pattern, exact=False, whole=self.whole, claims=self._claims)
         if report.is_safe and problem is self.known:
             self._claims = Witnesses.proven_by(report.certificate)
         return report.named(with_prior(report.attacker, self._prior))

@@ -1,7 +1,7 @@
 """What may be done to a problem before a method sees it: fewer demands, and cells at no cost.
 
 *Protect* fewer primaries: only those exposed at the outset (E), or candidates for them (K1, K3, K5), as in
-`cellveil.exposure`; the others are hidden without a demand. What comes out is audited for all primaries, and
+`cellveil.exposed`; the others are hidden without a demand. What comes out is audited for all primaries, and
 where one of them is not shown protected, the method runs again with all demands.
 *Preselect* cells that will be hidden anyway, as in `cellveil.suppression.preselection`.
 
@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.witness import Witnesses
-from cellveil.auditing import audit
-from cellveil.exposure import ALGORITHMS, candidates
+from cellveil.auditing import audit_outsider
+from cellveil.exposed import ALGORITHMS, candidates
 from cellveil.problem import Problem, Status
 from cellveil.progress import Deadline, Progress
 from cellveil.suppression.options import Option
@@ -92,7 +92,7 @@ def _with_fewer(
     num_lps = first.num_lps
     if not first.infeasible:
         pattern = Pattern.hiding(problem, first.hidden, "candidates")
-        report = audit(problem, pattern, exact=False, claims=first.witnesses)
+        report = audit_outsider(problem, pattern, exact=False, claims=first.witnesses)
         num_lps += report.num_lps
         if report.is_safe:
             return replace(

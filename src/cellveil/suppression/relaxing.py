@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.errors import InfeasibleError, name_some
 from cellveil.problem import Problem, Status
 from cellveil.solvers.tolerances import ROUNDING
@@ -159,7 +159,9 @@ def diagnose(problem: Problem, *, time_limit: float | None = None, seed: int = 0
     ('(r0, c1)',)
     """
     everything = problem.status != Status.FROZEN
-    unsafe = audit(problem, Pattern.hiding(problem, everything, "everything"), exact=False).unsafe_cells
+    unsafe = audit_outsider(
+        problem, Pattern.hiding(problem, everything, "everything"), exact=False
+    ).unsafe_cells
     reach = Reach(problem)
     rooms = reach.rooms(everything)
     levels = [level for level in levels_of(problem, unsafe.tolist()) if not reach.is_met(level, *rooms)]

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from cellveil.auditing import AuditReport, audit
+from cellveil.attacker import Attacker
+from cellveil.auditing import audit_outsider
 from cellveil.errors import InputError, nearest_name
-from cellveil.joint_audit import Attacker, JointAudit
+from cellveil.gate import Audit, Verdict
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress, StageClock, Stopwatch
-from cellveil.proof import verify
 from cellveil.solvers.threads import default_workers, using
 from cellveil.suppression.against import Defence
 from cellveil.suppression.auto import auto
@@ -156,7 +156,7 @@ def suppress(
             draft.lower_bound = bound if np.isfinite(bound) else None
     pattern = Pattern.hiding(problem, draft.hidden, method)
     with watch.time("audit"):
-        report = audit(
+        report = audit_outsider(
             problem, pattern, exact=False, workers=workers, claims=draft.witnesses, progress=progress
         )
     for _ in range(MENDING_ROUNDS):
@@ -166,21 +166,25 @@ def suppress(
             hidden = mended(problem, pattern.hidden, report.unsafe_cells, seed, progress)
         pattern = Pattern.hiding(problem, hidden, method)
         with watch.time("audit"):
-            report = audit(problem, pattern, exact=False, workers=workers, progress=progress)
-    if not attackers:
-        return _conclude(problem, pattern, report, None, draft, watch, seed)
-    with watch.time("attackers"):
-        hidden = defence.strengthened(pattern.hidden, share, draft.witnesses)
-        if impossible := defence.infeasible(hidden):
-            raise infeasibility(problem, *impossible)
-        pattern, joint = Pattern.hiding(problem, hidden, method), defence.judge(hidden)
-    with watch.time("audit"):
-        report = audit(
-            problem, pattern, exact=False, workers=workers, claims=draft.witnesses, progress=progress
-        )
-    draft.num_lps += defence.num_lps
-    draft.reason = defence.reason if draft.reason == "complete" else draft.reason
-    return _conclude(problem, pattern, report, joint, draft, watch, seed)
+            report = audit_outsider(problem, pattern, exact=False, workers=workers, progress=progress)
+    verdicts = []
+    if attackers:
+        with watch.time("attackers"):
+            hidden = defence.strengthened(pattern.hidden, share, draft.witnesses)
+            if impossible := defence.infeasible(hidden):
+                raise infeasibility(problem, *impossible)
+            pattern = Pattern.hiding(problem, hidden, method)
+            verdicts = defence.verdicts(pattern)
+        with watch.time("audit"):
+            report = audit_outsider(
+                problem, pattern, exact=False, workers=workers, claims=draft.witnesses, progress=progress
+            )
+        draft.num_lps += defence.num_lps
+        draft.reason = defence.reason if draft.reason == "complete" else draft.reason
+    with watch.time("verify"):
+        standard = Verdict.of(Attacker(), problem, pattern, report)
+        judged = Audit.of(problem, pattern, [standard, *verdicts])
+    return _conclude(problem, pattern, judged, draft, watch, seed)
 
 
 def _relaxed(
@@ -201,46 +205,32 @@ def _relaxed(
 
 
 def _conclude(
-    problem: Problem,
-    pattern: Pattern,
-    report: AuditReport,
-    joint: JointAudit | None,
-    draft: Draft,
-    watch: Stopwatch,
-    seed: int,
+    problem: Problem, pattern: Pattern, judged: Audit, draft: Draft, watch: Stopwatch, seed: int
 ) -> Suppression:
-    with watch.time("verify"):
-        proof = verify(problem, pattern, report.certificate)
     secondary = pattern.hidden & (problem.status != Status.PRIMARY)
     cost = float(problem.weight[secondary].sum())
     bound = draft.lower_bound
     if bound is not None:  # it speaks of what a method adds; what is hidden at the start has its cost anyway
         bound += float(problem.weight[problem.status == Status.SECONDARY].sum())
-    is_safe = report.is_safe and proof.is_valid and (joint is None or joint.is_safe)
-    outcome: Outcome = "safe" if is_safe else "not_safe"
+    outcome: Outcome = "safe" if judged.is_safe else "not_safe"
     # what is proven of the outsider's problem holds for the harder one against more attackers
-    if is_safe and bound is not None and cost <= bound * (1 + 1e-9):
+    if judged.is_safe and bound is not None and cost <= bound * (1 + 1e-9):
         outcome = "optimal"
-    others = () if joint is None else joint.reports
     return Suppression(
         pattern=pattern,
-        audit=report,
-        verification=proof,
+        audit=judged,
         outcome=outcome,
-        reason=draft.reason if is_safe else _why_not_safe(report, joint),
+        reason=draft.reason if judged.is_safe else _why_not_safe(judged),
         cost=cost,
         lower_bound=bound,
         seconds=watch.seconds,
         seed=seed,
-        num_lps=draft.num_lps + sum(one.num_lps for one in (report, *others)),
-        joint=joint,
+        num_lps=draft.num_lps + judged.num_lps,
     )
 
 
-def _why_not_safe(report: AuditReport, joint: JointAudit | None) -> str:
+def _why_not_safe(judged: Audit) -> str:
     """Who is not kept off, and why the audit ended."""
-    others = [] if joint is None else [one for one in joint.reports if not one.is_safe]
-    if report.is_safe and others:
-        names = ", ".join(f"{one.attacker} ({one.reason})" for one in others)
-        return f"the audit found attackers that are not kept off: {names}"
-    return f"the audit found cells not shown protected ({report.reason})"
+    others = [verdict for verdict in judged.verdicts if not verdict.is_safe]
+    names = ", ".join(f"{verdict.attacker.words} ({verdict.report.reason})" for verdict in others)
+    return f"the audit found attackers that are not kept off: {names}"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cellveil.attack.components import Component, split
 from cellveil.attack.lift import lift
 from cellveil.attack.witness import Witness
-from cellveil.auditing import AuditReport
+from cellveil.auditing import OutsiderReport
 from cellveil.insider_audit import InsiderReport
 from cellveil.problem import Problem, Status
 from cellveil.progress import Deadline
@@ -49,16 +49,16 @@ class Shield(ABC):
     def __init__(self, known: Problem) -> None:
         self.known = known
         self.infeasible: set[int] = set()
-        self._judged: tuple[Bool, AuditReport | InsiderReport] | None = None
+        self._judged: tuple[Bool, OutsiderReport | InsiderReport] | None = None
 
-    def judge(self, hidden: Bool) -> AuditReport | InsiderReport:
+    def judge(self, hidden: Bool) -> OutsiderReport | InsiderReport:
         """The verdict on the pattern; asked for again, it is not worked out again."""
         if self._judged is None or not np.array_equal(self._judged[0], hidden):
             report = self.attack(self.known, Pattern.hiding(self.known, hidden, ""))
             self._judged = hidden.copy(), report
         return self._judged[1]
 
-    def judge_part(self, hidden: Bool, cells: Int) -> AuditReport | InsiderReport:
+    def judge_part(self, hidden: Bool, cells: Int) -> OutsiderReport | InsiderReport:
         """The verdict on these primary cells only."""
         others = np.setdiff1d(self.known.primaries, cells)
         status = self.known.status.copy()
@@ -70,7 +70,7 @@ class Shield(ABC):
         return self.attack(part, Pattern.hiding(part, hidden, ""))
 
     @abstractmethod
-    def attack(self, problem: Problem, pattern: Pattern) -> AuditReport | InsiderReport:
+    def attack(self, problem: Problem, pattern: Pattern) -> OutsiderReport | InsiderReport:
         """Attack the pattern of the problem, or of a part of it."""
 
     @abstractmethod

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.unpick import Part, Unpicked, largest_of, room_for, unpick
-from cellveil.auditing import audit
+from cellveil.auditing import audit_outsider
 from cellveil.errors import InputError, nearest_name
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
@@ -148,7 +148,7 @@ def exposure(problem: Problem, *, progress: Progress | None = None) -> Exposure:
     primary = problem.status == Status.PRIMARY
     by_unpicking = primary & _falls_short(problem, unpicked)
     exposed = by_unpicking.copy()
-    exposed[audit(problem, pattern, exact=False, progress=progress).unsafe_cells] = True
+    exposed[audit_outsider(problem, pattern, exact=False, progress=progress).unsafe_cells] = True
     fully = exposed & unpicked.is_point
     fully[_pinned_down(problem, pattern, exposed & ~fully, progress)] = True
     found_in = _beside_others(problem, primary)
@@ -191,7 +191,7 @@ def _pinned_down(problem: Problem, pattern: Pattern, asked: Mask, progress: Prog
         status=np.where(asked, Status.PRIMARY, status).astype(np.int8),
         **{name: np.where(asked, getattr(problem, name), 0) for name in ("lpl", "upl", "spl")},
     )
-    report = audit(only, pattern, progress=progress)
+    report = audit_outsider(only, pattern, progress=progress)
     if not report.is_exact:  # an interval that was not computed to its ends is no point
         return report.cells[:0]
     return report.cells[report.upper - report.lower <= ROUNDING]
