@@ -305,3 +305,29 @@ def test_demo_ends_with_a_release_and_can_be_run_again(tmp_path: Path, command: 
     instance = cv.read_instance(out / "internal" / "instance")
     pattern = cv.read_pattern(out / "internal" / "pattern.csv", instance)
     assert cv.audit(instance, pattern, exact=False).is_safe
+
+
+def test_an_interrupted_search_keeps_its_pattern_and_says_so(
+    jj: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*given: Any, **settings: Any) -> cv.Suppression:
+        return replace(cv.suppress(*given, **settings), reason="interrupted: the cheapest so far")
+
+    monkeypatch.setattr("cellveil.suppression.suppress", interrupted)
+    ended = command("suppress", jj, "--out", tmp_path / "p.csv")
+    assert ended.code == 130 and "best certified pattern was kept" in ended.err
+    assert command("audit", jj, tmp_path / "p.csv").code == 0
+
+
+def test_an_interrupt_while_the_program_loads_shows_no_trace() -> None:
+    code = (
+        "import sys\n"
+        "class Stop:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'typer': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Stop())\n"
+        "from cellveil.__main__ import main\n"
+        "main()"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ended.returncode == 130 and "Traceback" not in ended.stderr and "interrupted" in ended.stderr

@@ -604,8 +604,12 @@ def test_a_search_that_was_interrupted_releases_nothing(
 
     monkeypatch.setattr("cellveil.job.run.suppress", interrupted)
     ended = command("run", folder / "job.toml")
-    assert ended.code == 130 and "nothing was released" in ended.err
+    assert ended.code == 130 and "everything is as it was" in ended.err
     assert listing(folder) == before
+    kept = command("run", folder / "job.toml", "--keep-best")
+    assert kept.code == 130 and "the best pattern so far was kept: it was released" in kept.err
+    figures = json.loads((folder / "out" / "internal" / "report.json").read_text())
+    assert figures["release"] is not None and figures["reason"].startswith("interrupted")
 
 
 # -- the docs ------------------------------------------------------------------------------------------------

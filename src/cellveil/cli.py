@@ -37,7 +37,9 @@ from cellveil.cli_options import (
     attackers_of,
 )
 from cellveil.cli_reproduce import reproduce
+from cellveil.cli_shell import INTERRUPTED, Kept
 from cellveil.cli_shell import check_targets as _check_targets
+from cellveil.cli_shell import leave_interrupted as _leave_interrupted
 from cellveil.cli_shell import leave_with as _exit
 from cellveil.cli_shell import progress as _progress
 from cellveil.cli_shell import remove as _remove
@@ -63,7 +65,6 @@ app = typer.Typer(
 )
 
 
-INTERRUPTED = 130
 INTERNAL_SHOWN = ("figures", "pattern", "certificate", "instance")
 PUBLISHED = "Without PATTERN.csv: a table that somebody published"
 MAX_LISTED = 20
@@ -122,6 +123,13 @@ def run(
         Path | None,
         typer.Option(metavar="FOLDER", help="Where the results go, in place of the job's output."),
     ] = None,
+    keep_best: Annotated[
+        bool,
+        typer.Option(
+            "--keep-best",
+            help="When interrupted during the search, go on with the best certified pattern and release it.",
+        ),
+    ] = False,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
@@ -129,13 +137,16 @@ def run(
 
     Public files go into the folder public of the output folder, all others into internal. When the table is
     not shown safe, nothing is released, and the release of an earlier run is removed from public.
+
+    Ctrl-C leaves everything as it was (exit code 130); with --keep-best it ends the search, and the best
+    certified pattern is released, with the same exit code.
     """
     from cellveil.job import read_job
 
     job = read_job(job_file)
     if out is not None:
         job = job.model_copy(update={"output": out})
-    _run_job(job, quiet, as_json, None)
+    _run_job(job, quiet, as_json, None, keep_best)
 
 
 @app.command()
@@ -229,7 +240,11 @@ def suppress(
     _write_json(report, as_json, figures.to_dict())
     _say(quiet or as_json, figures.summary())
     _say(quiet or as_json, f"Pattern: {out}" if found.is_safe else "Not shown safe: no pattern was written.")
-    _exit(INTERRUPTED if found.was_interrupted and found.is_safe else 0 if found.is_safe else 1)
+    if found.was_interrupted:
+        _leave_interrupted(
+            "the best certified pattern was kept." if found.is_safe else "no pattern was kept."
+        )
+    _exit(0 if found.is_safe else 1)
 
 
 @app.command()
@@ -398,8 +413,8 @@ def run_command(arguments: Sequence[str]) -> int:
     try:
         app(list(arguments), prog_name="cellveil")
     except SystemExit as done:
-        if done.code == INTERRUPTED:
-            typer.echo("cellveil: interrupted; nothing was released.", err=True)
+        if done.code == INTERRUPTED and not isinstance(done, Kept):
+            typer.echo("cellveil: interrupted; everything is as it was.", err=True)
         return done.code if isinstance(done.code, int) else 0 if done.code is None else 1
     except CellveilError as error:
         typer.echo(f"cellveil: {error}", err=True)
@@ -459,14 +474,14 @@ def _tell_relaxed(relaxation: Relaxation) -> None:
     typer.echo("\n".join([*lines, *relaxation.lines()]), err=True)
 
 
-def _run_job(job: Job, quiet: bool, as_json: bool, job_file: Path | None) -> None:
+def _run_job(job: Job, quiet: bool, as_json: bool, job_file: Path | None, keep_best: bool = False) -> None:
     from cellveil.files import read_text
     from cellveil.job import run_job
     from cellveil.job.run import internal_files
 
     try:
         with _progress(quiet or as_json) as progress:
-            result = run_job(job, progress=progress)
+            result = run_job(job, keep_best=keep_best, progress=progress)
     except InfeasibleError:
         files = internal_files(job)
         if as_json:
@@ -492,6 +507,9 @@ def _finish_job(result: JobResult, quiet: bool, as_json: bool, job_file: Path | 
     ]
     lines.append(f"Open this   {_shown(result.files['report'])}")
     _say(quiet or as_json, "\n".join(lines))
+    if result.suppression.was_interrupted:
+        released = "released" if result.release is not None else "not safe, and nothing was released"
+        _leave_interrupted(f"the best pattern so far was kept: it was {released}.")
     _exit(0 if result.is_safe and result.release is not None else 1)
 
 

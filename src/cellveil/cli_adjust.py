@@ -9,10 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from cellveil.cli_options import AsJson, Instance, Quiet, ReportFile
-from cellveil.cli_shell import check_targets, leave_with, progress, remove, say, write_json
+from cellveil.cli_shell import check_targets, leave_interrupted, leave_with, progress, remove, say, write_json
 from cellveil.errors import AdjustmentError, CellveilError, InfeasibleError
-
-INTERRUPTED = 130
 
 
 class ObjectiveName(StrEnum):
@@ -108,7 +106,9 @@ def adjust(
     write_json(report, as_json, figures)
     say(quiet or as_json, summary(figures))
     say(quiet or as_json, f"Adjusted: {out}" if found.is_safe else "Not shown safe: nothing was written.")
-    leave_with(INTERRUPTED if found.was_interrupted and found.is_safe else 0 if found.is_safe else 1)
+    if found.was_interrupted:
+        leave_interrupted("the best table so far was kept." if found.is_safe else "nothing was kept.")
+    leave_with(0 if found.is_safe else 1)
 
 
 def _suppression(problem: Any, time_limit: float | None, seed: int, shown: Any) -> Any:

@@ -61,9 +61,25 @@ def say(silent: bool, text: str) -> None:
         typer.echo(text)
 
 
+INTERRUPTED = 130
+
+
+class Kept(SystemExit):
+    """The end of a command that was interrupted and kept the best certified result; it has said so itself."""
+
+    def __init__(self) -> None:
+        super().__init__(INTERRUPTED)
+
+
 def leave_with(code: int) -> None:
     if code:
         raise typer.Exit(code)
+
+
+def leave_interrupted(kept: str) -> None:
+    """End an interrupted command, saying what was kept."""
+    typer.echo(f"cellveil: interrupted; {kept}", err=True)
+    raise Kept
 
 
 @contextmanager

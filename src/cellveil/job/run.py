@@ -90,12 +90,18 @@ class JobResult:
         return self.report._repr_html_()
 
 
-def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
+def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = None) -> JobResult:
     """Run a job and write its results into its output folder.
 
     Public files go into ``public``, everything else into ``internal``. A table that is not shown safe is
     reported but not released, and the release of an earlier run is removed. An error before the verdict
     leaves the folder as it was.
+
+    Parameters
+    ----------
+    keep_best
+        Whether an interrupt during the search ends the search only: then the best certified pattern so far
+        goes on to the release, and its reason says so. Otherwise the interrupt ends the job.
 
     Raises
     ------
@@ -124,7 +130,7 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
         withdraw(public)
         _write_infeasible(job, internal, problem, error)
         raise
-    if suppression.was_interrupted:  # whoever stops a job does not want it to go on and publish
+    if suppression.was_interrupted and not keep_best:
         raise KeyboardInterrupt
     if suppression.relaxation is not None:
         problem = suppression.relaxation.problem

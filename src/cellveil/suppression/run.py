@@ -220,7 +220,7 @@ def _conclude(
         pattern=pattern,
         audit=judged,
         outcome=outcome,
-        reason=draft.reason if judged.is_safe else _why_not_safe(judged),
+        reason=draft.reason if judged.is_safe else _why_not_safe(judged, draft),
         cost=cost,
         lower_bound=bound,
         seconds=watch.seconds,
@@ -229,8 +229,9 @@ def _conclude(
     )
 
 
-def _why_not_safe(judged: Audit) -> str:
+def _why_not_safe(judged: Audit, draft: Draft) -> str:
     """Who is not kept off, and why the audit ended."""
+    stopped = "interrupted: " if draft.reason.startswith("interrupted") else ""
     others = [verdict for verdict in judged.verdicts if not verdict.is_safe]
     names = ", ".join(f"{verdict.attacker.words} ({verdict.report.reason})" for verdict in others)
-    return f"the audit found attackers that are not kept off: {names}"
+    return f"{stopped}the audit found attackers that are not kept off: {names}"
