@@ -310,8 +310,10 @@ def test_demo_ends_with_a_release_and_can_be_run_again(tmp_path: Path, command: 
 def test_an_interrupted_search_keeps_its_pattern_and_says_so(
     jj: Path, tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    search = cv.suppress
+
     def interrupted(*given: Any, **settings: Any) -> cv.Suppression:
-        return replace(cv.suppress(*given, **settings), reason="interrupted: the cheapest so far")
+        return replace(search(*given, **settings), reason="interrupted: the cheapest so far")
 
     monkeypatch.setattr("cellveil.suppression.suppress", interrupted)
     ended = command("suppress", jj, "--out", tmp_path / "p.csv")
