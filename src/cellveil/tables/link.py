@@ -299,7 +299,7 @@ def _join_contributions(parts: Sequence[Contributions | None], first: Int) -> Co
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
-    optional = ("weighted_count", "top_weight", "waived", "largest_unwaived", "requests")
+    optional = ("weighted_count", "top_weight", "waived", "largest_unwaived", "requests", "parts")
     odd = [name for name in optional if len({getattr(part, name) is None for part in known}) > 1]
     if odd:
         raise InputError(

@@ -12,7 +12,7 @@ import numpy as np
 from cellveil.errors import InputError, nearest_name
 from cellveil.progress import Progress
 from cellveil.tables.build import assemble, key_name
-from cellveil.tables.contributions import Contributions
+from cellveil.tables.contributions import IDS, Contributions
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.keys import Codes
 from cellveil.tables.numbers import unscale
@@ -223,5 +223,5 @@ def _aligned(table: Table, keys: Sequence[Codes], contributions: Contributions) 
     for field in fields(aligned):
         column = getattr(aligned, field.name)
         if isinstance(column, np.ndarray):
-            column[rows < 0] = -1 if field.name in ("who", "requests") else 0
+            column[rows < 0] = -1 if field.name in (*IDS, "requests") else 0
     return aligned
