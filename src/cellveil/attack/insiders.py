@@ -278,7 +278,7 @@ class SelfKnowing(Insiders):
         down = np.where(free, UNBOUNDED, np.maximum(values - least, 0))
         up = np.where(problem.ub == UNBOUNDED, UNBOUNDED, problem.ub - values)
         if attacker != NOBODY:
-            alone = self.parts.count <= self.coalition
+            alone = (self.parts.count <= self.coalition) & (self.parts.count > 0)
             if attacker != EVERYBODY:
                 alone &= self.parts.who[:, 0] == attacker
             alone[target] = False

@@ -39,6 +39,10 @@ class Combination(Rule):
         return max(rule.depth for rule in self.rules)
 
     @property
+    def needs_all_cells(self) -> bool:
+        return any(rule.needs_all_cells for rule in self.rules)
+
+    @property
     def text(self) -> str:
         parts = [f"({r.text})" if isinstance(r, Combination) else r.text for r in self.rules]
         return f" {self.joint} ".join(parts)
@@ -117,6 +121,10 @@ class Exempt(Rule):
     @property
     def depth(self) -> int:
         return self.rule.depth
+
+    @property
+    def needs_all_cells(self) -> bool:
+        return self.rule.needs_all_cells
 
     @property
     def text(self) -> str:

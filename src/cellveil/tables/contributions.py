@@ -114,6 +114,13 @@ class Contributions:
         """Return the rows of these cells."""
         return replace(self, **{name: column[cells] for name, column in self._columns().items()})
 
+    def spread(self, rows: Int) -> Contributions:
+        """Return these rows for the cells of a larger table; −1 stands for a cell without contributors."""
+        columns = self.take(rows)._columns()
+        for name, column in columns.items():
+            column[rows < 0] = -1 if name in (*IDS, "requests") else 0
+        return replace(self, **columns)
+
     @classmethod
     def stack(cls, parts: Sequence[Contributions]) -> Contributions:
         """Put the cells of several tables below each other; all must carry the same columns."""

@@ -45,9 +45,17 @@ class LinkedTable(Table):
     ----------
     notes
         What the audits of the joint table cannot see, in words; names no values.
+    each_complete
+        Whether each of the tables has every combination of its codes.
     """
 
     notes: tuple[str, ...] = ()
+    each_complete: bool = False
+
+    @property
+    def has_all_cells(self) -> bool:
+        """Whether every combination of the codes of each table is stored, empty ones included."""
+        return self.each_complete
 
 
 def link(tables: Sequence[Table], equations: Equations | None = None) -> LinkedTable:
@@ -108,6 +116,7 @@ def link(tables: Sequence[Table], equations: Equations | None = None) -> LinkedT
         holdings=holdings,
         columns=_join_columns(tables, first),
         notes=_notes(dimensions, joint_keys, relations, tables, number),
+        each_complete=all(table.has_all_cells for table in tables),
     )
     table.check_additive()
     return table

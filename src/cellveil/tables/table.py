@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,9 @@ CELL = "cell"
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Table:
-    """Non-empty cells, their values, and the relations that tie them together. Frozen.
+    """Cells, their values, and the relations that tie them together. Frozen.
+
+    A combination of codes that is not stored is empty, or not part of the table.
 
     Parameters
     ----------
@@ -90,6 +93,11 @@ class Table:
     def sizes(self) -> tuple[int, ...]:
         """Number of codes per dimension."""
         return tuple(len(dimension) for dimension in self.dimensions)
+
+    @property
+    def has_all_cells(self) -> bool:
+        """Whether every combination of codes is stored, empty ones included."""
+        return self.num_cells == prod(self.sizes)
 
     def key(self, cell: int) -> tuple[str, ...]:
         """The codes of one cell."""
