@@ -188,12 +188,12 @@ def test_published_zeros_are_listed_as_zero(tmp_path: Path) -> None:
 )
 def test_other_attackers(tmp_path: Path, attacker: str) -> None:
     data = firms(2)
-    cells = public(run(tmp_path, data, ZEROS["gauss"], further=f"\n[[attackers]]\n{attacker}\n"))
+    cells = public(run(tmp_path, data, ZEROS["gauss"], further=f"\n[[attackers]]\n{attacker}"))
     for key, (_, number) in amounts(data, "sales").items():
         assert number > 0 or (cells[key] is None and highest(cells, key) >= 1)
 
 
-# -- refusals -------------------------------------------------------------------------------------------------
+# -- refusals --------------------------------------------------------------------------------
 
 
 def test_too_many_combinations_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,10 +29,7 @@ from cellveil.tables.hierarchy import Dimension, Equation, Hierarchy
 from cellveil.tables.keys import Codes, Int, group, row_numbers
 from cellveil.tables.numbers import rescale
 from cellveil.tables.relations import Relations
-from cellveil.tables.table import Table
-
-VARIABLE = "variable"
-"""Name of the dimension that tells response variables apart."""
+from cellveil.tables.table import VARIABLE, Table
 
 Equations = Mapping[str, Sequence[str] | Mapping[str, int]]
 
@@ -115,6 +112,7 @@ def link(tables: Sequence[Table], equations: Equations | None = None) -> LinkedT
         units=units,
         holdings=holdings,
         columns=_join_columns(tables, first),
+        signed=_join_signs(tables, order, starts),
         notes=_notes(dimensions, joint_keys, relations, tables, number),
         each_complete=all(table.has_all_cells for table in tables),
     )
@@ -296,6 +294,14 @@ def _join_counts(tables: Sequence[Table], order: Int, starts: Int) -> Int | None
     counts = np.concatenate(given)[order].astype(np.int64)
     least = np.minimum.reduceat(np.where(counts < 0, unknown, counts), starts[:-1])
     return np.where(least == unknown, -1, least)
+
+
+def _join_signs(tables: Sequence[Table], order: Int, starts: Int) -> NDArray[np.bool_] | None:
+    """Whether one of the tables knows of negative contributions to the variable of each joint cell."""
+    if all(table.signed is None for table in tables) or not len(order):
+        return None
+    given = [np.zeros(t.num_cells, dtype=bool) if t.signed is None else t.signed for t in tables]
+    return np.asarray(np.logical_or.reduceat(np.concatenate(given)[order], starts[:-1]))
 
 
 def _join_columns(tables: Sequence[Table], first: Int) -> dict[str, NDArray[np.float64]]:

@@ -151,6 +151,7 @@ def tabulate(
                 name: unscale(figures[alias], engine.records.variables[alias].decimals)
                 for alias, name in roles.columns().items()
             },
+            signed=np.full(len(figures["value"]), engine.has_negative()) if allow_negative else None,
         )
 
 
@@ -248,7 +249,7 @@ def _check_product(dimensions: Sequence[Dimension]) -> None:
 def _every_cell(
     dimensions: Sequence[Dimension], keys: Sequence[Codes], figures: Mapping[str, Int]
 ) -> tuple[list[Codes], dict[str, Int], Int]:
-    """Keys of all combinations of codes, the figures with 0 for empty cells, and the row of each cell or −1."""
+    """Keys of all combinations of codes, figures with 0 for empty cells, and the row of each cell or −1."""
     sizes = [len(dimension) for dimension in dimensions]
     rows = np.full(prod(sizes), -1, dtype=np.int64)
     rows[np.ravel_multi_index(tuple(keys), sizes)] = np.arange(len(keys[0]))

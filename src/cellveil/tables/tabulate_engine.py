@@ -128,6 +128,14 @@ class Engine:
         self._keep()
         return [columns[code] for code in self._codes], {name: columns[name] for name in sums}
 
+    def has_negative(self) -> bool:
+        """Whether a contributor adds a negative amount to the response of a finest cell."""
+        if "unit" not in self._roles.members:
+            return bool(self._row("SELECT count(*) FROM records WHERE value < 0")[0])
+        keys = ", ".join([*self._codes, "unit"])
+        sums = f"SELECT sum(value) AS part FROM records GROUP BY {keys}"
+        return bool(self._row(f"SELECT count(*) FROM ({sums}) WHERE part < 0")[0])
+
     # -- contributions -----------------------------------------------------------------------------------
 
     def contributions(self, member: str | None) -> Contributions:
