@@ -8,7 +8,18 @@ import numpy as np
 import pytest
 
 from cellveil.errors import InputError
-from cellveil.sensitivity import PRESETS, acro, gauss_suppression, sdctable, tau_argus
+from cellveil.sensitivity import (
+    PRESETS,
+    AnyOf,
+    Dominance,
+    PPercent,
+    PriorPosterior,
+    acro,
+    gauss_suppression,
+    rule_from_dict,
+    sdctable,
+    tau_argus,
+)
 from cellveil.tables.contributions import Contributions
 from test_rules import table_of
 
@@ -279,3 +290,105 @@ def test_a_preset_without_rules_is_an_error(name):
 def test_wrong_parameters(given):
     with pytest.raises(InputError):
         tau_argus(**given)
+
+
+# One list is one rule
+
+
+@pytest.mark.parametrize("name", ["p", "holding_p"])
+def test_tau_argus_a_list_of_numbers_is_one_p_rule(name):
+    level = {"level": "holding"} if name == "holding_p" else {}
+    for given, rule in (
+        (15, PPercent(15, **level)),
+        ("12.5", PPercent("12.5", **level)),
+        ([15], PPercent(15, **level)),
+        ([15, 2], PPercent(15, 2, **level)),
+        ((15, 80, 1), PriorPosterior(15, 80, 1, **level)),
+        ([20, 50, 3], PriorPosterior(20, 50, 3, **level)),
+        ([[15, 2]], PPercent(15, 2, **level)),
+        ([[15], [10, 2]], AnyOf(PPercent(15, **level), PPercent(10, 2, **level))),
+    ):
+        assert tau_argus(**{name: given}) == replaced_weights(rule)
+
+
+def replaced_weights(rule):
+    """The rule as the preset has it, without weights."""
+    if isinstance(rule, AnyOf):
+        return AnyOf(*map(replaced_weights, rule.rules))
+    return replace(rule, weighted=False)
+
+
+def test_tau_argus_documented_example_in_a_job():
+    rule = rule_from_dict({"preset": "tau-argus", "p": [15, 2]})
+    units = [[100, 50, 12, 8], [100, 20, 20, 20]]  # with a coalition of 2: 8 < 15; 20 is not
+    assert rule.judge(table_of(units)).unsafe.tolist() == [True, False]
+    assert rule.judge(table_of(units)).upl.tolist() == [7, 0]
+
+
+@pytest.mark.parametrize("name", ["nk", "holding_nk"])
+def test_tau_argus_a_pair_is_one_dominance_rule(name):
+    level = {"level": "holding"} if name == "holding_nk" else {}
+    one = replaced_weights(Dominance(2, 85, **level))
+    assert tau_argus(**{name: [2, 85]}) == tau_argus(**{name: [[2, 85]]}) == one
+    assert gauss_suppression(nk=[2, 85]) == gauss_suppression(nk=[[2, 85]])
+
+
+@pytest.mark.parametrize(
+    ("preset", "given"),
+    [
+        ("tau-argus", {"p": [15, [10, 2]]}),
+        ("tau-argus", {"p": [[15, 2], 10]}),
+        ("tau-argus", {"p": [15, 100, 2, 1]}),
+        ("tau-argus", {"p": [[15, 100, 2, 1]]}),
+        ("tau-argus", {"p": [[]]}),
+        ("tau-argus", {"p": [[[15, 2]]]}),
+        ("tau-argus", {"p": {"p": 15}}),
+        ("tau-argus", {"p": True}),
+        ("tau-argus", {"p": [20, 50]}),  # q without n
+        ("tau-argus", {"p": [15, 2.5]}),
+        ("tau-argus", {"p": [15, 0]}),
+        ("tau-argus", {"p": [50, 20, 1]}),
+        ("tau-argus", {"holding_p": [15, [2]]}),
+        ("tau-argus", {"nk": 85}),
+        ("tau-argus", {"nk": [85]}),
+        ("tau-argus", {"nk": [1, 75, 2, 85]}),
+        ("tau-argus", {"nk": [[1, 75], 2, 85]}),
+        ("tau-argus", {"nk": [1.5, 75]}),
+        ("tau-argus", {"holding_nk": [[1, 75, 2]]}),
+        ("tau-argus", {"freq": 3}),
+        ("tau-argus", {"freq": [3]}),
+        ("tau-argus", {"freq": []}),
+        ("tau-argus", {"freq": [3, 20, 5, 30]}),
+        ("tau-argus", {"freq": [[3, 20]]}),
+        ("tau-argus", {"holding_freq": [3, 20, 1]}),
+        ("tau-argus", {"freq": [3, 20], "holding_freq": [3]}),
+        ("tau-argus", {"req": [10, 5, 3]}),
+        ("tau-argus", {"req": []}),
+        ("tau-argus", {"p": 15, "holding_req": [10]}),
+        ("tau-argus", {"zero": [1]}),
+        ("tau-argus", {"p": 15, "weighted": 1}),
+        ("tau-argus", {"p": 15, "weighted": "false"}),
+        ("tau-argus", {"p": 15, "missing": {"region": "99"}}),
+        ("tau-argus", {"p": 15, "missing": {"region": [99]}}),
+        ("tau-argus", {"p": 15, "missing": ["99"]}),
+        ("sdctable", {"nk": [[2, 85]]}),
+        ("sdctable", {"nk": [2]}),
+        ("sdctable", {"pq": [20, 40, 1]}),
+        ("sdctable", {"pq": 20}),
+        ("sdctable", {"p": [10, 2]}),
+        ("sdctable", {"max_n": [3]}),
+        ("sdctable", {"max_n": 3, "allow_zeros": "no"}),
+        ("gauss-suppression", {"nk": [1, 80, 2]}),
+        ("gauss-suppression", {"nk": [[1, 80], 2]}),
+        ("gauss-suppression", {"p": [10]}),
+        ("gauss-suppression", {"max_n": 3, "protect_zeros": 0}),
+        ("acro", {"nk": [2]}),
+        ("acro", {"nk": [[2, 90]]}),
+        ("acro", {"p": [10, 2]}),
+        ("acro", {"zeros": "false"}),
+    ],
+)
+def test_wrong_shapes_are_refused(preset, given):
+    with pytest.raises(InputError) as error:
+        rule_from_dict({"preset": preset} | given)
+    assert error.value.remedy

@@ -37,7 +37,7 @@ def table_of(contributions, values=None, *, decimals=0, **further):
     if not isinstance(units, Contributions):
         units = Contributions.of_lists(contributions)
     n = len(units)
-    dimension = Dimension.of("item", Hierarchy.flat([f"c{i}" for i in range(n)] or ["none"]))
+    dimension = Dimension.unstructured("item", [f"c{i}" for i in range(n)])
     leaves = np.array([dimension.index[f"c{i}"] for i in range(n)], dtype=np.int32)
     values = units.total.copy() if values is None else np.array(values, dtype=np.int64)
     further = {"units": units} | further

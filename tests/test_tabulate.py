@@ -134,7 +134,10 @@ def by_hand(
         )
     rows.sort(key=lambda row: (-row["size"], row["who"], row["share"], row["waived"]))
     top = rows[:depth]
+    parts = sorted((-abs(row["estimate"]), row["who"]) for row in rows)[:depth]
     return {
+        "parts": [-part for part, _ in parts],
+        "part_who": [who for _, who in parts],
         "count": len(rows),
         "total": sum(row["estimate"] for row in rows),
         "absolute": sum(abs(row["estimate"]) for row in rows),
@@ -160,8 +163,14 @@ def check_cell(found: Contributions, cell: int, wanted: dict[str, Any], options:
         assert found.weighted_count is not None and found.top_weight is not None
         assert found.weighted_count[cell] == pytest.approx(wanted["weighted_count"])
         assert found.top_weight[cell][:listed].tolist() == pytest.approx(wanted["top_weight"])
+        assert found.parts is not None and found.part_who is not None
+        assert found.parts[cell].tolist() == wanted["parts"] + [0] * (options["depth"] - listed)
+        who = found.part_who[cell]
+        assert [found.names[w] if w >= 0 else "" for w in who[:listed]] == wanted["part_who"]
+        assert (who[listed:] == -1).all()
     else:
         assert found.weighted_count is None and found.top_weight is None
+        assert found.parts is None and found.part_who is None
     if found.waived is None:
         assert not any(wanted["waived"])
     else:

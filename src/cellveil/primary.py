@@ -93,10 +93,10 @@ def find_primaries(
         Settings by hand, cell by cell: u (unsafe, level `safety_range` %), m (hidden already), s (may be
         published), z (must be published). An unsafe cell set to s or z is an error, unless it is waived too.
     bounds
-        What everybody knows beforehand. ``natural``: at least 0, or nothing if some value is negative;
-        ``free``: nothing; ``tau-argus``: 0 to 1.5 times the largest value (from 1.5 times the smallest if
-        that is negative); or a pair (lower, upper), each a number or a column in units of the response, None
-        where nothing is known.
+        What everybody knows beforehand. ``natural``: at least 0, but nothing of a variable with a negative
+        value or contribution; ``free``: nothing; ``tau-argus``: 0 to 1.5 times the largest value of the
+        variable (from 1.5 times the smallest if that is negative); or a pair (lower, upper), each a number
+        or a column in units of the response, None where nothing is known.
     lower_factor, upper_factor
         The levels of the rules are multiplied by these; 0 switches one side off.
     spl
@@ -217,9 +217,12 @@ def _known_bounds(table: Table, bounds: Bounds) -> tuple[Int, Int]:
     if bounds == "free":
         return -nothing, nothing
     if bounds == "tau-argus":
-        smallest, largest = int(values.min(initial=0)), int(values.max(initial=0))
+        number = int(table.variables.max(initial=0)) + 1
+        smallest, largest = np.zeros(number, dtype=np.int64), np.zeros(number, dtype=np.int64)
+        np.minimum.at(smallest, table.variables, values)
+        np.maximum.at(largest, table.variables, values)
         lowest, highest = -(-3 * smallest // 2), 3 * largest // 2  # inwards: the attacker knows rather more
-        return np.full(n, lowest, dtype=np.int64), np.full(n, highest, dtype=np.int64)
+        return lowest[table.variables], highest[table.variables]
     raise InputError(
         f"unknown bounds {bounds!r}",
         remedy="Give natural, free, tau-argus, or a pair (lower, upper).",

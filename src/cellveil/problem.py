@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cellveil.errors import InputError
 from cellveil.files import sha256
+from cellveil.tables.contributions import Contributions
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED
 from cellveil.tables.table import Table
@@ -171,20 +172,43 @@ class Problem:
 def defaults(table: Table) -> dict[str, Any]:
     """Status, weights, bounds and levels when nothing is said.
 
-    Zeros are frozen; weights are the absolute values; cells are known to be ≥ 0, unless the table has a
-    negative value: then nothing is known.
+    Zeros are frozen; weights are the absolute values; cells are known to be ≥ 0, unless their response
+    variable has a negative value or a negative contribution: then nothing is known of them.
     """
     n = table.num_cells
-    has_negative = bool((table.values < 0).any())
     return {
         "status": np.where(table.values == 0, Status.FROZEN, Status.SAFE).astype(np.int8),
         "weight": np.abs(table.floats()),
-        "lb": np.full(n, -UNBOUNDED if has_negative else 0, dtype=np.int64),
+        "lb": np.where(may_be_negative(table), -UNBOUNDED, 0),
         "ub": np.full(n, UNBOUNDED, dtype=np.int64),
         "lpl": np.zeros(n, dtype=np.int64),
         "upl": np.zeros(n, dtype=np.int64),
         "spl": np.zeros(n, dtype=np.int64),
     }
+
+
+def may_be_negative(table: Table) -> NDArray[np.bool_]:
+    """Cells whose response variable has a negative value or a negative contribution somewhere.
+
+    What is known about signs belongs to the variable: a loss says nothing about turnover, and where profits
+    can be losses nobody takes a total of profits for at least 0.
+    """
+    negative = table.values < 0
+    if table.signed is not None:
+        negative = negative | table.signed
+    for known in (table.units, table.holdings):
+        if known is not None and len(known) == table.num_cells:
+            negative = negative | (_is_of_response(table, known) & (known.total != known.absolute))
+    return np.isin(table.variables, np.unique(table.variables[negative]))
+
+
+def _is_of_response(table: Table, known: Contributions) -> NDArray[np.bool_]:
+    """Cells of variables whose contributions are those of the response, not of a shadow variable."""
+    digits = max(table.decimals, known.decimals)
+    values, total = table.values.astype(object), known.total.astype(object)
+    same = values * 10 ** (digits - table.decimals) == total * 10 ** (digits - known.decimals)
+    other = np.unique(table.variables[~np.asarray(same, dtype=bool)])
+    return ~np.isin(table.variables, other)
 
 
 def _check(problem: Problem) -> None:

@@ -31,7 +31,7 @@ class AllParts:
     who
         Id of the contributor.
     amounts
-        The contribution, in the scaled units of the table's contributions.
+        The contribution, in the scaled units of the table's contributions; with weights, its weighted part.
     """
 
     cells: Int
@@ -72,6 +72,7 @@ def further_parts(known: Contributions, finest: Int, everything: AllParts) -> tu
     InputError
         When the list is not the one the table's contributions were taken from, or ids are missing.
     """
+    _, listed = known.largest_parts
     number = {name: position for position, name in enumerate(known.names)}
     for name in everything.who:
         number.setdefault(name, len(number))
@@ -82,7 +83,7 @@ def further_parts(known: Contributions, finest: Int, everything: AllParts) -> tu
     cells, who, parts = pairs[0], pairs[1], np.abs(parts)
     _check(known, finest, cells, parts)
     has_several = np.bincount(who, minlength=len(number)) > 1
-    is_listed = (known.who[cells] == who[:, None]).any(axis=1)
+    is_listed = (listed[cells] == who[:, None]).any(axis=1)
     further: dict[int, list[tuple[int, int]]] = {}
     for entry in np.flatnonzero(has_several[who] & ~is_listed).tolist():
         further.setdefault(int(cells[entry]), []).append((int(who[entry]), int(parts[entry])))
@@ -94,7 +95,7 @@ def _check(known: Contributions, finest: Int, cells: Int, parts: Int) -> None:
     total = np.zeros(len(known), dtype=np.int64)
     np.add.at(total, cells, parts)
     present = np.arange(known.depth)[None, :] < np.minimum(known.count, known.depth)[:, None]
-    if ((known.who < 0) & present)[finest].any():
+    if ((known.largest_parts[1] < 0) & present)[finest].any():
         raise InputError("some contributors have no id", remedy="Leave the list out, or give all ids.")
     if (
         not np.isin(cells, finest).all()
@@ -103,5 +104,6 @@ def _check(known: Contributions, finest: Int, cells: Int, parts: Int) -> None:
     ):
         raise InputError(
             "the list is not that of all contributions to the finest cells of the table",
-            remedy="Give the contributions from which the table's largest ones were taken, without weights.",
+            remedy="Give the contributions from which the table's largest ones were taken, with weights "
+            "their weighted parts.",
         )

@@ -117,8 +117,11 @@ class OwnParts:
         if everything is not None:
             found, names = further_parts(known, np.flatnonzero(~is_sum), everything)
             further = {cell: tuple((w, part * factor) for w, part in added) for cell, added in found.items()}
-        amount = _weighted(known) * factor
-        return cls(_numbered(known), amount, known.absolute * factor, known.count, is_sum, names, further)
+        parts, who = known.largest_parts
+        amount = parts * factor
+        return cls(
+            _numbered(known, who), amount, known.absolute * factor, known.count, is_sum, names, further
+        )
 
     @cached_property
     def places(self) -> dict[int, tuple[Int, Int]]:
@@ -275,7 +278,7 @@ class SelfKnowing(Insiders):
         down = np.where(free, UNBOUNDED, np.maximum(values - least, 0))
         up = np.where(problem.ub == UNBOUNDED, UNBOUNDED, problem.ub - values)
         if attacker != NOBODY:
-            alone = self.parts.count <= self.coalition
+            alone = (self.parts.count <= self.coalition) & (self.parts.count > 0)
             if attacker != EVERYBODY:
                 alone &= self.parts.who[:, 0] == attacker
             alone[target] = False
@@ -400,17 +403,10 @@ class PriorPosterior(Insiders):
         return min(unknown * int(self.q * self.scale), gap)
 
 
-def _numbered(known: Contributions) -> Int:
+def _numbered(known: Contributions, listed: NDArray[np.int32]) -> Int:
     """Contributor numbers; those without an id get one of their own."""
-    who = known.who.astype(np.int64)
+    who = listed.astype(np.int64)
     present = np.arange(known.depth)[None, :] < np.minimum(known.count, known.depth)[:, None]
     nameless = (who < 0) & present
     who[nameless] = len(known.names) + np.arange(int(nameless.sum()))
     return who
-
-
-def _weighted(known: Contributions) -> NDArray[np.int64]:
-    """Parts of the published, weighted total; rounded up, which lets the attacker know more."""
-    if known.top_weight is None:
-        return known.top
-    return np.ceil(known.top * known.top_weight).astype(np.int64)

@@ -331,8 +331,8 @@ class Job(_Strict):
     labels: File | None = Field(None, description="CSV with the columns dimension, code, label.")
     bounds: Literal["natural", "free", "tau-argus"] = Field(
         "natural",
-        description="What everybody knows of values: natural (at least 0, or nothing if some are negative), "
-        "free (nothing), tau-argus (0 to 1.5 times the largest).",
+        description="What everybody knows of values: natural (at least 0, or nothing of a variable with "
+        "negative amounts), free (nothing), tau-argus (0 to 1.5 times the largest of the variable).",
     )
     microdata: MicrodataJob | None = Field(None, description="The records.")
     dimensions: dict[str, DimensionJob] = Field(default_factory=dict, description="By name.")

@@ -12,6 +12,7 @@ from cellveil.formats.frames import read_pairs, read_table
 from cellveil.formats.source import Columns, read_columns
 from cellveil.job.model import DimensionJob, Job, TableJob
 from cellveil.progress import Progress
+from cellveil.sensitivity import rule_from_dict
 from cellveil.tables.distinct import distinct_codes
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.link import link
@@ -22,7 +23,7 @@ Labels = dict[str, dict[str, str]]
 
 
 def build_table(job: Job, depth: int, progress: Progress) -> Table:
-    """Tabulate or read every table of the job, and link them."""
+    """Tabulate or read every table of the job, with empty cells where rules look at these, and link them."""
     files = {table.file: _read_file(job, table.file) for table in job.tables if table.file is not None}
     dimensions = {name: _dimension(job, name, files) for name in job.used_dimensions}
     tables = []
@@ -190,6 +191,7 @@ def _tabulated(
         request_codes=(first, second),
         waiver=micro.waiver,
         depth=depth,
+        all_cells=bool(job.rules) and rule_from_dict(job.rules).needs_all_cells,
         allow_negative=micro.allow_negative,
         columns={name: column for name, column in named.items() if column},
         delimiter=micro.delimiter,

@@ -79,6 +79,11 @@ class Rule(ABC):
         """How many of the largest contributions of each cell the rule has to see."""
 
     @property
+    def needs_all_cells(self) -> bool:
+        """Whether the rule looks at empty cells, so that the table must have every combination of codes."""
+        return False
+
+    @property
     @abstractmethod
     def text(self) -> str:
         """The rule in words, as it stands in reports."""
@@ -122,6 +127,16 @@ def contributions(table: Table, level: Level, text: str) -> Contributions:
             remedy="Take cells and contributions together.",
         )
     return found
+
+
+def check_all_cells(table: Table, text: str) -> None:
+    """Raise where empty cells are not stored, so that a rule about them could not fire."""
+    if not table.has_all_cells:
+        raise InputError(
+            f"the {text} looks at empty cells, and the table does not have every combination of its codes",
+            remedy="Tabulate with all_cells, list the empty cells of a ready-made table with value 0 and "
+            "0 contributors, or leave empty cells out of the rule (zeros = false).",
+        )
 
 
 def check_depth(table: Table, found: Contributions, needed: int, text: str) -> None:

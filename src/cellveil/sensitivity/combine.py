@@ -39,6 +39,10 @@ class Combination(Rule):
         return max(rule.depth for rule in self.rules)
 
     @property
+    def needs_all_cells(self) -> bool:
+        return any(rule.needs_all_cells for rule in self.rules)
+
+    @property
     def text(self) -> str:
         parts = [f"({r.text})" if isinstance(r, Combination) else r.text for r in self.rules]
         return f" {self.joint} ".join(parts)
@@ -104,9 +108,23 @@ class Exempt(Rule):
     codes: Mapping[str, Sequence[str]]
     name: ClassVar[str] = "exempt"
 
+    def __post_init__(self) -> None:
+        lists = list(self.codes.values()) if isinstance(self.codes, Mapping) else [None]
+        for codes in lists:  # a text would be taken for its letters
+            if isinstance(codes, str) or not isinstance(codes, Sequence):
+                raise InputError(
+                    "exempt codes are not lists by dimension", remedy='Write, say, {region = ["99"]}.'
+                )
+            if not all(isinstance(code, str) for code in codes):
+                raise InputError("an exempt code is not a text", remedy='Write codes in quotes: ["99"].')
+
     @property
     def depth(self) -> int:
         return self.rule.depth
+
+    @property
+    def needs_all_cells(self) -> bool:
+        return self.rule.needs_all_cells
 
     @property
     def text(self) -> str:

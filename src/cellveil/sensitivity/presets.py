@@ -25,17 +25,22 @@ from cellveil.sensitivity.rules import (
 )
 
 Parameters = Sequence[Number]
+Several = Number | Parameters | Sequence[Parameters]
+"""One rule by its only parameter or by the list of its parameters, or a list of such lists: several rules."""
+
+LARGEST_COALITION = 10
+"""A larger number stands in the place of a coalition by mistake, mostly for q."""
 
 
 def tau_argus(
     *,
-    p: Number | Sequence[Number | Parameters] = (),
-    nk: Sequence[Parameters] = (),
+    p: Several = (),
+    nk: Parameters | Sequence[Parameters] = (),
     freq: Parameters | None = None,
     req: Parameters | None = None,
     zero: Number | None = None,
-    holding_p: Number | Sequence[Number | Parameters] = (),
-    holding_nk: Sequence[Parameters] = (),
+    holding_p: Several = (),
+    holding_nk: Parameters | Sequence[Parameters] = (),
     holding_freq: Parameters | None = None,
     holding_req: Parameters | None = None,
     manual: Number = DEFAULT_RANGE,
@@ -51,9 +56,10 @@ def tau_argus(
     Parameters
     ----------
     p, holding_p
-        P(p), P(p, n) or P(p, q, n); one or several.
+        P(p) as p or (p,), P(p, n) as (p, n), P(p, q, n) as (p, q, n), where n is the size of the coalition.
+        Several rules are a list of such lists: [(15, 2)] and (15, 2) are one rule, [(15,), (2,)] are two.
     nk, holding_nk
-        Several NK(n, k).
+        NK(n, k) as (n, k); several as a list of such pairs.
     freq, holding_freq
         FREQ(minimum, range %).
     req, holding_req
@@ -71,24 +77,32 @@ def tau_argus(
     --------
     >>> tau_argus(p=15, freq=(3, 20)).text
     'p% rule (p = 15) else threshold rule (minimum 3)'
+    >>> tau_argus(p=(15, 2)).text, tau_argus(p=[(15,), (10, 2)]).text
+    ('p% rule (p = 15, coalition of 2)', 'p% rule (p = 15) or p% rule (p = 10, coalition of 2)')
     """
+    _check_flag(weighted, "weighted")
     amounts = [
-        *_amount_rules(p, nk, "unit", weighted, manual),
-        *_amount_rules(holding_p, holding_nk, "holding", weighted, manual),
+        *_amount_rules(("p", p), ("nk", nk), "unit", weighted, manual),
+        *_amount_rules(("holding_p", holding_p), ("holding_nk", holding_nk), "holding", weighted, manual),
     ]
-    requests = [_request(given, level) for given, level in ((req, "unit"), (holding_req, "holding")) if given]
-    counts = []
-    if freq:
-        counts.append(Threshold(freq[0], freq[1], weighted=weighted))
-    if holding_freq:
-        reach = freq[1] if freq else holding_freq[1]
-        counts.append(Threshold(holding_freq[0], reach, weighted=weighted, level="holding"))
+    requests = [
+        _request(given, name, level)
+        for given, name, level in ((req, "req", "unit"), (holding_req, "holding_req", "holding"))
+        if given is not None
+    ]
+    counts, reach = [], None
+    if freq is not None:
+        minimum, reach = _list(freq, "freq", "minimum, range")
+        counts.append(Threshold(minimum, reach, weighted=weighted))
+    if holding_freq is not None:
+        minimum, own = _list(holding_freq, "holding_freq", "minimum, range")
+        counts.append(Threshold(minimum, own if reach is None else reach, weighted=weighted, level="holding"))
     zeros = [] if zero is None else [ZeroRule(zero)]
     stages = [_any(stage) for stage in (amounts, requests, counts, zeros) if stage]
     if not stages:
         raise InputError("no rule is given", remedy="Give at least one of p, nk, freq, req, zero.")
     rule = stages[0] if len(stages) == 1 else FirstOf(*stages)
-    return Exempt(rule, missing) if missing else rule
+    return Exempt(rule, missing) if missing is not None else rule
 
 
 def sdctable(
@@ -106,15 +120,16 @@ def sdctable(
     >>> sdctable(max_n=3, nk=(2, 85)).text
     'threshold rule (minimum 3, inclusive) or dominance rule (n = 2, k = 85)'
     """
+    _check_flag(allow_zeros, "allow_zeros")
     rules: list[Rule] = []
     if max_n is not None:
         rules.append(_at_most(max_n, zeros=allow_zeros))
     if nk is not None:
-        rules.append(Dominance(*_two(nk, "nk")))
+        rules.append(_dominance(_list(nk, "nk", "n, k")))
     if p is not None:
         rules.append(PPercent(p))
     if pq is not None:
-        rules.append(PriorPosterior(*_two(pq, "pq")))
+        rules.append(PriorPosterior(*_list(pq, "pq", "p, q")))
     return _some(rules, "max_n, nk, p, pq")
 
 
@@ -122,20 +137,21 @@ def gauss_suppression(
     *,
     max_n: int | None = None,
     protect_zeros: bool = True,
-    nk: Sequence[Parameters] = (),
+    nk: Parameters | Sequence[Parameters] = (),
     p: Number | None = None,
 ) -> Rule:
-    """Return the rules of GaussSuppression: small counts (maxN), dominance (any of several (n, k)) and p%.
+    """Return the rules of GaussSuppression: small counts (maxN), dominance (one or several (n, k)) and p%.
 
     Examples
     --------
     >>> gauss_suppression(nk=[(1, 80)], p=10).text
     'dominance rule (n = 1, k = 80, inclusive) or p% rule (p = 10)'
     """
+    _check_flag(protect_zeros, "protect_zeros")
     rules: list[Rule] = []
     if max_n is not None:
         rules.append(_at_most(max_n, zeros=protect_zeros))
-    rules += [Dominance(*_two(pair, "nk"), inclusive=True) for pair in nk]
+    rules += [_dominance(pair, inclusive=True) for pair in _lists(nk, "nk", "n, k")]
     if p is not None:
         rules.append(PPercent(p))
     return _some(rules, "max_n, nk, p")
@@ -155,11 +171,12 @@ def acro(
     >>> acro(p=None).text
     'threshold rule (minimum 10) or dominance rule (n = 2, k = 90, inclusive)'
     """
+    _check_flag(zeros, "zeros")
     rules: list[Rule] = []
     if threshold is not None:
         rules.append(Threshold(threshold, zeros=zeros))
     if nk is not None:
-        rules.append(Dominance(*_two(nk, "nk"), inclusive=True))
+        rules.append(_dominance(_list(nk, "nk", "n, k"), inclusive=True))
     if p is not None:
         rules.append(PPercent(p))
     return _some(rules, "threshold, nk, p")
@@ -175,47 +192,85 @@ PRESETS: Mapping[str, Callable[..., Rule]] = {
 
 
 def _amount_rules(
-    p: Number | Sequence[Number | Parameters],
-    nk: Sequence[Parameters],
+    p: tuple[str, Several],
+    nk: tuple[str, Parameters | Sequence[Parameters]],
     level: Level,
     weighted: bool,
     manual: Number,
 ) -> list[Rule]:
     further: dict[str, Any] = {"level": level, "weighted": weighted, "safety_range": manual}
-    several = p if isinstance(p, Sequence) and not isinstance(p, str) else (p,)
+    (p_name, p_given), (nk_name, nk_given) = p, nk
     return [
-        *(Dominance(*_two(pair, "nk"), **further) for pair in nk),
-        *(_p_rule(given, further) for given in several),
+        *(_dominance(pair, **further) for pair in _lists(nk_given, nk_name, "n, k")),
+        *(_p_rule(given, p_name, further) for given in _lists(p_given, p_name, "p", "p, n", "p, q, n")),
     ]
 
 
-def _p_rule(given: Number | Parameters, further: dict[str, Any]) -> Rule:
+def _p_rule(given: Parameters, name: str, further: dict[str, Any]) -> Rule:
     """P(p), P(p, n) or P(p, q, n)."""
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        return PPercent(given, **further)
-    if len(given) == 3:
-        return PriorPosterior(given[0], given[1], _count(given[2]), **further)
-    if len(given) in (1, 2):
-        return PPercent(given[0], *map(_count, given[1:]), **further)
-    raise InputError("a p% rule has one to three parameters", remedy="Give p, or (p, n), or (p, q, n).")
-
-
-def _request(given: Parameters, level: Any) -> Rule:
-    if len(given) != 4:
+    together = _count(given[-1]) if len(given) > 1 else 1
+    if together > LARGEST_COALITION:
         raise InputError(
-            "a request rule has four parameters", remedy="Give (share1, share2, minimum, margin)."
+            f"{name} has a coalition of n = {together}, which is more than {LARGEST_COALITION}",
+            remedy="The last parameter is the size of the coalition: write [p, n], or [p, q, n] for q.",
         )
-    return Request(given[0], given[1], _count(given[2]), given[3], level=level)
+    if len(given) == 3:
+        return PriorPosterior(given[0], given[1], together, **further)
+    return PPercent(given[0], together, **further)
+
+
+def _dominance(pair: Parameters, **further: Any) -> Rule:
+    return Dominance(_count(pair[0]), pair[1], **further)
+
+
+def _request(given: Parameters, name: str, level: Any) -> Rule:
+    share1, share2, minimum, reach = _list(given, name, "share1, share2, minimum, margin")
+    return Request(share1, share2, _count(minimum), reach, level=level)
 
 
 def _at_most(max_n: int, *, zeros: bool) -> Rule:
     return Threshold(max_n, inclusive=True, zeros=zeros)
 
 
-def _two(given: Parameters, name: str) -> tuple[Any, Any]:
-    if isinstance(given, str) or not isinstance(given, Sequence) or len(given) != 2:
-        raise InputError(f"{name} has two parameters", remedy=f"Give {name} as a pair.")
-    return given[0], given[1]
+def _lists(given: Any, name: str, *forms: str) -> list[Parameters]:
+    """The parameters of each rule, from those of one rule or from a list with those of several.
+
+    Examples
+    --------
+    >>> [_lists(given, "p", "p", "p, n") for given in (15, [15, 2], [[15], [10, 2]])]
+    [[[15]], [[15, 2]], [[15], [10, 2]]]
+    """
+    if not _is_list(given):
+        return [_list([given], name, *forms)]
+    if not given:
+        return []
+    nested = [_is_list(part) for part in given]
+    if not any(nested):
+        return [_list(given, name, *forms)]
+    if not all(nested):
+        raise InputError(
+            f"{name} mixes numbers and lists",
+            remedy=f"Give one rule as {_written(forms)}, or several as a list of such lists.",
+        )
+    return [_list(part, name, *forms) for part in given]
+
+
+def _list(given: Any, name: str, *forms: str) -> list[Any]:
+    """The parameters of one rule, as many as one of the forms has."""
+    lengths = [len(form.split(", ")) for form in forms]
+    if not _is_list(given) or len(given) not in lengths or any(_is_list(part) for part in given):
+        raise InputError(
+            f"{name} does not have the parameters of one rule", remedy=f"Give {name} as {_written(forms)}."
+        )
+    return list(given)
+
+
+def _is_list(given: object) -> bool:
+    return isinstance(given, Sequence) and not isinstance(given, str)
+
+
+def _written(forms: Sequence[str]) -> str:
+    return " or ".join(f"[{form}]" for form in forms)
 
 
 def _count(number: Number) -> int:
@@ -223,6 +278,11 @@ def _count(number: Number) -> int:
     if exact.denominator != 1:
         raise InputError(f"{number} is not a whole number", remedy="Give a whole number.")
     return int(exact)
+
+
+def _check_flag(given: object, name: str) -> None:
+    if not isinstance(given, bool):
+        raise InputError(f"{name} is not true or false", remedy="Write true or false.")
 
 
 def _any(rules: Sequence[Rule]) -> Rule:

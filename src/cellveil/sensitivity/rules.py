@@ -26,7 +26,16 @@ from numpy.typing import NDArray
 
 from cellveil.errors import InputError
 from cellveil.sensitivity.amounts import WEIGHT_DECIMALS, Amounts
-from cellveil.sensitivity.base import Int, Judgement, Level, Mask, Rule, check_depth, contributions
+from cellveil.sensitivity.base import (
+    Int,
+    Judgement,
+    Level,
+    Mask,
+    Rule,
+    check_all_cells,
+    check_depth,
+    contributions,
+)
 from cellveil.sensitivity.cells import CellRef, cell_numbers
 from cellveil.sensitivity.exact import (
     Number,
@@ -218,7 +227,7 @@ class Threshold(Rule):
     """Unsafe if there are contributors, but fewer than the minimum.
 
     Fires if 0 < f < minimum (`inclusive`: f ≤ minimum; `zeros`: also f = 0).
-    Level: `safety_range` % of |Y|.
+    Level: `safety_range` % of |Y|, at least one unit: of an empty cell nobody may learn that it is 0.
 
     Examples
     --------
@@ -255,11 +264,17 @@ class Threshold(Rule):
         return max(1, -(-fraction(self.minimum, "minimum") // 1) - (not self.inclusive))
 
     @property
+    def needs_all_cells(self) -> bool:
+        return self.zeros
+
+    @property
     def text(self) -> str:
         extra = (", inclusive" if self.inclusive else "") + (", holdings" if self.level == "holding" else "")
         return f"threshold rule (minimum {written(self.minimum)}{extra})"
 
     def judge(self, table: Table) -> Judgement:
+        if self.zeros:
+            check_all_cells(table, self.text)
         counts, scale = self._counts(table)
         minimum = fraction(self.minimum, "minimum") * scale
         floor = minimum.numerator // minimum.denominator

@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.errors import InputError
 from cellveil.tables.numbers import rescale
 
 Int = NDArray[np.int64]
 
-AMOUNTS = ("total", "absolute", "top", "largest_unwaived", "requests")
+AMOUNTS = ("total", "absolute", "top", "largest_unwaived", "requests", "parts")
 """The columns in scaled units."""
 
-RANKED = ("top", "who", "top_weight", "waived")
+RANKED = ("top", "who", "top_weight", "waived", "parts", "part_who")
 """The columns with one entry for each of the largest contributions."""
+
+IDS = ("who", "part_who")
+"""The columns with positions in `names`."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -26,8 +30,9 @@ class Contributions:
 
     Amounts are those of the variable the rules look at (the shadow variable, by default the response), in
     scaled integers with `decimals`. The largest are by absolute amount, so that negative contributions count.
-    With sampling weights, `total` and `absolute` are weighted sums, `top` holds the unweighted amounts of the
-    units in the sample and `top_weight` their weights.
+    With sampling weights, `total` and `absolute` are weighted sums, `top` holds the largest unweighted
+    amounts of the units in the sample and `top_weight` their weights: what the rules look at. `parts` holds
+    the largest parts of the weighted sum, often of others: what a contributor has of the published value.
 
     Parameters
     ----------
@@ -56,6 +61,9 @@ class Contributions:
     requests
         n × 2: largest absolute contribution among those who requested protection by the first and by the
         second code, −1 where nobody did; None when there is no such variable.
+    parts, part_who
+        n × k: the largest absolute parts of `total`, descending (of a contributor the sum of weight × amount
+        over its records), and who made them; None without weights. See `largest_parts`.
     """
 
     decimals: int
@@ -70,6 +78,8 @@ class Contributions:
     waived: NDArray[np.bool_] | None = None
     largest_unwaived: Int | None = None
     requests: Int | None = None
+    parts: Int | None = None
+    part_who: NDArray[np.int32] | None = None
 
     def __repr__(self) -> str:
         return f"Contributions({len(self.count)} cells, the {self.depth} largest of each)"
@@ -82,9 +92,34 @@ class Contributions:
         """How many of the largest contributions are kept."""
         return int(self.top.shape[1])
 
+    @property
+    def largest_parts(self) -> tuple[Int, NDArray[np.int32]]:
+        """The largest parts of each cell's total, descending, and who made them; with weights, weighted.
+
+        Raises
+        ------
+        InputError
+            When there are weights, but the largest weighted parts were not kept.
+        """
+        if self.parts is not None and self.part_who is not None:
+            return self.parts, self.part_who
+        if self.top_weight is not None:
+            raise InputError(
+                "the contributions have weights, but their largest weighted parts were not kept",
+                remedy="Tabulate them again: the largest amounts need not have the largest weighted parts.",
+            )
+        return self.top, self.who
+
     def take(self, cells: Int) -> Contributions:
         """Return the rows of these cells."""
         return replace(self, **{name: column[cells] for name, column in self._columns().items()})
+
+    def spread(self, rows: Int) -> Contributions:
+        """Return these rows for the cells of a larger table; −1 stands for a cell without contributors."""
+        columns = self.take(rows)._columns()
+        for name, column in columns.items():
+            column[rows < 0] = -1 if name in (*IDS, "requests") else 0
+        return replace(self, **columns)
 
     @classmethod
     def stack(cls, parts: Sequence[Contributions]) -> Contributions:
@@ -112,7 +147,8 @@ class Contributions:
             columns["requests"] = np.where(self.requests < 0, -1, columns["requests"])  # nobody stays nobody
         place = {name: position for position, name in enumerate(names)}
         joint = np.array([*(place[name] for name in self.names), -1], dtype=np.int32)
-        columns["who"] = joint[columns["who"]]
+        for name in columns.keys() & set(IDS):
+            columns[name] = joint[columns[name]]
         return replace(self, **columns | {"decimals": decimals, "names": names})
 
     @classmethod

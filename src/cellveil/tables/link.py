@@ -29,10 +29,7 @@ from cellveil.tables.hierarchy import Dimension, Equation, Hierarchy
 from cellveil.tables.keys import Codes, Int, group, row_numbers
 from cellveil.tables.numbers import rescale
 from cellveil.tables.relations import Relations
-from cellveil.tables.table import Table
-
-VARIABLE = "variable"
-"""Name of the dimension that tells response variables apart."""
+from cellveil.tables.table import VARIABLE, Table
 
 Equations = Mapping[str, Sequence[str] | Mapping[str, int]]
 
@@ -45,9 +42,17 @@ class LinkedTable(Table):
     ----------
     notes
         What the audits of the joint table cannot see, in words; names no values.
+    each_complete
+        Whether each of the tables has every combination of its codes.
     """
 
     notes: tuple[str, ...] = ()
+    each_complete: bool = False
+
+    @property
+    def has_all_cells(self) -> bool:
+        """Whether every combination of the codes of each table is stored, empty ones included."""
+        return self.each_complete
 
 
 def link(tables: Sequence[Table], equations: Equations | None = None) -> LinkedTable:
@@ -107,7 +112,9 @@ def link(tables: Sequence[Table], equations: Equations | None = None) -> LinkedT
         units=units,
         holdings=holdings,
         columns=_join_columns(tables, first),
+        signed=_join_signs(tables, order, starts),
         notes=_notes(dimensions, joint_keys, relations, tables, number),
+        each_complete=all(table.has_all_cells for table in tables),
     )
     table.check_additive()
     return table
@@ -289,6 +296,14 @@ def _join_counts(tables: Sequence[Table], order: Int, starts: Int) -> Int | None
     return np.where(least == unknown, -1, least)
 
 
+def _join_signs(tables: Sequence[Table], order: Int, starts: Int) -> NDArray[np.bool_] | None:
+    """Whether one of the tables knows of negative contributions to the variable of each joint cell."""
+    if all(table.signed is None for table in tables) or not len(order):
+        return None
+    given = [np.zeros(t.num_cells, dtype=bool) if t.signed is None else t.signed for t in tables]
+    return np.asarray(np.logical_or.reduceat(np.concatenate(given)[order], starts[:-1]))
+
+
 def _join_columns(tables: Sequence[Table], first: Int) -> dict[str, NDArray[np.float64]]:
     names = [name for name in tables[0].columns if all(name in table.columns for table in tables)]
     return {name: np.concatenate([table.columns[name] for table in tables])[first] for name in names}
@@ -299,7 +314,7 @@ def _join_contributions(parts: Sequence[Contributions | None], first: Int) -> Co
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
-    optional = ("weighted_count", "top_weight", "waived", "largest_unwaived", "requests")
+    optional = ("weighted_count", "top_weight", "waived", "largest_unwaived", "requests", "parts")
     odd = [name for name in optional if len({getattr(part, name) is None for part in known}) > 1]
     if odd:
         raise InputError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,15 @@ from cellveil.tables.relations import Relations
 CELL = "cell"
 """Name of the only dimension of a table without structure."""
 
+VARIABLE = "variable"
+"""Name of the dimension that tells response variables apart."""
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Table:
-    """Non-empty cells, their values, and the relations that tie them together. Frozen.
+    """Cells, their values, and the relations that tie them together. Frozen.
+
+    A combination of codes that is not stored is empty, or not part of the table.
 
     Parameters
     ----------
@@ -45,6 +51,8 @@ class Table:
         Contributions at unit and at holding level, where known.
     columns
         Further figures of each cell by name, as floats (cost variables and the like).
+    signed
+        Whether somebody contributes a negative amount to the variable of the cell, where that is known.
 
     Examples
     --------
@@ -68,6 +76,7 @@ class Table:
     units: Contributions | None = None
     holdings: Contributions | None = None
     columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    signed: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         self.values.setflags(write=False)
@@ -90,6 +99,19 @@ class Table:
     def sizes(self) -> tuple[int, ...]:
         """Number of codes per dimension."""
         return tuple(len(dimension) for dimension in self.dimensions)
+
+    @cached_property
+    def variables(self) -> Codes:
+        """The number of the response variable of each cell: its code of `VARIABLE`, 0 where there is one."""
+        names = [dimension.name for dimension in self.dimensions]
+        if VARIABLE in names:
+            return self.keys[names.index(VARIABLE)]
+        return np.zeros(self.num_cells, dtype=np.int32)
+
+    @property
+    def has_all_cells(self) -> bool:
+        """Whether every combination of codes is stored, empty ones included."""
+        return self.num_cells == prod(self.sizes)
 
     def key(self, cell: int) -> tuple[str, ...]:
         """The codes of one cell."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from cellveil.progress import Progress
 from cellveil.tables.build import assemble, key_name
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension
-from cellveil.tables.keys import Codes
+from cellveil.tables.keys import Codes, Int
 from cellveil.tables.numbers import unscale
 from cellveil.tables.table import Table
 from cellveil.tables.tabulate_engine import Engine, EngineOptions
@@ -23,6 +23,9 @@ from cellveil.tables.tabulate_source import CsvOptions
 
 COUNT = "count"
 """Name of the variable of a frequency table."""
+
+LARGEST_PRODUCT = 1_000_000
+"""Up to so many combinations of codes are tabulated with the empty ones: the cells a method can protect."""
 
 
 def tabulate(
@@ -42,6 +45,7 @@ def tabulate(
     waiver: str | None = None,
     depth: int = 3,
     allow_negative: bool = False,
+    all_cells: bool = False,
     columns: Mapping[str, str] | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
@@ -50,7 +54,7 @@ def tabulate(
     temp_directory: Path | str | None = None,
     progress: Progress | None = None,
 ) -> Table:
-    """Tabulate microdata: every non-empty cell, all totals, and the contributions behind them.
+    """Tabulate microdata: every cell with records, all totals, and the contributions behind them.
 
     Parameters
     ----------
@@ -87,6 +91,9 @@ def tabulate(
         How many of the largest contributions are kept for each cell.
     allow_negative
         Whether contributions may be negative.
+    all_cells
+        Keep empty cells as well, with value 0 and no contributors: every combination of codes, a million at
+        most. Rules that look at empty cells need them (`Rule.needs_all_cells`).
     columns
         Column of a dimension, where it is not named as the dimension.
     delimiter, encoding
@@ -119,12 +126,17 @@ def tabulate(
         waiver=waiver,
         dimensions=_dimension_columns(dimensions, columns or {}),
     )
+    if all_cells:
+        _check_product(dimensions)
     options = EngineOptions(memory_limit, threads, temp_directory, CsvOptions(delimiter, encoding), depth)
     with Engine.opened(source, dimensions, roles, options, progress) as engine:
         engine.records.read(decimals, rounding=rounding, allow_negative=allow_negative)
         keys, figures = engine.cells()
         units = engine.contributions("unit" if contributor else None)
         holdings = engine.contributions("holding") if holding else None
+        if all_cells:
+            keys, figures, rows = _every_cell(dimensions, keys, figures)
+            units, holdings = units.spread(rows), holdings and holdings.spread(rows)
         engine.progress.stage("relations")
         return assemble(
             dimensions,
@@ -139,6 +151,7 @@ def tabulate(
                 name: unscale(figures[alias], engine.records.variables[alias].decimals)
                 for alias, name in roles.columns().items()
             },
+            signed=np.full(len(figures["value"]), engine.has_negative()) if allow_negative else None,
         )
 
 
@@ -219,9 +232,26 @@ def _aligned(table: Table, keys: Sequence[Codes], contributions: Contributions) 
         )
     rows = np.full(table.num_cells, -1, dtype=np.int64)
     rows[cells[cells >= 0]] = np.flatnonzero(cells >= 0)
-    aligned = contributions.take(rows)
-    for field in fields(aligned):
-        column = getattr(aligned, field.name)
-        if isinstance(column, np.ndarray):
-            column[rows < 0] = -1 if field.name in ("who", "requests") else 0
-    return aligned
+    return contributions.spread(rows)
+
+
+def _check_product(dimensions: Sequence[Dimension]) -> None:
+    number = prod(len(dimension) for dimension in dimensions)
+    if number > LARGEST_PRODUCT:
+        raise InputError(
+            f"there are {number:,} combinations of codes, empty ones included, which is more than "
+            f"{LARGEST_PRODUCT:,}",
+            remedy="Leave empty cells out of the rules (zeros, protect_zeros or allow_zeros = false), or use "
+            "coarser codes or fewer dimensions.",
+        )
+
+
+def _every_cell(
+    dimensions: Sequence[Dimension], keys: Sequence[Codes], figures: Mapping[str, Int]
+) -> tuple[list[Codes], dict[str, Int], Int]:
+    """Keys of all combinations of codes, figures with 0 for empty cells, and the row of each cell or −1."""
+    sizes = [len(dimension) for dimension in dimensions]
+    rows = np.full(prod(sizes), -1, dtype=np.int64)
+    rows[np.ravel_multi_index(tuple(keys), sizes)] = np.arange(len(keys[0]))
+    columns = [column.astype(np.int32) for column in np.unravel_index(np.arange(len(rows)), sizes)]
+    return columns, {name: np.where(rows < 0, 0, column[rows]) for name, column in figures.items()}, rows

@@ -17,7 +17,7 @@ exact counts, sums and largest contributions, the same for any number of threads
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +37,11 @@ from cellveil.tables.tabulate_source import CsvOptions, Microdata, mapped_errors
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
+
+Ranked = dict[str, list[str]]
+"""For each ranking of the contributions the tables with the largest found so far."""
+
+Lists = dict[str, dict[str, NDArray[Any]]]
 
 MEMORY_LIMIT = "2GB"
 """What DuckDB may use before it goes to temporary files."""
@@ -123,6 +128,14 @@ class Engine:
         self._keep()
         return [columns[code] for code in self._codes], {name: columns[name] for name in sums}
 
+    def has_negative(self) -> bool:
+        """Whether a contributor adds a negative amount to the response of a finest cell."""
+        if "unit" not in self._roles.members:
+            return bool(self._row("SELECT count(*) FROM records WHERE value < 0")[0])
+        keys = ", ".join([*self._codes, "unit"])
+        sums = f"SELECT sum(value) AS part FROM records GROUP BY {keys}"
+        return bool(self._row(f"SELECT count(*) FROM ({sums}) WHERE part < 0")[0])
+
     # -- contributions -----------------------------------------------------------------------------------
 
     def contributions(self, member: str | None) -> Contributions:
@@ -136,26 +149,30 @@ class Engine:
         if member:
             rows = self._table(level.rows("records", num_axes))
         figures: list[str] = []
-        top: list[str] = []
+        ranked: Ranked = {name: [] for name in level.rankings}
         for axis in range(num_axes):
             local, rows = self._split(level, rows, axis)
-            self._add(level, local, figures, top)
+            self._add(level, local, figures, ranked)
             if member and axis == 0:
-                top, rows = self._numbered(level, top, rows)
+                ranked, rows = self._numbered(level, ranked, rows)
             covered = self._covered(_union(figures), axis, list(level.figures))
             figures = [self._table(sql.group(covered, self._codes, level.figures))]
-            covered = self._covered(_union(top), axis, ["size", *level.payload])
-            top = [self._table(self._largest(level, covered))]
+            for name, payload in level.rankings.items():
+                covered = self._covered(_union(ranked[name]), axis, ["size", *payload])
+                ranked[name] = [self._table(self._largest(payload, covered))]
             if rows:
                 covered = self._covered(rows, axis, ["member", *level.measures])
                 rows = self._table(sql.group(covered, [*self._codes, "member"], level.measures))
-            self._keep("ids", *figures, *top, *([rows] if rows else []))
+            self._keep("ids", *figures, *_all(ranked), *([rows] if rows else []))
             self.progress.advance(axis + 1, num_axes)
-        self._add(level, rows, figures, top)
+        self._add(level, rows, figures, ranked)
         contributions = self._fetched(
             level,
             self._table(sql.group(_union(figures), self._codes, level.figures)),
-            self._table(self._largest(level, _union(top))),
+            {
+                name: self._table(self._largest(payload, _union(ranked[name])))
+                for name, payload in level.rankings.items()
+            },
         )
         self._keep()
         return contributions
@@ -171,55 +188,67 @@ class Engine:
             f"(SELECT * FROM {marked} WHERE spans)" if some else None,
         )
 
-    def _add(self, level: sql.Level, rows: str | None, figures: list[str], top: list[str]) -> None:
+    def _add(self, level: sql.Level, rows: str | None, figures: list[str], ranked: Ranked) -> None:
         """Add the figures and the largest of rows, each another member, to the parts found so far."""
         if rows:
             figures.append(self._table(level.figures_of(rows, len(self._codes))))
-            sizes = level.sizes_of(rows, len(self._codes))
-            top.append(self._table(self._largest(level, f"({sizes})")))
+            for name, payload in level.rankings.items():
+                sizes = level.sizes_of(rows, len(self._codes), name)
+                ranked[name].append(self._table(self._largest(payload, f"({sizes})")))
 
-    def _numbered(self, level: sql.Level, top: list[str], rows: str | None) -> tuple[list[str], str | None]:
+    def _numbered(self, level: sql.Level, ranked: Ranked, rows: str | None) -> tuple[Ranked, str | None]:
         """Numbers instead of ids for the members that can still be among the largest: faster to compare."""
-        remaining = [*top, *([rows] if rows else [])]
+        remaining = [*_all(ranked), *([rows] if rows else [])]
         self._table(sql.numbered_ids(remaining), "ids")
-        listed = [*self._codes, "size", *level.payload]
-        top = [self._table(sql.with_numbers(table, listed, "ids")) for table in top]
+        numbered = {}
+        for name, payload in level.rankings.items():
+            listed = [*self._codes, "size", *payload]
+            numbered[name] = [self._table(sql.with_numbers(table, listed, "ids")) for table in ranked[name]]
         if rows:
             columns = [*self._codes, "member", *level.measures]
             rows = self._table(sql.with_numbers(rows, columns, "ids"))
-        return top, rows
+        return numbered, rows
 
-    def _largest(self, level: sql.Level, source: str) -> str:
-        return sql.largest(
-            source, self._codes, level.payload, self._options.depth, native=self._options.native
-        )
+    def _largest(self, payload: Sequence[str], source: str) -> str:
+        return sql.largest(source, self._codes, payload, self._options.depth, native=self._options.native)
 
-    def _fetched(self, level: sql.Level, figures: str, top: str) -> Contributions:
+    def _listed(self, level: sql.Level, ranked: Mapping[str, str]) -> tuple[Lists, tuple[str, ...]]:
+        """The largest of each ranking, cell by cell, with members as positions in the list of their ids."""
+        lists: Lists = {}
+        for name, payload in level.rankings.items():
+            order = ", ".join([*self._codes, "size DESC", *payload])
+            columns = ", ".join(["size", *payload])
+            lists[name] = self._arrays(f"SELECT {columns} FROM {ranked[name]} ORDER BY {order}")
+        if not level.member:
+            return lists, ()
+        members = " UNION ".join(f"SELECT member FROM {table}" for table in ranked.values())
+        ids = self._arrays(f"SELECT name, member FROM ids WHERE member IN ({members}) ORDER BY member")
+        for entries in lists.values():
+            entries["member"] = np.searchsorted(ids["member"], entries["member"])
+        return lists, tuple(ids["name"].tolist())
+
+    def _fetched(self, level: sql.Level, figures: str, ranked: Mapping[str, str]) -> Contributions:
         """The final cells as arrays."""
         names = ", ".join(self._codes)
         found = self._arrays(f"SELECT {', '.join(level.figures)} FROM {figures} ORDER BY {names}")
-        order = ", ".join([*self._codes, "size DESC", *level.payload])
-        lists = self._arrays(f"SELECT {', '.join(['size', *level.payload])} FROM {top} ORDER BY {order}")
-        who = ids = None
-        if level.member:
-            _, who = np.unique(lists["member"], return_inverse=True)
-            ids = self._arrays(
-                f"SELECT name FROM ids WHERE member IN (SELECT member FROM {top}) ORDER BY member"
-            )
+        lists, ids = self._listed(level, ranked)
+        top, parts = lists[sql.TOP], lists.get(sql.PARTS)
         shape = _Shape(found["members"], self._options.depth)
         return Contributions(
             self.records.amount_decimals,
             found["members"],
             found["total"],
             found["absolute"],
-            shape.spread(lists["size"], 0),
-            shape.spread(who, -1, np.int32),
-            tuple(ids["name"].tolist()) if ids else (),
+            shape.spread(top["size"], 0),
+            shape.spread(top.get("member"), -1, np.int32),
+            ids,
             weighted_count=found["weighted_count"] / sql.WEIGHT_UNIT if level.weighted else None,
-            top_weight=shape.spread(lists["top_weight"], 0, np.float64) if level.weighted else None,
-            waived=shape.spread(lists["waived"], 0, np.bool_) if level.waivers else None,
+            top_weight=shape.spread(top["top_weight"], 0, np.float64) if level.weighted else None,
+            waived=shape.spread(top["waived"], 0, np.bool_) if level.waivers else None,
             largest_unwaived=found["unwaived"] if level.waivers else None,
             requests=np.column_stack([found["request1"], found["request2"]]) if level.requests else None,
+            parts=shape.spread(parts["size"], 0) if parts else None,
+            part_who=shape.spread(parts.get("member"), -1, np.int32) if parts else None,
         )
 
     # -- running -----------------------------------------------------------------------------------------
@@ -251,6 +280,10 @@ class Engine:
     def _arrays(self, query: str) -> dict[str, NDArray[Any]]:
         found = self._connection.execute(query).fetchnumpy()
         return {name: np.ascontiguousarray(column) for name, column in found.items()}
+
+
+def _all(ranked: Ranked) -> list[str]:
+    return [table for tables in ranked.values() for table in tables]
 
 
 def _union(tables: Sequence[str]) -> str:

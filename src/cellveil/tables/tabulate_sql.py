@@ -21,6 +21,9 @@ EXACT = "DECIMAL(38, 18)"
 WEIGHT_UNIT = 10**9
 """Sampling weights are added up as integers in this fraction, so that sums do not depend on their order."""
 
+TOP, PARTS = "top", "parts"
+"""The two ways to rank contributions, see `Level.rankings`."""
+
 INTEGERS = (
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "NULL"),
     *("UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"),
@@ -282,10 +285,14 @@ class Level:
         return dict.fromkeys(sums, "sum") | dict.fromkeys(maxima, "max")
 
     @property
-    def payload(self) -> list[str]:
-        """What is kept beside the size of the largest contributions, in the order that breaks ties."""
+    def rankings(self) -> dict[str, list[str]]:
+        """The lists of the largest: what is kept beside the size, in the order that breaks ties.
+
+        `TOP` by unweighted amount; with weights also `PARTS`, by part of the weighted total.
+        """
         weight = ["top_weight"] if self.weighted else []
-        return [*self.key, *weight, *(["waived"] if self.waivers else [])]
+        top = {TOP: [*self.key, *weight, *(["waived"] if self.waivers else [])]}
+        return top | ({PARTS: self.key} if self.weighted else {})
 
     def rows(self, records: str, num_axes: int) -> str:
         """One row for each member in each base cell."""
@@ -336,11 +343,12 @@ class Level:
         columns = ", ".join(f"{expressions[name]} AS {name}" for name in self.figures)
         return f"SELECT {names}, {columns} FROM {rows} GROUP BY {names}"
 
-    def sizes_of(self, rows: str, num_axes: int) -> str:
-        """Size and payload of every row."""
+    def sizes_of(self, rows: str, num_axes: int, ranking: str) -> str:
+        """Size and payload of every row for one of the rankings."""
         weight = (
             "CASE WHEN amount <> 0 THEN CAST(product AS DOUBLE) / amount "
             f"ELSE CAST(weight AS DOUBLE) / records END / {WEIGHT_UNIT}.0 AS top_weight"
         )
-        payload = [weight if name == "top_weight" else name for name in self.payload]
-        return f"SELECT {', '.join([*codes(num_axes), 'abs(amount) AS size', *payload])} FROM {rows}"
+        size = f"abs({'weighted' if ranking == PARTS else 'amount'}) AS size"
+        payload = [weight if name == "top_weight" else name for name in self.rankings[ranking]]
+        return f"SELECT {', '.join([*codes(num_axes), size, *payload])} FROM {rows}"
