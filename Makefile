@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow bench format clean
+.PHONY: demo test test-slow bench readme screenshots format clean
 
 demo: $(STAMP)
 	$(BIN)/cellveil demo --out cellveil-demo
@@ -21,6 +21,13 @@ test-slow: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/tabulate.py --rows 1000000
 	$(BIN)/python benchmarks/unpick.py
+
+# The figures and the picture of README.md; pictures need Chromium.
+readme: $(STAMP)
+	$(BIN)/python benchmarks/readme.py figures
+
+screenshots: $(STAMP)
+	$(BIN)/python benchmarks/readme.py screenshots
 
 format: $(STAMP)
 	$(BIN)/ruff format src tests benchmarks

@@ -1,0 +1,120 @@
+"""Make the generated parts of README.md: the table of figures, or the picture of the demo's report.
+
+python benchmarks/readme.py figures [--time-limit S]     runs the tables and writes their lines into README.md
+python benchmarks/readme.py screenshots                  takes pictures of the demo's report with Chromium
+
+The public instances are found as the tests find them; without them their lines stay as they are.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+BLOCK = re.compile(
+    r"(<!-- figures: made by benchmarks/readme.py -->\n)(.*?)(<!-- end of figures -->)", re.DOTALL
+)
+HEAD = "| table | cells | primary | cost | cost / lower bound | seconds |\n|---|---|---|---|---|---|\n"
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+INSTANCES = ("table7", "hie1327d", "hier13")
+RANDOM = {
+    "random 30 × 15 × 15": {"shape": (30, 15, 15), "contributors": 3, "zeros": 0.3, "seed": 1},
+    "random 100 × 27 × 18": {"shape": (100, 27, 18), "contributors": 3, "zeros": 0.3, "seed": 1},
+}
+
+
+def instances() -> Path | None:
+    given = os.environ.get("CELLVEIL_INSTANCES")
+    found = Path(given) if given else ROOT.parent / "shared" / "instances"
+    return found / "csp" if (found / "csp").is_dir() else None
+
+
+def line(name: str, run: dict[str, object], seconds: float) -> str:
+    cost, bound = float(str(run["cost"])), float(str(run["lower_bound"] or 0))
+    ratio = (
+        "no bound" if not bound else "1.00, proven" if run["outcome"] == "optimal" else f"{cost / bound:.2f}"
+    )
+    return f"| {name} | {run['cells']:,} | {run['primaries']:,} | {cost:,.0f} | {ratio} | {seconds:.0f} |"
+
+
+def figures(time_limit: float) -> Iterator[tuple[str, str]]:
+    """The name and the line of each table, run one after the other."""
+    from cellveil.datasets import random_table
+    from cellveil.formats.instance import read_instance
+    from cellveil.report import build_report
+    from cellveil.suppression import suppress
+
+    limit = f"({time_limit:g} s limit)"
+    problems = {}
+    if (folder := instances()) is not None:
+        problems |= {f"public instance {n} {limit}": read_instance(folder / f"{n}.jj") for n in INSTANCES}
+    for name, options in RANDOM.items():
+        problems[f"{name} {limit}"] = random_table(options.pop("shape"), **options)
+    for name, problem in problems.items():
+        started = time.perf_counter()
+        found = suppress(problem, time_limit=time_limit, seed=1)
+        seconds = time.perf_counter() - started
+        yield name, line(name, build_report(problem, found, found.audit).to_dict(), seconds)
+    with tempfile.TemporaryDirectory() as place:
+        started = time.perf_counter()
+        demo(Path(place) / "demo")
+        name = "demo: 50,000 firms, three linked tables"
+        run = json.loads((Path(place) / "demo" / "internal" / "report.json").read_text("utf-8"))
+        yield name, line(name, run, time.perf_counter() - started)
+
+
+def demo(out: Path) -> None:
+    subprocess.run([sys.executable, "-m", "cellveil", "demo", "--quiet", "--out", str(out)], check=True)
+
+
+def write_figures(time_limit: float) -> None:
+    text = README.read_text("utf-8")
+    match = BLOCK.search(text)
+    assert match is not None, "README.md has lost its marks"
+    kept = {row.split("|")[1].strip(): row for row in match[2].splitlines()[2:]}
+    for name, row in figures(time_limit):
+        kept[name] = row
+        print(row, flush=True)
+    README.write_text(
+        BLOCK.sub(lambda m: m[1] + HEAD + "\n".join(kept.values()) + "\n" + m[3], text), "utf-8"
+    )
+
+
+def screenshots() -> None:
+    """The demo's report: wide, as in README.md; and narrow and printed, to look at, in cellveil-demo."""
+    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
+    if program is None:
+        sys.exit("No Chromium was found; install chromium and try again.")
+    demo(ROOT / "cellveil-demo")
+    page = (ROOT / "cellveil-demo" / "internal" / "report.html").as_uri()
+    common = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+    common += ["--no-first-run", "--disable-background-networking", "--disable-component-update"]
+    with tempfile.TemporaryDirectory() as profile:
+        common += ["--disable-sync", f"--user-data-dir={profile}"]
+        for width, height, target in (
+            (1200, 900, ROOT / "docs" / "img" / "report.png"),
+            (400, 1400, ROOT / "cellveil-demo" / "report-narrow.png"),
+        ):
+            size = f"--window-size={width},{height}"
+            subprocess.run([*common, size, f"--screenshot={target}", page], check=True, capture_output=True)
+        printed = ROOT / "cellveil-demo" / "report.pdf"
+        subprocess.run([*common, f"--print-to-pdf={printed}", page], check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
+    parser.add_argument("what", choices=["figures", "screenshots"])
+    parser.add_argument("--time-limit", type=float, default=60.0)
+    chosen = parser.parse_args()
+    write_figures(chosen.time_limit) if chosen.what == "figures" else screenshots()
