@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -167,7 +167,7 @@ class FlowSearch:
             chosen[others[order[rank < CHOICE]]] = True
         tail, head = np.where(chosen, nets.tail, 0), np.where(chosen, nets.head, 0)
         graph = graph_of(nets.num_nodes, tail, head, self.book.room_down, self.book.room_up)
-        return graph, self.plan._replace(cells=np.flatnonzero(chosen))
+        return graph, replace(self.plan, cells=np.flatnonzero(chosen))
 
     @cached_property
     def work(self) -> Work:
