@@ -38,7 +38,18 @@ ORDER = (
 )
 """The parts of the package; each imports only from itself and from parts named before it."""
 
-HEAVY = ("duckdb", "highspy", "jinja2", "numba", "openpyxl", "pandas", "polars", "pyarrow", "rich", "scipy")
+HEAVY = (
+    "duckdb",
+    "highspy",
+    "jinja2",
+    "llvmlite",
+    "openpyxl",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "rich",
+    "scipy",
+)
 """Loaded where they are used, never when a module is imported."""
 
 SLOW = (*HEAVY, "pydantic", "typer", "narwhals", "numpy")
@@ -132,8 +143,7 @@ def test_no_module_needs_itself_to_be_imported():
 @EVERY_MODULE
 def test_no_heavy_package_at_the_top(module):
     top = {name.partition(".")[0] for name in imported(module, in_functions=False)}
-    allowed = {"numba"} if is_kernel(module) else set()
-    assert not top & set(HEAVY) - allowed
+    assert not top & set(HEAVY)
 
 
 @EVERY_MODULE

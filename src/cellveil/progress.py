@@ -24,7 +24,7 @@ class Progress:
 _uncounted = 0.0
 
 
-def clock() -> float:
+def counted_time() -> float:
     """Seconds on the clock of time limits: it stands still in `not_counting`."""
     return time.monotonic() - _uncounted
 
@@ -54,12 +54,12 @@ class Deadline:
 
     def __init__(self, time_limit: float | None) -> None:
         self.limit = time_limit
-        self._end = None if time_limit is None else clock() + time_limit
+        self._end = None if time_limit is None else counted_time() + time_limit
 
     @property
     def left(self) -> float | None:
         """Seconds left; None where there is no limit."""
-        return None if self._end is None else max(self._end - clock(), 0.0)
+        return None if self._end is None else max(self._end - counted_time(), 0.0)
 
     @property
     def is_over(self) -> bool:
@@ -72,7 +72,7 @@ class Deadline:
 
     @property
     def moment(self) -> float | None:
-        """The moment on the `clock` of time limits."""
+        """The moment on the clock of `counted_time`."""
         return self._end
 
 

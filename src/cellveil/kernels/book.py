@@ -124,7 +124,7 @@ def add(
             return 0
     forward = fits(book, cells, numerators, denominator, 1)
     backward = fits(book, cells, numerators, denominator, -1)
-    met = 0
+    met: Number = 0
     if forward:
         met += settle(book, cells, numerators, denominator, 1, -1)
     if backward:
@@ -157,7 +157,7 @@ def add_all(
     book: BookArrays, starts: Int, cells: Int32, numerators: Int, denominators: Int, hiding: bool | np.bool_
 ) -> Number:
     """Take in many, one after the other; return how many demands they meet."""
-    met = 0
+    met: Number = 0
     for w in range(len(denominators)):
         begin, end = starts[w], starts[w + 1]
         met += add(book, cells[begin:end], numerators[begin:end], denominators[w], hiding)

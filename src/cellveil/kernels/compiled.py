@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import threading
-import time
 from collections.abc import Callable
 from functools import cached_property, update_wrapper
 from typing import Any, TypeVar, cast
@@ -24,6 +23,19 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 CHECKED = False
 """Whether indices are checked, which is slower: to find faults in the loops."""
+
+ARGUMENTS: dict[str, Any] = {
+    "ptr": ctypes.c_void_p,
+    "i64": ctypes.c_int64,
+    "i1": ctypes.c_int64,
+    "double": ctypes.c_double,
+}
+RESULTS: dict[Kind, Any] = {
+    NOTHING: None,
+    INT: ctypes.c_int64,
+    BOOL: ctypes.c_int64,
+    FLOAT: ctypes.c_double,
+}
 
 _by_module: dict[str, list[Kernel]] = {}
 _engines: list[Any] = []
@@ -79,10 +91,9 @@ class Kernel:
         """Take the compiled function from an engine."""
         address = engine.get_function_address(f"door.{self.loop.symbol}")
         kinds = [part for kind in self.loop.parameters.values() for part in kind.parts]
-        types = {"ptr": ctypes.c_void_p, "i64": ctypes.c_int64, "i1": ctypes.c_int64, "double": ctypes.c_double}
-        results = {NOTHING: None, INT: ctypes.c_int64, BOOL: ctypes.c_int64, FLOAT: ctypes.c_double}
         self._fault = ctypes.c_int64.from_address(engine.get_global_value_address("fault"))
-        self._compiled = ctypes.CFUNCTYPE(results[self.loop.result], *(types[kind] for kind in kinds))(address)
+        outside = ctypes.CFUNCTYPE(RESULTS[self.loop.result], *(ARGUMENTS[kind] for kind in kinds))
+        self._compiled = outside(address)
 
 
 def _taker(kind: Kind, name: str) -> Callable[[Any, list[Any], list[Any]], None]:
@@ -112,20 +123,24 @@ def _check(kernel: Kernel) -> None:
         raise IndexError(f"{kernel.loop.symbol}: an index out of range, line {line} of the loop or below it")
 
 
+def _loop_of(known: object) -> Loop | None:
+    return known.loop if isinstance(known, Kernel) else None
+
+
 def _compile(kernels: list[Kernel]) -> None:
     """Compile functions together."""
     import llvmlite.binding as llvm
 
-    loops = [kernel.loop for kernel in kernels]
-    find = lambda known: known.loop if isinstance(known, Kernel) else None  # noqa: E731
-    source = Unit(find, CHECKED).source(loops)
+    source = Unit(_loop_of, CHECKED).source([kernel.loop for kernel in kernels])
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=2, jit=True
     )
     module = llvm.parse_assembly(source)
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
+    tuning = llvm.create_pipeline_tuning_options(speed_level=1)  # more costs seconds, and gains nothing here
+    tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(module, builder)
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()

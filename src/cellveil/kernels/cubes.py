@@ -13,7 +13,18 @@ import numpy as np
 
 from cellveil.kernels.book import HIDDEN, PUBLISHED, TRAIL, BookArrays, add, roll_back
 from cellveil.kernels.compiled import inner
-from cellveil.kernels.kinds import Arrays, Bits, BitsTable, Bool, Float, Int, Int32, Int32Table, IntTable, Number
+from cellveil.kernels.kinds import (
+    Arrays,
+    Bits,
+    BitsTable,
+    Bool,
+    Float,
+    Int,
+    Int32,
+    Int32Table,
+    IntTable,
+    Number,
+)
 from cellveil.kernels.random import stirred
 
 OUTSIDE = -1
@@ -303,7 +314,7 @@ def find_free(
             a_place[depth] = grid.leaf_starts[grid.first_code[axis] + own]
             b_code[depth], entering = UNSET, False
         # The next pair of leaves: b runs over the hidden ones, OUTSIDE last, then a goes on.
-        found = 0
+        found: Number = 0
         while found == 0 and a_place[depth] < last:
             a = grid.leaf_codes[a_place[depth]]
             if b_code[depth] == OUTSIDE or not holds(row, a):
@@ -343,7 +354,7 @@ def add_cube(book: BookArrays, grid: Grid, size: Number) -> Number:
             forward, backward = min(forward, rise), min(backward, fall)
         else:
             forward, backward = min(forward, fall), min(backward, rise)
-    met = 0
+    met: Number = 0
     cells, moves = grid.cube_cells[:size], grid.cube_moves[:size]
     for turn in range(3):
         amount = min(forward, backward) if turn == 0 else forward if turn == 1 else -backward

@@ -31,7 +31,7 @@ def constant(number: int | float) -> Value:
     return Value(FLOAT, (f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}",), number)
 
 
-class Misfit(TypeError):
+class MisfitError(TypeError):
     """Something in the source that loops cannot have."""
 
 
@@ -103,7 +103,7 @@ class Emission:
         if own == kind:
             return value
         if not isinstance(own, Scalar) or not isinstance(kind, Scalar):
-            raise Misfit(f"{own} in place of {kind}")
+            raise MisfitError(f"{own} in place of {kind}")
         if value.literal is not None and kind in (FLOAT, WORD, INT) and own != FLOAT:
             number = float(value.literal) if kind == FLOAT else int(value.literal)
             return constant(number)._replace(kind=kind)
@@ -115,7 +115,7 @@ class Emission:
             return Value(FLOAT, (self.get(f"{text} to double"),))
         if kind == BOOL and own == INT:
             return Value(BOOL, (self.truth(value),))
-        raise Misfit(f"{own.name} in place of {kind.name}")
+        raise MisfitError(f"{own.name} in place of {kind.name}")
 
     def cut(self, value: Value, kind: Scalar) -> Value:
         """As `int`, `np.int64` and `np.uint64` do: what is behind the point is cut off."""
@@ -139,7 +139,7 @@ class Emission:
         elif WORD in kinds:
             kind = WORD
             if any(v.kind != WORD and v.literal is None for v in (one, other)):
-                raise Misfit("signed and unsigned numbers mixed")
+                raise MisfitError("signed and unsigned numbers mixed")
         else:
             kind = INT
         return self.as_kind(one, kind), self.as_kind(other, kind), kind

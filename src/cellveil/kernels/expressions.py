@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cellveil.kernels.emission import Emission, Misfit, Value, constant
+from cellveil.kernels.emission import Emission, MisfitError, Value, constant
 from cellveil.kernels.kinds import (
     BOOL,
     FLOAT,
@@ -35,17 +35,29 @@ SIGNS: dict[type[ast.AST], str] = {
 FUNCTIONS = {"np.sqrt": "llvm.sqrt.f64", "np.exp": "llvm.exp.f64"}
 
 ITEMS: dict[str, tuple[Scalar, int]] = {
-    "np.int64": (INT, 8), "np.int32": (SHORT, 4), "np.uint64": (WORD, 8), "np.float64": (FLOAT, 8), "np.bool_": (BOOL, 1),
-}  # fmt: skip
+    "np.int64": (INT, 8),
+    "np.int32": (SHORT, 4),
+    "np.uint64": (WORD, 8),
+    "np.float64": (FLOAT, 8),
+    "np.bool_": (BOOL, 1),
+}
 """Kinds of elements, and their bytes."""
 
 
 class Called(Protocol):
     """Another function of the loops, as a call needs it."""
 
-    symbol: str
-    parameters: dict[str, Kind]
-    result: Kind
+    @property
+    def symbol(self) -> str:
+        """Its name for the compiler."""
+
+    @property
+    def parameters(self) -> dict[str, Kind]:
+        """The kinds of its parameters."""
+
+    @property
+    def result(self) -> Kind:
+        """The kind of what it returns."""
 
 
 class Expressions:
@@ -83,7 +95,7 @@ class Expressions:
         """The value of an expression."""
         self.to.line = getattr(node, "lineno", self.to.line)
         if type(node) not in self._by_node:
-            raise Misfit(f"loops cannot have {ast.unparse(node)}")
+            raise MisfitError(f"loops cannot have {ast.unparse(node)}")
         return self._by_node[type(node)](node)
 
     def put(self, name: str, value: Value) -> None:
@@ -98,7 +110,7 @@ class Expressions:
 
     def _constant(self, node: ast.Constant) -> Value:
         if not isinstance(node.value, bool | int | float):
-            raise Misfit(f"loops cannot have {node.value!r}")
+            raise MisfitError(f"loops cannot have {node.value!r}")
         return constant(node.value)
 
     def _name(self, node: ast.Name) -> Value:
@@ -115,7 +127,7 @@ class Expressions:
             known = known.item()
         if isinstance(known, bool | int | float):
             return constant(known)
-        raise Misfit(f"{node.id} is not known here")
+        raise MisfitError(f"{node.id} is not known here")
 
     def _attribute(self, node: ast.Attribute) -> Value:
         if ast.unparse(node) == "np.inf":
@@ -124,13 +136,13 @@ class Expressions:
         if isinstance(whole.kind, Array) and node.attr == "shape":
             return Value(Several((INT,) * whole.kind.axes), whole.parts[1:])
         if not isinstance(whole.kind, Record):
-            raise Misfit(f"loops cannot have {ast.unparse(node)}")
+            raise MisfitError(f"loops cannot have {ast.unparse(node)}")
         offset = 0
         for name, kind in fields_of(whole.kind.of).items():
             if name == node.attr:
                 return self._field(whole.parts[0], offset, kind)
             offset += slots_of(kind)
-        raise Misfit(f"{whole.kind.of.__name__} has no {node.attr}")
+        raise MisfitError(f"{whole.kind.of.__name__} has no {node.attr}")
 
     def _field(self, start: str, offset: int, kind: Kind) -> Value:
         place = self.to.get(f"getelementptr inbounds i64, ptr {start}, i64 {offset}")
@@ -167,7 +179,7 @@ class Expressions:
         """Part of an array, along its first axis."""
         assert isinstance(whole.kind, Array)
         if node.step is not None:
-            raise Misfit("loops have no slices with steps")
+            raise MisfitError("loops have no slices with steps")
         start, length, *others = whole.parts
         first = constant(0) if node.lower is None else self.value(node.lower)
         end = Value(INT, (length,)) if node.upper is None else self.value(node.upper)
@@ -192,7 +204,7 @@ class Expressions:
         return Value(Several(tuple(v.kind for v in values)), tuple(p for v in values for p in v.parts))
 
     def _misfit(self, node: ast.expr) -> Value:
-        raise Misfit(f"loops cannot have {ast.unparse(node)}")
+        raise MisfitError(f"loops cannot have {ast.unparse(node)}")
 
     # -- operations ----------------------------------------------------------------------------------------
 
@@ -333,7 +345,7 @@ class Expressions:
     def _random(self, source: Value) -> Value:
         """The next random number from 0 to 1, as the generator itself would give it."""
         if source.kind != Source():
-            raise Misfit("random numbers come from a generator")
+            raise MisfitError("random numbers come from a generator")
         function = self.to.get(f"load ptr, ptr {source.parts[0]}")
         place = self.to.get(f"getelementptr inbounds i64, ptr {source.parts[0]}, i64 1")
         state = self.to.get(f"load ptr, ptr {place}")

@@ -9,18 +9,25 @@ from __future__ import annotations
 import ast
 import sys
 from dataclasses import dataclass, fields
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Int = IntTable = IntCube = NDArray[np.int64]
-Int32 = Int32Table = NDArray[np.int32]
-Bits = BitsTable = NDArray[np.uint64]
-Float = FloatTable = FloatCube = NDArray[np.float64]
-Bool = BoolTable = NDArray[np.bool_]
-Number = int | np.signedinteger[Any]
+Int: TypeAlias = NDArray[np.int64]
+IntTable: TypeAlias = NDArray[np.int64]
+IntCube: TypeAlias = NDArray[np.int64]
+Int32: TypeAlias = NDArray[np.int32]
+Int32Table: TypeAlias = NDArray[np.int32]
+Bits: TypeAlias = NDArray[np.uint64]
+BitsTable: TypeAlias = NDArray[np.uint64]
+Float: TypeAlias = NDArray[np.float64]
+FloatTable: TypeAlias = NDArray[np.float64]
+FloatCube: TypeAlias = NDArray[np.float64]
+Bool: TypeAlias = NDArray[np.bool_]
+BoolTable: TypeAlias = NDArray[np.bool_]
+Number: TypeAlias = int | np.signedinteger[Any]
 
 
 @dataclass(frozen=True)
@@ -57,7 +64,7 @@ class Array:
 class Record:
     """An instance of a class of arrays: where the list of their places and lengths begins."""
 
-    of: type[Arrays]
+    of: type[Any]
     parts = ("ptr",)
 
 
@@ -134,17 +141,21 @@ def place_of(array: Any, kind: Array, name: str) -> list[int]:
     return [array.__array_interface__["data"][0], *array.shape]
 
 
-@lru_cache(maxsize=None)
-def fields_of(record: type[Arrays]) -> dict[str, Kind]:
+_fields: dict[type[Any], dict[str, Kind]] = {}
+
+
+def fields_of(record: type[Any]) -> dict[str, Kind]:
     """The kinds of a record's fields, by name."""
-    names = vars(sys.modules[record.__module__])
-    return {field.name: kind_of(str(field.type), names) for field in fields(record)}  # type: ignore[arg-type]
+    if record not in _fields:
+        names = vars(sys.modules[record.__module__])
+        _fields[record] = {field.name: kind_of(str(field.type), names) for field in fields(record)}
+    return _fields[record]
 
 
 def slots_of(kind: Kind) -> int:
     """How many slots a field takes."""
     if isinstance(kind, Record):
-        return sum(slots_of(field) for field in fields_of(kind.of).values())
+        return sum(map(slots_of, fields_of(kind.of).values()))
     return len(kind.parts)
 
 

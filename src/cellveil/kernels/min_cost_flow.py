@@ -99,7 +99,7 @@ def push_back(graph: Graph, work: Work, source: int, sink: int, most: int) -> in
 
 @inner
 def sift_up(work: Work, size: int, distance: int, node: int) -> None:
-    """Put a node into the heap, which has this size: the nearest is on top, of equally near ones the first."""
+    """Put a node into the heap of this size: the nearest is on top, of equally near ones the first."""
     place = size
     while place > 0:
         above = (place - 1) >> 1

@@ -404,7 +404,7 @@ def _repair(
 
 @inner
 def _sort_descending(cells: Int, size: Float, count: int) -> None:
-    """Sort the first so many by size; those of the same size stay in order. Runs of sorted ones are merged."""
+    """Sort the first so many by size, those of the same size in order, by merging sorted runs."""
     new, new_size = np.empty(count, dtype=np.int64), np.empty(count)
     width = 1
     while width < count:

@@ -80,7 +80,7 @@ def corners_without(grid: Grid, cell: Number, sign: Number, a: Int, b: Int, axis
     """Write the corners so far, with code 0 along an axis (−1: as they are); return their number."""
     grid.cube_places[0], grid.cube_signs[0] = 0, sign
     codes, signs = grid.codes[2], grid.codes[3]
-    size = 1
+    size: Number = 1
     for k in range(len(grid.sizes)):
         if k == axis:
             continue
@@ -265,7 +265,8 @@ def gather(
     Of each beam all cubes are taken that are nearly as good as the best. The cost is above the budget where
     `most` beams or the budget do not suffice.
     """
-    touched, left, spent, beam, toll = 0, amount, 0.0, grid.beam, grid.toll[0]
+    touched: Number = 0
+    left, spent, beam, toll = amount, 0.0, grid.beam, grid.toll[0]
     for _ in range(most):
         if not find_paid(book, grid, cell, sign, left, budget - spent):
             break

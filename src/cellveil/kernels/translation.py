@@ -13,13 +13,13 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from types import FunctionType
 from typing import Any
 
-from cellveil.kernels.emission import Emission, Misfit, Value, constant
+from cellveil.kernels.emission import Emission, MisfitError, Value, constant
 from cellveil.kernels.expressions import SIGNS, Expressions
-from cellveil.kernels.kinds import BOOL, FLOAT, INT, NOTHING, Array, Kind, Scalar, Several, kind_of
+from cellveil.kernels.kinds import INT, Array, Kind, Scalar, Several, kind_of
 
 HEAD = """\
 declare double @llvm.pow.f64(double, double)
@@ -35,7 +35,7 @@ declare void @free(ptr)
 """
 
 
-@lru_cache(maxsize=None)
+@cache
 def _functions_in(module: str) -> dict[str, ast.FunctionDef]:
     """The functions at the top of a module's source, by name."""
     tree = ast.parse(inspect.getsource(sys.modules[module]))
@@ -73,7 +73,7 @@ class Loop:
 
     def _kind(self, annotation: ast.expr | None, name: str) -> Kind:
         if annotation is None:
-            raise Misfit(f"{self.symbol}: {name} has no annotation")
+            raise MisfitError(f"{self.symbol}: {name} has no annotation")
         return kind_of(ast.unparse(annotation), self.function.__globals__)
 
 
@@ -109,8 +109,8 @@ class Unit:
         body = _Body(loop, Emission(self.checked), self._find)
         try:
             return body.text()
-        except Misfit as misfit:
-            raise Misfit(f"{loop.symbol}, line {body.to.line}: {misfit}") from None
+        except MisfitError as misfit:
+            raise MisfitError(f"{loop.symbol}, line {body.to.line}: {misfit}") from None
 
 
 def _result_ir(kind: Kind) -> str:
@@ -185,7 +185,7 @@ class _Body:
         for node in nodes:
             self.to.line = node.lineno
             if type(node) not in self.by_node:
-                raise Misfit(f"loops cannot have {type(node).__name__}")
+                raise MisfitError(f"loops cannot have {type(node).__name__}")
             self.by_node[type(node)](node)
 
     def _expression(self, node: ast.Expr) -> None:
@@ -223,20 +223,20 @@ class _Body:
         elif isinstance(target, ast.Subscript):
             array = self.of.value(target.value)
             if not isinstance(array.kind, Array):
-                raise Misfit(f"{ast.unparse(target)} is not in an array")
+                raise MisfitError(f"{ast.unparse(target)} is not in an array")
             if isinstance(target.slice, ast.Slice):
                 self._fill(self.of.sliced(array, target.slice), value)
             else:
                 place = self.to.element(array, self.of.indices(target))
                 self.to.store(array.kind.item, place, value)
         else:
-            raise Misfit(f"loops cannot assign to {ast.unparse(target)}")
+            raise MisfitError(f"loops cannot assign to {ast.unparse(target)}")
 
     def _fill(self, array: Value, value: Value) -> None:
         """Every element the same."""
         assert isinstance(array.kind, Array)
         if not isinstance(value.kind, Scalar) or array.kind.axes != 1:
-            raise Misfit("only numbers are assigned to slices, and only along one axis")
+            raise MisfitError("only numbers are assigned to slices, and only along one axis")
 
         def step(index: Value) -> None:
             place = self.to.element(array, [index])
@@ -252,7 +252,7 @@ class _Body:
             self.of.put(node.target.id, self.to.binary(sign, old, self.of.value(node.value)))
             return
         if not isinstance(node.target, ast.Subscript):
-            raise Misfit(f"loops cannot assign to {ast.unparse(node.target)}")
+            raise MisfitError(f"loops cannot assign to {ast.unparse(node.target)}")
         array = self.of.value(node.target.value)
         assert isinstance(array.kind, Array)
         place = self.to.element(array, self.of.indices(node.target))
@@ -286,14 +286,14 @@ class _Body:
 
     def _for(self, node: ast.For) -> None:
         if node.orelse or not isinstance(node.target, ast.Name):
-            raise Misfit("loops run over one variable, and have no else")
+            raise MisfitError("loops run over one variable, and have no else")
         name, source = node.target.id, node.iter
         if isinstance(source, ast.Call) and ast.unparse(source.func) == "range":
             values = [self.to.as_kind(self.of.value(argument), INT) for argument in source.args]
             first = values[0] if len(values) > 1 else constant(0)
             step = values[2].literal if len(values) > 2 else 1
             if not step:
-                raise Misfit("the step of a range is a number")
+                raise MisfitError("the step of a range is a number")
 
             def by_number(index: Value) -> None:
                 self.of.put(name, index)
@@ -303,7 +303,7 @@ class _Body:
             return
         array = self.of.value(source)
         if not isinstance(array.kind, Array) or array.kind.axes != 1:
-            raise Misfit(f"loops cannot run over {ast.unparse(source)}")
+            raise MisfitError(f"loops cannot run over {ast.unparse(source)}")
         item = array.kind.item
 
         def by_element(index: Value) -> None:
@@ -329,6 +329,3 @@ class _Body:
         self.to.do(f"store i64 {more.parts[0]}, ptr {place}")
         self.to.jump(test)
         self.to.begin(done)
-
-
-__all__ = ["BOOL", "FLOAT", "NOTHING", "Loop", "Unit"]
