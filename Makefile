@@ -32,10 +32,10 @@ format: $(TEST_STAMP)
 clean:
 	rm -rf $(VENV) cellveil-demo
 
-# What the package itself needs. Modules are compiled to bytecode when they are first imported, which is fewer.
+# What the package and the demo need. Modules become bytecode when they are first imported: fewer than all.
 $(STAMP): pyproject.toml requirements.lock
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install --no-compile -c requirements.lock -e .
+	$(PIP) install --no-compile -c requirements.lock -e ".[excel]"
 	@touch $(STAMP)
 
 $(TEST_STAMP): $(STAMP)
