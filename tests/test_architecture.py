@@ -152,6 +152,11 @@ def test_kernels_are_loaded_inside_functions(module):
         assert not any(is_kernel(name) for name in map(own_module, imported(module, in_functions=False)))
 
 
+def test_time_limits_have_one_clock():
+    """`counted_time`, which stands still while loops are compiled."""
+    assert [m for m in MODULES if "monotonic" in MODULES[m].read_text("utf-8")] == ["cellveil.progress"]
+
+
 def test_the_checks_of_imports_can_fail():
     code = """
 import a

@@ -83,8 +83,9 @@ class Kernel:
         with _lock:
             if self._compiled is None:
                 with not_counting():
-                    _compile(_by_module[self.loop.function.__module__])
-        assert self._compiled is not None
+                    _compile(_by_module.get(self.loop.function.__module__, []))
+        if self._compiled is None:
+            raise TypeError(f"only other loops call {self.loop.symbol}")
         return self._compiled
 
     def bind(self, engine: Any) -> None:
