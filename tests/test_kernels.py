@@ -269,12 +269,8 @@ def result(method: str) -> object:
 @pytest.mark.parametrize(
     "method",
     [
-        "recover",
-        "cycles",
-        "hypercube",
-        "sequential",
-        "adjust",
-        pytest.param("network", marks=pytest.mark.slow),
+        *("recover", "cycles", "hypercube", "sequential"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("network", "adjust")),
     ],
 )
 def test_results_are_those_of_plain_python(method, monkeypatch):
