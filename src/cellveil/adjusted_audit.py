@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 from cellveil.attack.cubes import Cubes, may_have_cubes
 from cellveil.errors import InputError
 from cellveil.problem import Problem, Status
+from cellveil.progress import counted_time
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED
 
@@ -275,11 +276,11 @@ def _shown_by_tables(
     found = known | _shown_by_cubes(room, values, known, goal)
     if room.problem.table.num_cells > MOST_CELLS:
         return found
-    deadline = time.monotonic() + time_limit
+    deadline = counted_time() + time_limit
     for place in np.flatnonzero(~found).tolist():
-        if found[place] or time.monotonic() > deadline:
+        if found[place] or counted_time() > deadline:
             continue
-        other = _possible(room, values, place, *goal(place), deadline - time.monotonic())
+        other = _possible(room, values, place, *goal(place), deadline - counted_time())
         if other is not None and _is_possible(room, values, other):
             found |= shows(other[room.problem.primaries])
     return found

@@ -21,17 +21,45 @@ class Progress:
         """Tell how far the stage is; `figures` are shown beside it (never cell values)."""
 
 
+_uncounted = 0.0
+
+
+def counted_time() -> float:
+    """Seconds on the clock of time limits: it stands still in `not_counting`."""
+    return time.monotonic() - _uncounted
+
+
+@contextmanager
+def not_counting() -> Iterator[None]:
+    """Preparations that no time limit counts, such as compiling.
+
+    Examples
+    --------
+    >>> deadline = Deadline(0.1)
+    >>> with not_counting():
+    ...     time.sleep(0.2)
+    >>> deadline.is_over
+    False
+    """
+    global _uncounted
+    begin = time.monotonic()
+    try:
+        yield
+    finally:
+        _uncounted += time.monotonic() - begin
+
+
 class Deadline:
     """A moment after which a search returns what it has."""
 
     def __init__(self, time_limit: float | None) -> None:
         self.limit = time_limit
-        self._end = None if time_limit is None else time.monotonic() + time_limit
+        self._end = None if time_limit is None else counted_time() + time_limit
 
     @property
     def left(self) -> float | None:
         """Seconds left; None where there is no limit."""
-        return None if self._end is None else max(self._end - time.monotonic(), 0.0)
+        return None if self._end is None else max(self._end - counted_time(), 0.0)
 
     @property
     def is_over(self) -> bool:
@@ -44,7 +72,7 @@ class Deadline:
 
     @property
     def moment(self) -> float | None:
-        """The moment on the monotonic clock."""
+        """The moment on the clock of `counted_time`."""
         return self._end
 
 

@@ -19,7 +19,6 @@ Reference: Dandekar and Cox (2002), and Castro (2006) for the formulation withou
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -31,6 +30,7 @@ from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.imbalance import imbalances
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.pieces import Marks, Pieces, pieces_of
+from cellveil.progress import counted_time
 from cellveil.solvers.mixed import Budget, Program, Searched, solve
 
 if TYPE_CHECKING:
@@ -183,13 +183,13 @@ def prove(
     nodes: int | None = None,
 ) -> Proof:
     """Search for the best adjustment, and prove how much better any other could be."""
-    end = None if seconds is None else time.monotonic() + seconds
+    end = None if seconds is None else counted_time() + seconds
     best, bound, marks = start, -np.inf, Marks(model)
     total_nodes = 0
     for _ in range(ROUNDS if model.power > 1 else 1):
         if best is not None:
             marks.add(best.y)
-        left = None if end is None else end - time.monotonic()
+        left = None if end is None else end - counted_time()
         mixed = Mixed(model, marks)
         answer = mixed.search(best, Budget(seconds=left, nodes=nodes), cuts=True)
         total_nodes += answer.nodes
@@ -199,7 +199,7 @@ def prove(
         found = None if senses is None else given.fit(senses)
         if found is not None and (best is None or found.cost < best.cost):
             best = found
-        out_of_time = end is not None and time.monotonic() > end
+        out_of_time = end is not None and counted_time() > end
         is_close = best is not None and best.cost <= bound * (1 + CLOSE)
         if answer.reason != "optimal" or found is None or out_of_time or is_close:
             break

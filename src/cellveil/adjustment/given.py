@@ -10,7 +10,6 @@ simplex run; few steps after a change of few senses.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.pieces import Marks, pieces_of
 from cellveil.adjustment.whole import whole_near
+from cellveil.progress import counted_time
 from cellveil.solvers.lp import LiveLP, LPStatus
 from cellveil.tables.keys import Int
 
@@ -145,7 +145,7 @@ class Given:
 
     def fit(self, senses: Bool, time_limit: float | None = None) -> Fit | None:
         """The best whole adjustment with these senses, as far as vertices and dives from them go."""
-        self._end = None if time_limit is None else time.monotonic() + time_limit
+        self._end = None if time_limit is None else counted_time() + time_limit
         best: Fit | None = None
         for _ in range(MARK_ROUNDS if self.model.power > 1 else 1):
             slack = self.relax(senses, time_limit)
@@ -194,7 +194,7 @@ class Given:
         columns = self._columns_of(cells)
         there = self._pieces.filled(y)[columns] / self._unit
         self._lp.set_bounds(there, there, columns)
-        answer = self._lp.solve(None if self._end is None else self._end - time.monotonic())
+        answer = self._lp.solve(None if self._end is None else self._end - counted_time())
         if answer.status is not LPStatus.OPTIMAL or answer.point is None:
             return None
         return self._pieces.movement(answer.point * self._unit, self.model.problem.table.num_cells)

@@ -11,7 +11,6 @@ leaves in totals is moved into the interior (`steps`). The best one counts.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,7 +22,7 @@ from cellveil.adjustment.given import Fit, Given
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.starts import start_senses
 from cellveil.adjustment.steps import without_totals
-from cellveil.progress import Deadline
+from cellveil.progress import Deadline, counted_time
 from cellveil.tables.keys import Int
 
 Bool = NDArray[np.bool_]
@@ -71,7 +70,7 @@ def best_senses(
         for way in ways:
             if number and clock.left is not None and clock.left < GROWTH * seconds[way]:
                 return search_senses(Annealing(model, clock), best, clock, seed=seed, sampled=0.0)
-            began, drawn = time.monotonic(), seed + number
+            began, drawn = counted_time(), seed + number
             if way:
                 senses = start_senses(model, "random", seed=drawn)
                 senses = flips.anneal(senses, SWEEPS * longer, seed=drawn)
@@ -81,7 +80,7 @@ def best_senses(
             cost = model.cost(annealing.settle(senses, SETTLING))
             if annealing.is_over:
                 return senses if np.isinf(min(least.values())) else best
-            seconds[way] = time.monotonic() - began
+            seconds[way] = counted_time() - began
             if cost < min(least.values()):
                 best = senses
             least[way] = min(least[way], cost)
@@ -130,7 +129,7 @@ def _rounded_in_turn(
     iterations = next(count for cells, count in DIVING if model.relations.num_cells <= cells)
     y, seconds = annealing.settle(senses, SETTLING), 0.0
     for number in range(MOST_DIVES):
-        began = time.monotonic()
+        began = counted_time()
         if number > 1:
             expected = (SLOWER if number == 2 else 1) * seconds
             if once or clock.left is None or clock.left < ENOUGH * expected:
@@ -142,5 +141,5 @@ def _rounded_in_turn(
         whole = rounded(model, y, senses)
         if whole is not None:
             yield without_totals(model, whole, senses, clock, seed=seed)
-        seconds = time.monotonic() - began
+        seconds = counted_time() - began
     annealing.jitter(0.0)

@@ -21,7 +21,6 @@ left only if it sits at the bound that is put in, in one table x* where x_p is e
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -37,6 +36,7 @@ from cellveil.attack.components import Component, split
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.unpick import Unpicked, unpick
 from cellveil.errors import InputError
+from cellveil.progress import counted_time
 from cellveil.solvers.lp import LiveLP
 from cellveil.solvers.tolerances import FEASIBILITY, ROUNDING
 from cellveil.tables.keys import Int
@@ -312,7 +312,7 @@ class Explainer:
     ) -> None:
         self.view = view
         self._given_origin = origin
-        self._deadline = None if time_limit is None else time.monotonic() + time_limit
+        self._deadline = None if time_limit is None else counted_time() + time_limit
         self._asked: tuple[int, bool] | None = None
         self._moved: Float | None = None
         self._dual: tuple[int, _Dual] | None = None
@@ -396,7 +396,7 @@ class Explainer:
         return components[int(number[cell])]
 
     def _time_left(self) -> float | None:
-        return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        return None if self._deadline is None else max(0.0, self._deadline - counted_time())
 
     @cached_property
     def _unpicked(self) -> Unpicked:

@@ -17,7 +17,6 @@ Reference: Gusfield (1988) for flows in two-way tables; Dinic's algorithm.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 from cellveil.attack.components import Component, split
 from cellveil.attack.network import Network, recognise
 from cellveil.attack.witness import Witness
+from cellveil.progress import counted_time
 from cellveil.tables.keys import Int
 from cellveil.tables.relations import Relations
 
@@ -57,7 +57,7 @@ class NetworkFlows:
         time_limit: float | None = None,
     ) -> None:
         self._room_down, self._room_up = rooms
-        self._deadline = None if time_limit is None else time.monotonic() + time_limit
+        self._deadline = None if time_limit is None else counted_time() + time_limit
         self._relations, self._hidden = relations, hidden
         self._engines: dict[int, _Engine | None] = {}
         self.num_flows = 0
@@ -67,7 +67,7 @@ class NetworkFlows:
         room = self._room_up if up else self._room_down
         if not self._hidden[cell] or not 0 < amount <= room[cell]:
             return None
-        if self._deadline is not None and time.monotonic() >= self._deadline:
+        if self._deadline is not None and counted_time() >= self._deadline:
             return None
         engine = self._engine(int(self._split[0][cell]))
         if engine is None:

@@ -15,7 +15,6 @@ Reference: equations (3) of Serpell, Smith, Clark & Staggemeier (2013).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 from cellveil.attack.components import Component, split
 from cellveil.attack.fronts import Front, Moved, front_of
 from cellveil.errors import InputError, SolverError
+from cellveil.progress import counted_time
 from cellveil.solvers.lp import LiveLP, LPStatus, power_of_two_scale
 from cellveil.tables.numbers import unscale
 from cellveil.view import PublicView
@@ -60,7 +60,7 @@ class OutsiderAttack:
     ) -> None:
         self.view = view
         self._observe = observe
-        self._deadline = None if time_limit is None else time.monotonic() + time_limit
+        self._deadline = None if time_limit is None else counted_time() + time_limit
         self.component_of, self._components = split(view.relations, view.hidden)
         self.num_lps = 0
         self._lower, self._upper = unscale(view.lb, 0), unscale(view.ub, 0)
@@ -125,7 +125,7 @@ class OutsiderAttack:
     @property
     def _left(self) -> float | None:
         """Seconds left; None without a limit."""
-        return None if self._deadline is None else max(self._deadline - time.monotonic(), 0.0)
+        return None if self._deadline is None else max(self._deadline - counted_time(), 0.0)
 
     def _harvest(self, front: Front, found: Moved) -> None:
         """Record what a solution shows of all cells."""

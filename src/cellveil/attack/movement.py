@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.components import Component, split
 from cellveil.attack.lift import lift
 from cellveil.attack.witness import Witness
+from cellveil.progress import counted_time
 from cellveil.solvers.lp import LiveLP
 from cellveil.solvers.tolerances import REACH
 from cellveil.tables.keys import Int
@@ -27,7 +26,7 @@ class Movement:
         self, relations: Relations, hidden: NDArray[np.bool_], time_limit: float | None = None
     ) -> None:
         self.component_of, self._components = split(relations, hidden)
-        self._deadline = None if time_limit is None else time.monotonic() + time_limit
+        self._deadline = None if time_limit is None else counted_time() + time_limit
         self._live: tuple[int, LiveLP] | None = None
         self.num_lps = 0
         self.unclear = 0
@@ -67,7 +66,7 @@ class Movement:
         up: bool,
     ) -> NDArray[np.float64] | None:
         """The farthest movement up to `amount`, with capacities cut at `reach` times that."""
-        left = None if self._deadline is None else self._deadline - time.monotonic()
+        left = None if self._deadline is None else self._deadline - counted_time()
         if left is not None and left <= 0:
             self.unclear += 1
             return None

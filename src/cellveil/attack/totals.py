@@ -21,7 +21,6 @@ program per contributor and attacker, as a rule one per contributor.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,6 +32,7 @@ from cellveil.attack.components import Component, split
 from cellveil.attack.insiders import EVERYBODY, NOBODY, PriorPosterior
 from cellveil.attack.lift import lift
 from cellveil.attack.witness import Witness
+from cellveil.progress import counted_time
 from cellveil.solvers.lp import LiveLP
 from cellveil.solvers.tolerances import REACH
 from cellveil.tables.keys import Int
@@ -76,7 +76,7 @@ class Totals:
     ) -> None:
         self.rule, self.parts = rule, rule.parts
         self.component_of, self._components = split(rule.problem.table.relations, hidden)
-        self._deadline = None if time_limit is None else time.monotonic() + time_limit
+        self._deadline = None if time_limit is None else counted_time() + time_limit
         self.num_lps = 0
         self.unclear = 0
 
@@ -127,7 +127,7 @@ class Totals:
 
     def time_left(self) -> float | None:
         """Seconds until the limit."""
-        return None if self._deadline is None else self._deadline - time.monotonic()
+        return None if self._deadline is None else self._deadline - counted_time()
 
     def _candidates(self) -> set[int]:
         """Whoever is among the largest of a hidden cell, one more than attack together: others are safe."""

@@ -8,33 +8,22 @@ an earlier state.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.kernels.compiled import inner, outer
-
-Bool = NDArray[np.bool_]
-Int = NDArray[np.int64]
-Int32 = NDArray[np.int32]
-Float = NDArray[np.float64]
-Number = int | np.signedinteger[Any]
-
-ZERO: Number = np.int64(0)
-ONE: Number = np.int64(1)
-NO: bool | np.bool_ = np.bool_(False)
-YES: bool | np.bool_ = np.bool_(True)
-"""Not literals, because each kind of argument is compiled apart."""
+from cellveil.kernels.kinds import Arrays, Bool, Float, Int, Int32, IntTable, Number
 
 WITNESSES, ENTRIES, TRAIL, OPEN = 0, 1, 2, 3
 """Places in `BookArrays.counts`."""
 
-HIDDEN, PUBLISHED, UP, DOWN = np.arange(4)
+HIDDEN, PUBLISHED, UP, DOWN = range(4)
 """Kinds of changes in the trail: a cell was hidden, published; its witness in a direction was changed."""
 
 
-class BookArrays(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class BookArrays(Arrays):
     """All arrays of a book; those over witnesses, entries and the trail have room at their end."""
 
     hidden: Bool
@@ -55,7 +44,7 @@ class BookArrays(NamedTuple):
     numerators: Int
     following: Int32
     owner: Int32
-    trail: Int
+    trail: IntTable
     counts: Int
     cost: Float
 
@@ -85,7 +74,7 @@ def hide(book: BookArrays, cell: Number) -> None:
         book.hidden[cell] = True
         if not book.is_free[cell]:
             book.cost[0] += book.weight[cell]
-        note(book, HIDDEN, cell, ZERO)
+        note(book, HIDDEN, cell, 0)
 
 
 @inner
@@ -107,7 +96,7 @@ def settle(
     """Give the open demands that the deviation meets to a witness; with number −1 only count them."""
     met = 0
     for i in range(len(cells)):
-        cell, moved = np.int64(cells[i]), sign * numerators[i]
+        cell, moved = cells[i], sign * numerators[i]
         if moved > 0:
             need, witness, kind = book.need_up[cell], book.witness_up, UP
         else:
@@ -115,7 +104,7 @@ def settle(
         if need > 0 and witness[cell] < 0 and abs(moved) // denominator >= need:
             met += 1
             if number >= 0:
-                note(book, kind, cell, -ONE)
+                note(book, kind, cell, -1)
                 witness[cell] = number
                 book.meets[number] += 1
                 book.counts[OPEN] -= 1
@@ -132,20 +121,19 @@ def add(
     """
     for i in range(len(cells)):
         if not book.movable[cells[i]] or not (hiding or book.hidden[cells[i]]):
-            return ZERO
-    usable = (
-        fits(book, cells, numerators, denominator, ONE),
-        fits(book, cells, numerators, denominator, -ONE),
-    )
-    met = ZERO
-    for turn in range(2):
-        if usable[turn]:
-            met += settle(book, cells, numerators, denominator, ONE - 2 * turn, -ONE)
+            return 0
+    forward = fits(book, cells, numerators, denominator, 1)
+    backward = fits(book, cells, numerators, denominator, -1)
+    met: Number = 0
+    if forward:
+        met += settle(book, cells, numerators, denominator, 1, -1)
+    if backward:
+        met += settle(book, cells, numerators, denominator, -1, -1)
     if met == 0:
-        return ZERO
+        return 0
     number, entry = book.counts[WITNESSES], book.counts[ENTRIES]
     for i in range(len(cells)):
-        cell = np.int64(cells[i])
+        cell = cells[i]
         hide(book, cell)
         book.cells[entry] = cell
         book.numerators[entry] = numerators[i]
@@ -157,9 +145,10 @@ def add(
     book.meets[number] = 0
     book.starts[number + 1] = entry
     book.counts[WITNESSES], book.counts[ENTRIES] = number + 1, entry
-    for turn in range(2):
-        if usable[turn]:
-            settle(book, cells, numerators, denominator, ONE - 2 * turn, number)
+    if forward:
+        settle(book, cells, numerators, denominator, 1, number)
+    if backward:
+        settle(book, cells, numerators, denominator, -1, number)
     return met
 
 
@@ -168,7 +157,7 @@ def add_all(
     book: BookArrays, starts: Int, cells: Int32, numerators: Int, denominators: Int, hiding: bool | np.bool_
 ) -> Number:
     """Take in many, one after the other; return how many demands they meet."""
-    met = ZERO
+    met: Number = 0
     for w in range(len(denominators)):
         begin, end = starts[w], starts[w + 1]
         met += add(book, cells[begin:end], numerators[begin:end], denominators[w], hiding)
@@ -176,40 +165,49 @@ def add_all(
 
 
 @outer
-def users(book: BookArrays, cell: Number) -> Int:
-    """Witnesses that move the cell and meet a demand, the latest first."""
-    found = 0
-    entry = book.head[cell]
+def num_users(book: BookArrays, cell: Number) -> Number:
+    """How many witnesses move the cell and meet a demand."""
+    found, entry = 0, book.head[cell]
     while entry >= 0:
-        found += book.meets[book.owner[entry]] > 0
+        if book.meets[book.owner[entry]] > 0:
+            found += 1
         entry = book.following[entry]
-    numbers = np.empty(found, dtype=np.int64)
+    return found
+
+
+@outer
+def users(book: BookArrays, cell: Number, numbers: Int) -> None:
+    """Write the witnesses that move the cell and meet a demand, the latest first."""
     found, entry = 0, book.head[cell]
     while entry >= 0:
         if book.meets[book.owner[entry]] > 0:
             numbers[found] = book.owner[entry]
             found += 1
         entry = book.following[entry]
-    return numbers
 
 
 @outer
-def publish(book: BookArrays, cell: Number, using: Int) -> tuple[Int, Bool]:
-    """Publish a cell and reopen the demands that the witnesses `using` it meet; return these demands.
+def num_met(book: BookArrays, numbers: Int) -> Number:
+    """How many demands some witnesses meet."""
+    met = 0
+    for number in numbers:
+        met += book.meets[number]
+    return met
 
-    The trail must have room for one change and for the demands.
+
+@outer
+def publish(book: BookArrays, cell: Number, using: Int, cells: Int, up: Bool) -> Number:
+    """Publish a cell and reopen the demands that the witnesses `using` it meet; write these demands.
+
+    The trail must have room for one change and for the demands. Returns how many there are.
     """
-    opened = 0
-    for number in using:
-        opened += book.meets[number]
-    cells, up = np.empty(opened, dtype=np.int64), np.empty(opened, dtype=np.bool_)
     book.hidden[cell] = False
     book.cost[0] -= book.weight[cell]
-    note(book, PUBLISHED, cell, ZERO)
+    note(book, PUBLISHED, cell, 0)
     opened = 0
     for number in using:
         for entry in range(book.starts[number], book.starts[number + 1]):
-            moved = np.int64(book.cells[entry])
+            moved = book.cells[entry]
             if book.need_up[moved] > 0 and book.witness_up[moved] == number:
                 note(book, UP, moved, number)
                 book.witness_up[moved] = -1
@@ -222,7 +220,7 @@ def publish(book: BookArrays, cell: Number, using: Int) -> tuple[Int, Bool]:
                 opened += 1
         book.meets[number] = 0
     book.counts[OPEN] += opened
-    return cells, up
+    return opened
 
 
 @outer
@@ -253,7 +251,8 @@ def roll_back(book: BookArrays, trail: Number, witnesses: Number) -> None:
 def compact(book: BookArrays) -> None:
     """Drop witnesses that meet nothing, in place, and forget the trail."""
     book.head[:] = -1
-    new_number = np.full(book.counts[WITNESSES], -1, dtype=np.int32)
+    new_number = np.empty(book.counts[WITNESSES], dtype=np.int64)
+    new_number[:] = -1
     kept, entry = 0, 0
     for number in range(book.counts[WITNESSES]):
         if book.meets[number] == 0:

@@ -7,38 +7,32 @@ in row-major order.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellveil.kernels.book import (
-    HIDDEN,
-    NO,
-    ONE,
-    PUBLISHED,
-    TRAIL,
-    ZERO,
-    BookArrays,
+from cellveil.kernels.book import HIDDEN, PUBLISHED, TRAIL, BookArrays, add, roll_back
+from cellveil.kernels.compiled import inner
+from cellveil.kernels.kinds import (
+    Arrays,
+    Bits,
+    BitsTable,
     Bool,
     Float,
     Int,
     Int32,
+    Int32Table,
+    IntTable,
     Number,
-    add,
-    roll_back,
 )
-from cellveil.kernels.compiled import inner, part
 from cellveil.kernels.random import stirred
 
-Bits = NDArray[np.uint64]
-
-OUTSIDE = np.int64(-1)
+OUTSIDE = -1
 """In place of the second leaf: the move is the whole chain from the first leaf to the total."""
 
-UNSET = np.int64(-2)
+UNSET = -2
 
-UNLIMITED: Number = np.int64(np.iinfo(np.int64).max)
+UNLIMITED = 2**63 - 1
 
 MAX_CUBE = 2048
 """Cubes with more cells are not looked at."""
@@ -47,11 +41,12 @@ MAX_SUPPORT = 40
 """Most codes of a move that are looked at."""
 
 
-class Beam(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Beam(Arrays):
     """Beginnings of cubes, the best first: leaves chosen so far, cost and room; and whence each came."""
 
-    a: Int
-    b: Int
+    a: IntTable
+    b: IntTable
     scores: Float
     costs: Float
     caps: Int
@@ -59,7 +54,8 @@ class Beam(NamedTuple):
     choices: Int
 
 
-class Grid(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Grid(Arrays):
     """The full table and its dimensions, and room to work in.
 
     Codes of all dimensions are numbered through: code c of dimension k is ``first_code[k] + c``. Leaves are
@@ -76,7 +72,7 @@ class Grid(NamedTuple):
     leaf_starts: Int
     leaf_codes: Int32
     is_leaf: Bool
-    keys: Int32
+    keys: Int32Table
     number: Int32
     bits: Bits
     movable: Bits
@@ -92,11 +88,11 @@ class Grid(NamedTuple):
     cube_cells: Int32
     cube_moves: Int
     sum_moves: Int
-    stack: Int
-    rows: Bits
-    codes: Int
+    stack: IntTable
+    rows: BitsTable
+    codes: IntTable
     unset: Int
-    drawn: Int
+    drawn: IntTable
     beam: Beam
     old_beam: Beam
     toll: Float
@@ -123,7 +119,7 @@ def line_start(grid: Grid, place: Number, axis: Number) -> Number:
 @inner
 def home_of(grid: Grid, cell: Number) -> Number:
     """The place of a cell."""
-    place = ZERO
+    place = 0
     for axis in range(len(grid.sizes)):
         place += grid.keys[cell, axis] * grid.strides[axis]
     return place
@@ -134,7 +130,7 @@ def set_bits(grid: Grid, cell: Number, value: bool) -> None:
     """Note in all lines of a cell whether it is hidden."""
     place = home_of(grid, cell)
     for axis in range(len(grid.sizes)):
-        code = np.int64(grid.keys[cell, axis])
+        code = grid.keys[cell, axis]
         word = line_start(grid, place, axis) + (code >> 6)
         bit = np.uint64(1) << np.uint64(code & 63)
         if value:
@@ -170,7 +166,7 @@ def move(grid: Grid, axis: Number, a: Number, b: Number, codes: Int, signs: Int)
     """Write the codes and signs of a move; return how many there are, 0 if too many."""
     i = grid.cover_starts[grid.first_code[axis] + a]
     end_i = grid.cover_starts[grid.first_code[axis] + a + 1]
-    j = end_j = ZERO
+    j = end_j = 0
     if b != OUTSIDE:
         j = grid.cover_starts[grid.first_code[axis] + b]
         end_j = grid.cover_starts[grid.first_code[axis] + b + 1]
@@ -218,7 +214,7 @@ def holds(row: Bits, code: Number) -> bool:
     return bool(row[code >> 6] >> np.uint64(code & 63) & np.uint64(1) == 1)
 
 
-@part
+@inner
 def axes_by_choice(grid: Grid, place: Number, order: Int) -> None:
     """Sort the dimensions: the one whose line through the place has the fewest hidden cells first."""
     dims = len(grid.sizes)
@@ -259,11 +255,11 @@ def usable_move(
     for i in range(length):
         has_own |= codes[i] == own and signs[i] > 0
         if not holds(row, codes[i]):
-            return ZERO
-    return length if has_own else ZERO
+            return 0
+    return length if has_own else 0
 
 
-@part
+@inner
 def extend(
     book: BookArrays,
     grid: Grid,
@@ -278,7 +274,7 @@ def extend(
     """Put the corners so far under the other codes of a move too; return their number, 0 for want of room."""
     total = size
     if length * size > MAX_CUBE:
-        return ZERO
+        return 0
     for j in range(length):
         if codes[j] == own:
             continue
@@ -287,7 +283,7 @@ def extend(
             place, sign = grid.cube_places[i] + shift, grid.cube_signs[i] * signs[j]
             corner = grid.number[place]
             if (book.room_up[corner] if sign > 0 else book.room_down[corner]) < amount:
-                return ZERO
+                return 0
             grid.cube_places[total], grid.cube_signs[total] = place, sign
             total += 1
     return total
@@ -308,26 +304,26 @@ def find_free(
     sizes = grid.stack[3]
     axes_by_choice(grid, home, order)
     grid.cube_places[0], grid.cube_signs[0], sizes[0] = home, sign, 1
-    depth, entering = ZERO, True
+    depth, entering = 0, True
     while True:
         axis = order[depth]
-        row, own = grid.rows[depth], np.int64(grid.keys[cell, axis])
+        row, own = grid.rows[depth], grid.keys[cell, axis]
         last = grid.leaf_starts[grid.first_code[axis] + own + 1]
         if entering:
             fill_row(grid, grid.bits, axis, sizes[depth], row)
             a_place[depth] = grid.leaf_starts[grid.first_code[axis] + own]
             b_code[depth], entering = UNSET, False
         # The next pair of leaves: b runs over the hidden ones, OUTSIDE last, then a goes on.
-        found = ZERO
+        found: Number = 0
         while found == 0 and a_place[depth] < last:
-            a = np.int64(grid.leaf_codes[a_place[depth]])
+            a = grid.leaf_codes[a_place[depth]]
             if b_code[depth] == OUTSIDE or not holds(row, a):
                 a_place[depth] += 1
                 b_code[depth] = UNSET
                 continue
             work -= 1
             if work < 0:
-                return ZERO
+                return 0
             b_code[depth] = next_leaf(grid, axis, row, max(b_code[depth], OUTSIDE))
             if b_code[depth] != a:
                 found = usable_move(grid, axis, own, a, b_code[depth], row, grid.codes[0], grid.codes[1])
@@ -338,7 +334,7 @@ def find_free(
         if found == 0:
             depth -= 1
             if depth < 0:
-                return ZERO
+                return 0
         elif depth + 1 == dims:
             return found
         else:
@@ -358,10 +354,11 @@ def add_cube(book: BookArrays, grid: Grid, size: Number) -> Number:
             forward, backward = min(forward, rise), min(backward, fall)
         else:
             forward, backward = min(forward, fall), min(backward, rise)
-    met = ZERO
+    met: Number = 0
     cells, moves = grid.cube_cells[:size], grid.cube_moves[:size]
-    for amount in (min(forward, backward), forward, -backward):
+    for turn in range(3):
+        amount = min(forward, backward) if turn == 0 else forward if turn == 1 else -backward
         for i in range(size):
             moves[i] = grid.cube_signs[i] * amount
-        met += add(book, cells, moves, ONE, NO)
+        met += add(book, cells, moves, 1, False)
     return met

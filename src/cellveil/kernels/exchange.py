@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.kernels.compiled import inner, outer
+from cellveil.kernels.kinds import Arrays, Bits, Bool, Float, FloatTable, Int
 from cellveil.kernels.random import stirred
 
-Float = NDArray[np.float64]
-Int = NDArray[np.int64]
-Bool = NDArray[np.bool_]
 
-
-@inner
-def _drawn(state: NDArray[np.uint64], among: int) -> np.int64:
-    """A random number below `among`."""
-    state[0] = x = stirred(state[0])
-    return np.int64((x >> np.uint64(33)) % np.uint64(among))
-
-
-@outer
-def exchange(
-    cost: Float, coefs: Float, rows_of: tuple[Int, Int], columns_of: tuple[Int, Int], room: Float,
-    chosen: Bool, span: float, steps: int, state: NDArray[np.uint64],
-) -> None:  # fmt: skip
-    """Try random exchanges, and make those that are no dearer and keep every row; `chosen` is changed.
+@dataclass(frozen=True, eq=False)
+class Program(Arrays):
+    """A covering program.
 
     Parameters
     ----------
@@ -33,8 +21,44 @@ def exchange(
         Of the columns, the cheapest first.
     coefs
         The rows Σ a x ≥ b, one line for each column; those that are soon broken are best put first.
-    rows_of, columns_of
+    row_starts, rows, column_starts, columns
         Where they are not 0: starts and rows, by column; starts and columns, by row.
+    """
+
+    cost: Float
+    coefs: FloatTable
+    row_starts: Int
+    rows: Int
+    column_starts: Int
+    columns: Int
+
+
+@inner
+def _drawn(state: Bits, among: int) -> int:
+    """A random number below `among`."""
+    state[0] = x = stirred(state[0])
+    return int((x >> np.uint64(33)) % np.uint64(among))
+
+
+@inner
+def _num_below(cost: Float, bound: float, or_equal: bool) -> int:
+    """How many of the sorted costs are below a bound, or equal to it."""
+    low, high = 0, len(cost)
+    while low < high:
+        middle = (low + high) >> 1
+        if cost[middle] < bound or (or_equal and cost[middle] == bound):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@outer
+def exchange(program: Program, room: Float, chosen: Bool, span: float, steps: int, state: Bits) -> None:
+    """Try random exchanges, and make those that are no dearer and keep every row; `chosen` is changed.
+
+    Parameters
+    ----------
     room
         What each row has beyond b; changed with `chosen`.
     span
@@ -44,6 +68,7 @@ def exchange(
     state
         Of the random numbers.
     """
+    cost, coefs = program.cost, program.coefs
     size, rows = coefs.shape
     inside, count = np.empty(size, dtype=np.int64), 0
     for i in range(size):
@@ -56,19 +81,19 @@ def exchange(
         out = inside[place]
         second_out = inside[other] if other < count and other != place else -1
         spare = cost[out] + (cost[second_out] if second_out >= 0 else 0.0)
-        first, end = rows_of[0][out], rows_of[0][out + 1]
+        first, end = program.row_starts[out], program.row_starts[out + 1]
         if first == end:
             continue
-        r = rows_of[1][first + _drawn(state, end - first)]
-        first, end = columns_of[0][r], columns_of[0][r + 1]
-        into = columns_of[1][first + _drawn(state, end - first)]
+        r = program.rows[first + _drawn(state, end - first)]
+        first, end = program.column_starts[r], program.column_starts[r + 1]
+        into = program.columns[first + _drawn(state, end - first)]
         if chosen[into] or cost[into] > spare:
             continue
         spare -= cost[into]
         second_into = -1
         if _drawn(state, 4) > 0:
-            low = np.searchsorted(cost, spare - span)
-            high = np.searchsorted(cost, spare, side="right")
+            low = _num_below(cost, spare - span, False)
+            high = _num_below(cost, spare, True)
             if high <= low:
                 continue
             second_into = low + _drawn(state, high - low)

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
+from cellveil.kernels.compiled import inner, outer
+from cellveil.kernels.kinds import Bits, Bool, Float, FloatCube, Int, IntCube
 from cellveil.kernels.random import stirred
 
-Float = NDArray[np.float64]
-Int = NDArray[np.int64]
-Bool = NDArray[np.bool_]
 
-
-@njit(cache=True)
+@outer
 def anneal(
     starts: Int, rows: Int, jumps: Int, extra: Float, price: Float, senses: Bool, sums: Int,
-    temperatures: Float, state: NDArray[np.uint64],
+    temperatures: Float, state: Bits,
 ) -> None:  # fmt: skip
     """One sweep over all cells at each temperature; `senses`, `sums` and the random `state` are changed.
 
@@ -44,9 +40,9 @@ def anneal(
     state[0] = x
 
 
-@njit(cache=True)
+@inner
 def _change(
-    y: Int, weight: Float, power: int, low: Int, high: Int, i: int, j: int, k: int, step: int
+    y: IntCube, weight: FloatCube, power: int, low: IntCube, high: IntCube, i: int, j: int, k: int, step: int
 ) -> float:
     """What one step of an inner cell costs, with the seven totals over it; ∞ where it does not fit."""
     worse = 0.0
@@ -65,14 +61,14 @@ def _change(
     return worse
 
 
-@njit(cache=True)
-def _step(y: Int, i: int, j: int, k: int, step: int) -> None:
+@inner
+def _step(y: IntCube, i: int, j: int, k: int, step: int) -> None:
     for corner in range(8):
         y[i if corner & 1 else 0, j if corner & 2 else 0, k if corner & 4 else 0] += step
 
 
-@njit(cache=True)
-def units_and_pairs(y: Int, weight: Float, power: int, low: Int, high: Int) -> int:
+@outer
+def units_and_pairs(y: IntCube, weight: FloatCube, power: int, low: IntCube, high: IntCube) -> int:
     """Bring the grand total, then the totals y[i, 0, 0] back while it pays; returns how many moves were made.
 
     A step of one inner cell moves the grand total; two steps of opposite sign, at (i, j, k) and (i′, j, k),
@@ -116,9 +112,9 @@ def units_and_pairs(y: Int, weight: Float, power: int, low: Int, high: Int) -> i
     return made
 
 
-@njit(cache=True)
+@outer
 def rectangles(
-    y: Int, weight: Float, power: int, low: Int, high: Int, planes: int, state: NDArray[np.uint64]
+    y: IntCube, weight: FloatCube, power: int, low: IntCube, high: IntCube, planes: int, state: Bits
 ) -> int:  # fmt: skip
     """Move what stands in the totals y[i, j, 0] into planes y[:, :, k]; returns how many moves were made.
 
@@ -161,7 +157,8 @@ def rectangles(
                                 best, ri, rj, rk = worse, p, q, k
                 if rk == 0:
                     break
-                for c in (0, rk):
+                for turn in range(2):
+                    c = rk * turn
                     y[i, j, c] += step
                     y[ri, rj, c] += step
                     y[i, rj, c] -= step

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
-from numpy.typing import NDArray
-
-Int = NDArray[np.int64]
+from cellveil.kernels.compiled import outer
+from cellveil.kernels.kinds import Int
 
 LIMIT = 2.0**61
 
 
-@njit(cache=True)
+@outer
 def back_substitute(values: Int, pivot: Int, pivot_coef: Int, starts: Int, columns: Int, coefs: Int) -> bool:
     """Set values[pivot[k]] = −(Σ coefs · values) / pivot_coef[k], one after the other.
 

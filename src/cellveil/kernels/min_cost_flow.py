@@ -10,29 +10,19 @@ Rooms are at most 2**61, and costs times nodes must stay below 2**61.
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cellveil.kernels.compiled import inner, outer, part
-
-Bool = NDArray[np.bool_]
-Int = NDArray[np.int64]
+from cellveil.kernels.compiled import inner, outer
+from cellveil.kernels.kinds import Arrays, Bool, Int
 
 FAR = 2**62
-
-ONE: Any = np.int64(1)
-LEAVING: Any = np.bool_(True)
-ARRIVING: Any = np.bool_(False)
-"""Arguments; plain numbers would have every function compiled once more for each of them."""
 
 TOUCHED, STAMP = 0, 1
 """Places in `Work.counts`."""
 
 
-class Graph(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Graph(Arrays):
     """Entries by node, and the rooms of each arc."""
 
     first: Int
@@ -44,7 +34,8 @@ class Graph(NamedTuple):
     down: Int
 
 
-class Work(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Work(Arrays):
     """What a search writes down; `flow` is 0 everywhere between two searches."""
 
     flow: Int
@@ -57,6 +48,8 @@ class Work(NamedTuple):
     seen: Int
     place: Int
     queue: Int
+    heap_distance: Int
+    heap_node: Int
     counts: Int
 
 
@@ -105,6 +98,38 @@ def push_back(graph: Graph, work: Work, source: int, sink: int, most: int) -> in
 
 
 @inner
+def sift_up(work: Work, size: int, distance: int, node: int) -> None:
+    """Put a node into the heap of this size: the nearest is on top, of equally near ones the first."""
+    place = size
+    while place > 0:
+        above = (place - 1) >> 1
+        far, other = work.heap_distance[above], work.heap_node[above]
+        if far < distance or (far == distance and other <= node):
+            break
+        work.heap_distance[place], work.heap_node[place] = far, other
+        place = above
+    work.heap_distance[place], work.heap_node[place] = distance, node
+
+
+@inner
+def sift_down(work: Work, size: int) -> None:
+    """Take the top off the heap, which has this size then."""
+    distance, node = work.heap_distance[size], work.heap_node[size]
+    place, below = 0, 1
+    while below < size:
+        far, other = work.heap_distance[below], work.heap_node[below]
+        if below + 1 < size:
+            next_far, next_other = work.heap_distance[below + 1], work.heap_node[below + 1]
+            if next_far < far or (next_far == far and next_other < other):
+                far, other, below = next_far, next_other, below + 1
+        if distance < far or (distance == far and node <= other):
+            break
+        work.heap_distance[place], work.heap_node[place] = far, other
+        place, below = below, 2 * below + 1
+    work.heap_distance[place], work.heap_node[place] = distance, node
+
+
+@inner
 def shortest_path(
     graph: Graph, cost_up: Int, cost_down: Int, work: Work, own: int, source: int, sink: int, least: int
 ) -> int:
@@ -115,10 +140,12 @@ def shortest_path(
     work.distance[:] = FAR
     work.seen[:] = 0
     work.distance[source] = 0
-    heap = [(np.int64(0), np.int64(source))]
-    settled = 0
-    while len(heap) > 0:
-        distance, node = heappop(heap)
+    work.heap_distance[0], work.heap_node[0] = 0, source
+    waiting, settled = 1, 0
+    while waiting > 0:
+        distance, node = work.heap_distance[0], work.heap_node[0]
+        waiting -= 1
+        sift_down(work, waiting)
         if work.seen[node] == 1:
             continue
         work.seen[node] = 1
@@ -135,7 +162,8 @@ def shortest_path(
             if reached < work.distance[other]:
                 work.distance[other] = reached
                 work.entry[other] = entry
-                heappush(heap, (reached, other))
+                sift_up(work, waiting, reached, other)
+                waiting += 1
     return -1
 
 
@@ -156,7 +184,7 @@ def _linear_room(graph: Graph, work: Work, entry: int) -> int:
     return int(against if against > 0 else room_of(graph, work, entry))
 
 
-@part
+@inner
 def _send_admissible(
     graph: Graph, cost_up: Int, cost_down: Int, work: Work, own: int, source: int, sink: int, most: int
 ) -> int:
@@ -208,7 +236,7 @@ def cheapest(
     work.potential[:] = 0
     sent = 0
     while sent < amount:
-        settled = shortest_path(graph, cost_up, cost_down, work, own, source, sink, ONE)
+        settled = shortest_path(graph, cost_up, cost_down, work, own, source, sink, 1)
         if settled < 0:
             break
         far = work.distance[sink]
@@ -218,7 +246,7 @@ def cheapest(
     return sent
 
 
-@part
+@inner
 def _path_within(
     graph: Graph, allowed: Bool, work: Work, own: int, source: int, sink: int, least: int
 ) -> bool:
@@ -274,9 +302,9 @@ def send_within(
     graph: Graph, allowed: Bool, work: Work, own: int, source: int, sink: int, amount: int
 ) -> int:
     """Send `amount` along allowed arcs, in few and short paths; stop early where it cannot be done."""
-    if not _carries(graph, allowed, work, own, source, amount, LEAVING):
+    if not _carries(graph, allowed, work, own, source, amount, True):
         return 0
-    if not _carries(graph, allowed, work, own, sink, amount, ARRIVING):
+    if not _carries(graph, allowed, work, own, sink, amount, False):
         return 0
     left, least = amount, amount
     while left > 0:

@@ -6,27 +6,27 @@ demand is a flow of the demanded amount through the cell's own arc that returns 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.kernels.book import (
     ENTRIES,
     HIDDEN,
-    ONE,
     TRAIL,
     UP,
     WITNESSES,
-    YES,
     BookArrays,
     add,
     is_open,
+    num_met,
+    num_users,
     publish,
     roll_back,
     users,
 )
-from cellveil.kernels.compiled import inner, outer, part
+from cellveil.kernels.compiled import inner, outer
+from cellveil.kernels.kinds import Arrays, Bool, Float, Int
 from cellveil.kernels.min_cost_flow import (
     TOUCHED,
     Graph,
@@ -39,19 +39,8 @@ from cellveil.kernels.min_cost_flow import (
     shortest_path,
 )
 
-Bool = NDArray[np.bool_]
-Int = NDArray[np.int64]
-Float = NDArray[np.float64]
-
-LINEAR: Any = np.int64(0)
-CYCLES: Any = np.int64(1)
-BOTH: Any = np.int64(2)
-FREE: Any = np.int64(3)
-NONE: Any = np.int64(0)
-"""How to find a witness: by cheapest flows, by cheapest cycles, the better of both, or over hidden cells.
-
-Plain numbers as arguments would have every function compiled once more for each of them.
-"""
+LINEAR, CYCLES, BOTH, FREE = range(4)
+"""How to find a witness: by cheapest flows, by cheapest cycles, the better of both, or over hidden cells."""
 
 THRESHOLDS = 6
 """A cheapest cycle is looked for among cells with room for all that is missing, a quarter of it, …"""
@@ -63,7 +52,8 @@ MOST_CYCLES = 500
 """A demand that needs more cycles than this is left to cheapest flows."""
 
 
-class Plan(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Plan(Arrays):
     """Ends of the cells' arcs, the cells of the networks, weights to plan with, and scratch space."""
 
     tail: Int
@@ -103,7 +93,7 @@ def record(work: Work, book: BookArrays) -> None:
             moves[count] = work.flow[cell]
             count += 1
     clear(work)
-    add(book, cells, moves, ONE, YES)
+    add(book, cells, moves, 1, True)
 
 
 @inner
@@ -164,7 +154,7 @@ def _fill_costs(graph: Graph, work: Work, book: BookArrays, plan: Plan, amount: 
                 plan.cost_down[cell] = max(int(down * scale), 4)
 
 
-@part
+@inner
 def _fill_weights(work: Work, book: BookArrays, plan: Plan) -> None:
     """Cost of a cell, however far it moves; nothing where it moves already."""
     top = 0.0
@@ -241,7 +231,7 @@ def _price(work: Work, book: BookArrays) -> float:
     return total
 
 
-@part
+@inner
 def _keep(work: Work, plan: Plan) -> int:
     """Set the flow aside."""
     count = work.counts[TOUCHED]
@@ -311,7 +301,7 @@ def take_paid(
     return int(amount)
 
 
-@part
+@inner
 def _load(work: Work, book: BookArrays, number: int, cell: int, up: bool) -> None:
     """Take a witness up again as a flow, in the direction in which it moves the cell as wanted."""
     begin, end = book.starts[number], book.starts[number + 1]
@@ -320,30 +310,28 @@ def _load(work: Work, book: BookArrays, number: int, cell: int, up: bool) -> Non
         if book.cells[entry] == cell and (book.numerators[entry] > 0) != up:
             sign = -1
     for entry in range(begin, end):
-        moved: Any = np.int64(book.cells[entry])
-        move(work, moved, sign * book.numerators[entry])
+        move(work, book.cells[entry], sign * book.numerators[entry])
 
 
-@part
-def _secondaries(book: BookArrays, plan: Plan) -> Int:
-    count = 0
-    for cell in plan.cells:
-        count += book.hidden[cell] and not book.is_free[cell]
-    found = np.empty(count, dtype=np.int64)
+@inner
+def _secondaries(book: BookArrays, plan: Plan, found: Int) -> int:
+    """Write the hidden cells that were not hidden at the start; return how many there are."""
     count = 0
     for cell in plan.cells:
         if book.hidden[cell] and not book.is_free[cell]:
             found[count] = cell
             count += 1
-    return found
+    return count
 
 
-@part
-def _ruined(book: BookArrays, plan: Plan, rng: np.random.Generator, most: int) -> Int:
-    """The dearer of two secondaries at random, and up to `most` − 1 others: in its relations, or anywhere."""
-    found = _secondaries(book, plan)
-    if len(found) == 0:
-        return found
+@inner
+def _ruined(
+    book: BookArrays, plan: Plan, rng: np.random.Generator, found: Int, most: int, chosen: Int
+) -> int:
+    """Choose of those `found` the dearer of two at random, and up to `most` − 1 others: near it, or anywhere.
+
+    Near are those in its relations. Returns how many are chosen.
+    """
     centre, other = found[int(rng.random() * len(found))], found[int(rng.random() * len(found))]
     if book.weight[other] > book.weight[centre]:
         centre = other
@@ -364,14 +352,14 @@ def _ruined(book: BookArrays, plan: Plan, rng: np.random.Generator, most: int) -
             found[count] = found[place]
             found[place] = cell
             count += 1
-    chosen = np.empty(1 + min(count, wanted - 1), dtype=np.int64)
+    count = 1 + min(count, wanted - 1)
     chosen[0] = centre
-    for i in range(1, len(chosen)):
+    for i in range(1, count):
         chosen[i] = found[i - 1]
-    return chosen
+    return count
 
 
-@part
+@inner
 def _repair(
     graph: Graph,
     work: Work,
@@ -389,7 +377,7 @@ def _repair(
     """
     _load(work, book, number, cell, up)
     for entry in range(book.starts[number], book.starts[number + 1]):
-        gone: Any = np.int64(book.cells[entry])
+        gone = book.cells[entry]
         amount = work.flow[gone]
         if book.hidden[gone] or amount == 0:
             continue
@@ -415,33 +403,34 @@ def _repair(
 
 
 @inner
-def _descending(cells: Int, size: Float, count: int) -> Int:
-    """The first so many, by size; those of the same size stay in order. Runs of sorted ones are merged."""
-    old, new = cells[:count].copy(), cells[:count].copy()
-    old_size, new_size = size[:count].copy(), size[:count].copy()
+def _sort_descending(cells: Int, size: Float, count: int) -> None:
+    """Sort the first so many by size, those of the same size in order, by merging sorted runs."""
+    new, new_size = np.empty(count, dtype=np.int64), np.empty(count)
     width = 1
     while width < count:
-        for begin in range(0, count, 2 * width):
-            left, right = begin, begin + width
-            for place in range(begin, min(begin + 2 * width, count)):
-                is_left_over = right >= min(begin + 2 * width, count)
-                if left < begin + width and (is_left_over or old_size[left] >= old_size[right]):
+        start = 0
+        while start < count:
+            end = min(start + 2 * width, count)
+            left, right = start, start + width
+            for place in range(start, end):
+                if left < start + width and (right >= end or size[left] >= size[right]):
                     taken = left
                     left += 1
                 else:
                     taken = right
                     right += 1
-                new[place], new_size[place] = old[taken], old_size[taken]
-        old, new, old_size, new_size = new, old, new_size, old_size
+                new[place], new_size[place] = cells[taken], size[taken]
+            start += 2 * width
+        for place in range(count):
+            cells[place], size[place] = new[place], new_size[place]
         width *= 2
-    return old
 
 
-@part
-def _reopened(book: BookArrays, trail: int) -> Int:
-    """Places of the trail, after the given one, where demands lost their witness; the largest first."""
+@inner
+def _reopened(book: BookArrays, trail: int, places: Int) -> int:
+    """Write the places of the trail, after the given one, where demands lost their witness; largest first."""
     end = book.counts[TRAIL]
-    places, amounts = np.empty(end - trail, dtype=np.int64), np.empty(end - trail)
+    amounts = np.empty(end - trail)
     count = 0
     for place in range(trail, end):
         kind, cell, before = book.trail[place, 0], book.trail[place, 1], book.trail[place, 2]
@@ -449,21 +438,23 @@ def _reopened(book: BookArrays, trail: int) -> Int:
             places[count] = place
             amounts[count] = book.need_up[cell] if kind == UP else book.need_down[cell]
             count += 1
-    return _descending(places, amounts, count)
+    _sort_descending(places, amounts, count)
+    return count
 
 
-@part
-def _newly_hidden(book: BookArrays, trail: int) -> Int:
-    """Cells hidden since a place of the trail, the dearest first."""
+@inner
+def _newly_hidden(book: BookArrays, trail: int, cells: Int) -> int:
+    """Write the cells hidden since a place of the trail, the dearest first."""
     end = book.counts[TRAIL]
-    cells, weights = np.empty(end - trail, dtype=np.int64), np.empty(end - trail)
+    weights = np.empty(end - trail)
     count = 0
     for place in range(trail, end):
         if book.trail[place, 0] == HIDDEN:
             cells[count] = book.trail[place, 1]
             weights[count] = book.weight[cells[count]]
             count += 1
-    return _descending(cells, weights, count)
+    _sort_descending(cells, weights, count)
+    return count
 
 
 @inner
@@ -471,7 +462,9 @@ def _recreate(
     graph: Graph, work: Work, book: BookArrays, plan: Plan, trail: int, way: int, allowed: float
 ) -> bool:
     """Meet the demands reopened since a place of the trail, if the cost stays within what is allowed."""
-    for place in _reopened(book, trail):
+    places = np.empty(book.counts[TRAIL] - trail, dtype=np.int64)
+    count = _reopened(book, trail, places)
+    for place in places[:count]:
         cell, number = book.trail[place, 1], book.trail[place, 2]
         up = book.trail[place, 0] == UP
         if not is_open(book, cell, up):
@@ -484,6 +477,16 @@ def _recreate(
         if way == FREE or not _repair(graph, work, book, plan, number, cell, up, way, left):
             return False
     return True
+
+
+@inner
+def _publish(book: BookArrays, cell: int) -> None:
+    """Publish a cell; the trail tells what that reopens."""
+    using = np.empty(num_users(book, cell), dtype=np.int64)
+    users(book, cell, using)
+    met = num_met(book, using)
+    opened, ways = np.empty(met, dtype=np.int64), np.empty(met, dtype=np.bool_)
+    publish(book, cell, using, opened, ways)
 
 
 @outer
@@ -499,7 +502,7 @@ def publish_each(graph: Graph, work: Work, book: BookArrays, plan: Plan, candida
         if not book.hidden[cell]:
             continue
         trail, witnesses, cost = book.counts[TRAIL], book.counts[WITNESSES], book.cost[0]
-        publish(book, cell, users(book, cell))
+        _publish(book, cell)
         if not _recreate(graph, work, book, plan, trail, FREE, cost):
             roll_back(book, trail, witnesses)
             book.cost[0] = cost
@@ -527,11 +530,14 @@ def improve(
         if not has_room(book, 4 * len(plan.cells) + 1000):
             return turn
         trail, witnesses, cost = book.counts[TRAIL], book.counts[WITNESSES], book.cost[0]
-        chosen = _ruined(book, plan, rng, most)
-        if len(chosen) == 0:
+        found = np.empty(len(plan.cells), dtype=np.int64)
+        count = _secondaries(book, plan, found)
+        if count == 0:
             return turns
-        for cell in chosen:
-            publish(book, cell, users(book, cell))
+        chosen = np.empty(count, dtype=np.int64)
+        count = _ruined(book, plan, rng, found[:count], most, chosen)
+        for cell in chosen[:count]:
+            _publish(book, cell)
         noise = rng.random() * 0.6
         for cell in plan.cells:
             plan.weight[cell] = book.weight[cell] * (1 + noise * rng.random())
@@ -540,7 +546,9 @@ def improve(
         ahead = cost + 0.5 * (cost - book.cost[0])  # what clean-up may bring down again
         done = _recreate(graph, work, book, plan, trail, way, max(allowed, ahead))
         if done:
-            publish_each(graph, work, book, plan, _newly_hidden(book, trail), NONE)
+            hidden = np.empty(book.counts[TRAIL] - trail, dtype=np.int64)
+            count = _newly_hidden(book, trail, hidden)
+            publish_each(graph, work, book, plan, hidden[:count], 0)
         if not done or book.cost[0] > allowed * (1 + 1e-12):
             roll_back(book, trail, witnesses)
             book.cost[0] = cost

@@ -9,21 +9,17 @@ import numpy as np
 
 from cellveil.kernels.book import (
     ENTRIES,
-    ONE,
     TRAIL,
     WITNESSES,
-    YES,
-    ZERO,
     BookArrays,
-    Bool,
-    Int,
-    Number,
     add,
     is_open,
+    num_met,
+    num_users,
     publish,
     users,
 )
-from cellveil.kernels.compiled import inner, outer, part
+from cellveil.kernels.compiled import inner, outer
 from cellveil.kernels.cubes import (
     MAX_CUBE,
     OUTSIDE,
@@ -42,6 +38,7 @@ from cellveil.kernels.cubes import (
     sync,
     usable_move,
 )
+from cellveil.kernels.kinds import Bool, Int, Number
 
 NEARLY = 1.5
 """Cubes up to so many times as dear as the best are taken with it."""
@@ -70,12 +67,12 @@ def certain_codes(
     """Codes of a dimension that a cube has for certain: the whole move once b is set, before only two."""
     if b != UNSET:
         return move(grid, axis, a, b, codes, signs)
-    own = np.int64(grid.keys[cell, axis])
+    own = grid.keys[cell, axis]
     codes[0], signs[0] = own, 1
     if a == own:
-        return ONE
+        return 1
     codes[1], signs[1] = a, 1
-    return ONE + ONE
+    return 2
 
 
 @inner
@@ -83,13 +80,13 @@ def corners_without(grid: Grid, cell: Number, sign: Number, a: Int, b: Int, axis
     """Write the corners so far, with code 0 along an axis (−1: as they are); return their number."""
     grid.cube_places[0], grid.cube_signs[0] = 0, sign
     codes, signs = grid.codes[2], grid.codes[3]
-    size = ONE
+    size: Number = 1
     for k in range(len(grid.sizes)):
         if k == axis:
             continue
         length = certain_codes(grid, cell, k, a[k], b[k], codes, signs)
         if length == 0 or size * length > MAX_CUBE:
-            return ZERO
+            return 0
         for j in range(length - 1, -1, -1):  # the first code last, in place
             shift = codes[j] * grid.strides[k]
             for i in range(size):
@@ -114,12 +111,12 @@ def price(
     for i in range(size):
         corner = grid.number[grid.cube_places[i] + shift]
         if corner < 0 or grid.barred[corner] or not book.movable[corner]:
-            return cost, ZERO
+            return cost, 0
         if not book.hidden[corner] and grid.moved[corner] == 0:
             cost += book.weight[corner]
         cap = min(cap, room_left(book, grid, corner, grid.cube_signs[i] * turn))
         if cap <= 0 or cost > limit:
-            return cost, ZERO
+            return cost, 0
     return cost, cap
 
 
@@ -138,7 +135,7 @@ def keep_best(beam: Beam, score: float, cost: float, cap: Number, parent: Number
     beam.parents[place], beam.choices[place] = parent, b
 
 
-@part
+@inner
 def walk_down(grid: Grid, cell: Number, trial: Int) -> None:
     """Draw a leaf cell below a cell: one dimension after the other, along cells that are there."""
     dims = len(grid.sizes)
@@ -146,20 +143,20 @@ def walk_down(grid: Grid, cell: Number, trial: Int) -> None:
     offset = draw(grid, dims)
     for turn in range(dims):
         k = (turn + offset) % dims
-        own = np.int64(grid.keys[cell, k])
+        own = grid.keys[cell, k]
         first = grid.leaf_starts[grid.first_code[k] + own]
         choice = grid.leaf_starts[grid.first_code[k] + own + 1] - first
-        begin = draw(grid, choice) if choice > 1 else ZERO
+        begin = draw(grid, choice) if choice > 1 else 0
         trial[k] = own
         for step in range(choice):
-            code = np.int64(grid.leaf_codes[first + (begin + step) % choice])
+            code = grid.leaf_codes[first + (begin + step) % choice]
             there = place + (code - own) * grid.strides[k]
             if grid.number[there] >= 0:
                 trial[k], place = code, there
                 break
 
 
-@part
+@inner
 def begin_beam(
     book: BookArrays, grid: Grid, cell: Number, sign: Number, amount: Number, limit: float
 ) -> None:
@@ -172,8 +169,8 @@ def begin_beam(
     beam.scores[:], beam.caps[:] = np.inf, 0
     for number in range(tries):
         walk_down(grid, cell, drawn[number])
-        size = corners_without(grid, cell, sign, drawn[number], grid.unset, -ONE)
-        cost, cap = price(book, grid, size, ZERO, ONE, 0.0, UNLIMITED, limit)
+        size = corners_without(grid, cell, sign, drawn[number], grid.unset, -1)
+        cost, cap = price(book, grid, size, 0, 1, 0.0, UNLIMITED, limit)
         if cap > 0:
             keep_best(beam, (cost + grid.toll[0]) / min(cap, amount), cost, cap, number, UNSET)
     for i in range(len(beam.caps)):
@@ -183,7 +180,7 @@ def begin_beam(
             beam.a[i, k], beam.b[i, k] = drawn[beam.parents[i], k], UNSET
 
 
-@part
+@inner
 def copy_beam(grid: Grid) -> None:
     """Put the beam aside, to choose the next one from it."""
     beam, old = grid.beam, grid.old_beam
@@ -207,7 +204,7 @@ def find_paid(book: BookArrays, grid: Grid, cell: Number, sign: Number, amount: 
     worst = len(beam.scores) - 1
     for turn in range(dims):
         k = (turn + offset) % dims
-        own = np.int64(grid.keys[cell, k])
+        own = grid.keys[cell, k]
         copy_beam(grid)
         for state in range(len(old.caps)):
             if old.caps[state] == 0:
@@ -233,7 +230,7 @@ def find_paid(book: BookArrays, grid: Grid, cell: Number, sign: Number, amount: 
                         book, grid, size, codes[j] * grid.strides[k], signs[j], cost, cap, limit
                     )
                     if cap == 0 or (cost + toll) / min(cap, amount) >= beam.scores[worst]:
-                        cap = ZERO
+                        cap = 0
                         break
                 if cap > 0:
                     keep_best(beam, (cost + toll) / min(cap, amount), cost, cap, state, other)
@@ -259,7 +256,7 @@ def apply(grid: Grid, size: Number, step: Number, touched: Number) -> Number:
     return touched
 
 
-@part
+@inner
 def gather(
     book: BookArrays, grid: Grid, cell: Number, sign: Number, amount: Number, budget: float, most: Number
 ) -> tuple[Number, float]:
@@ -268,7 +265,8 @@ def gather(
     Of each beam all cubes are taken that are nearly as good as the best. The cost is above the budget where
     `most` beams or the budget do not suffice.
     """
-    touched, left, spent, beam, toll = ZERO, amount, 0.0, grid.beam, grid.toll[0]
+    touched: Number = 0
+    left, spent, beam, toll = amount, 0.0, grid.beam, grid.toll[0]
     for _ in range(most):
         if not find_paid(book, grid, cell, sign, left, budget - spent):
             break
@@ -276,8 +274,8 @@ def gather(
         for i in range(len(beam.caps)):
             if beam.caps[i] == 0 or beam.scores[i] > good:
                 break
-            size = corners_without(grid, cell, sign, beam.a[i], beam.b[i], -ONE)
-            cost, cap = price(book, grid, size, ZERO, ONE, 0.0, UNLIMITED, budget - spent)
+            size = corners_without(grid, cell, sign, beam.a[i], beam.b[i], -1)
+            cost, cap = price(book, grid, size, 0, 1, 0.0, UNLIMITED, budget - spent)
             if cap == 0 or (i > 0 and (cost + toll) / min(cap, left) > good):
                 continue
             if touched + size > len(grid.touched):
@@ -290,31 +288,31 @@ def gather(
     return touched, np.inf
 
 
-@part
+@inner
 def refine(book: BookArrays, grid: Grid, cell: Number, touched: Number, spent: float) -> Number:
     """Put newly hidden cells of a sum back to where they were, by one more cube that costs less than they do.
 
     Cells that hardly count are left alone. Return how many cells are touched then.
     """
     grid.barred[cell] = True
-    first, beam = ZERO, grid.beam
+    first, beam = 0, grid.beam
     while first < touched:
-        other = np.int64(grid.touched[first])
+        other = grid.touched[first]
         first += 1
         moved, weight = grid.moved[other], book.weight[other]
         if other == cell or moved == 0 or book.hidden[other] or weight < HARDLY * spent:
             continue
-        sign = -ONE if moved > 0 else ONE
+        sign = -1 if moved > 0 else 1
         if not find_paid(book, grid, other, sign, abs(moved), weight * CHEAPER) or beam.caps[0] < abs(moved):
             continue
-        size = corners_without(grid, other, sign, beam.a[0], beam.b[0], -ONE)
+        size = corners_without(grid, other, sign, beam.a[0], beam.b[0], -1)
         if touched + size <= len(grid.touched):
             touched = apply(grid, size, abs(moved), touched)
     grid.barred[cell] = False
     return touched
 
 
-@part
+@inner
 def pack(
     book: BookArrays, grid: Grid, cell: Number, sign: Number, amount: Number, budget: float, most: Number
 ) -> Number:
@@ -331,7 +329,7 @@ def pack(
 @inner
 def conclude(book: BookArrays, grid: Grid, touched: Number, taken: bool) -> Number:
     """Clear the sum away, and take it into the book if that is wanted; return how many demands it meets."""
-    moving = ZERO
+    moving = 0
     for i in range(touched):
         corner = grid.touched[i]
         if grid.moved[corner] != 0:
@@ -340,18 +338,18 @@ def conclude(book: BookArrays, grid: Grid, touched: Number, taken: bool) -> Numb
         grid.moved[corner] = 0
         grid.is_touched[corner] = False
     if not taken:
-        return ZERO
-    return add(book, grid.touched[:moving], grid.sum_moves[:moving], ONE, YES)
+        return 0
+    return add(book, grid.touched[:moving], grid.sum_moves[:moving], 1, True)
 
 
-@part
+@inner
 def repair(
     book: BookArrays, grid: Grid, cell: Number, number: Number, target: Number, limit: float
 ) -> Number:
     """Do without a cell in a witness: add cubes until it rests; return how many demands are met then."""
     begin, touched = book.starts[number], book.starts[number + 1] - book.starts[number]
     if book.denominators[number] != 1 or touched > len(grid.touched):
-        return ZERO
+        return 0
     for i in range(touched):
         corner = book.cells[begin + i]
         grid.touched[i], grid.moved[corner], grid.is_touched[corner] = (
@@ -363,10 +361,10 @@ def repair(
     beam = grid.beam
     for _ in range(REPAIRS):
         moved = grid.moved[cell]
-        sign = -ONE if moved > 0 else ONE
+        sign = -1 if moved > 0 else 1
         if moved == 0 or not find_paid(book, grid, cell, sign, abs(moved), limit):
             break
-        size = corners_without(grid, cell, sign, beam.a[0], beam.b[0], -ONE)
+        size = corners_without(grid, cell, sign, beam.a[0], beam.b[0], -1)
         if touched + size > len(grid.touched):
             break
         touched = apply(grid, size, min(beam.caps[0], abs(moved)), touched)
@@ -375,25 +373,31 @@ def repair(
     return conclude(book, grid, touched, grid.moved[cell] == 0)
 
 
-@part
-def ruin(book: BookArrays, grid: Grid, cell: Number) -> tuple[Int, Bool, Int]:
-    """Publish a cell, and what no witness needs any more then; return what is open again, and who met it."""
-    using = users(book, cell)
+@inner
+def ruin(book: BookArrays, cell: Number, using: Int, opened: Int, ways: Bool, old: Int) -> None:
+    """Publish a cell, and what no witness needs any more then; write what is open again, and who met it.
+
+    What was met by the oldest witness comes first: it is mostly the largest.
+    """
     first = book.counts[TRAIL] + 1
-    cells, up = publish(book, cell, using)
-    old = book.trail[first : first + len(cells), 2]
+    count = publish(book, cell, using, opened, ways)
+    for i in range(count):
+        old[count - 1 - i] = book.trail[first + i, 2]
+    for i in range(count // 2):
+        j = count - 1 - i
+        opened[i], opened[j] = opened[j], opened[i]
+        ways[i], ways[j] = ways[j], ways[i]
     for number in using:
         for entry in range(book.starts[number], book.starts[number + 1]):
-            other = np.int64(book.cells[entry])
+            other = book.cells[entry]
             if book.hidden[other] and not book.is_free[other] and not is_used(book, other):
-                publish(book, other, using[:0])
-    return cells[::-1].copy(), up[::-1].copy(), old[::-1].copy()  # the oldest first: mostly the largest
+                publish(book, other, using[:0], opened[:0], ways[:0])
 
 
-@part
+@inner
 def prove(book: BookArrays, grid: Grid, cell: Number, up: bool, work: Number) -> bool:
     """Meet a demand by a cube of hidden cells, if there is one."""
-    size = find_free(book, grid, cell, ONE if up else -ONE, asked(book, cell, up), work)
+    size = find_free(book, grid, cell, 1 if up else -1, asked(book, cell, up), work)
     if size > 0:
         add_cube(book, grid, size)
     return not is_open(book, cell, up)
@@ -415,6 +419,38 @@ def asked(book: BookArrays, cell: Number, up: bool) -> Number:
     return amount
 
 
+@inner
+def meet(
+    book: BookArrays,
+    grid: Grid,
+    cell: Number,
+    up: bool,
+    work: Number,
+    most: Number,
+    ruined: Number,
+    old: Number,
+    cost: float,
+) -> bool:
+    """Meet a demand by one free cube, else by a sum of cubes; return whether it is met.
+
+    Where a cell was ruined, the witness `old` may be repaired, and no more is spent than down to `cost`.
+    """
+    amount, budget = asked(book, cell, up), np.inf
+    if amount > (book.room_up if up else book.room_down)[cell]:
+        return False
+    if prove(book, grid, cell, up, work):
+        return True
+    if most == 0:
+        return False
+    if ruined >= 0:
+        budget = cost - book.cost[0]
+        repair(book, grid, ruined, old, cell, budget)
+    if is_open(book, cell, up):
+        pack(book, grid, cell, 1 if up else -1, amount, budget, most)
+    sync(book, grid)
+    return not is_open(book, cell, up)
+
+
 @outer
 def serve(
     book: BookArrays,
@@ -434,41 +470,37 @@ def serve(
     possible; all of it is undone unless they are met and the pattern got no dearer. `room` are the witnesses,
     entries and changes that must be free always.
     """
-    here, upwards, nothing = cells[:1].copy(), up[:1].copy(), cells[:0].copy()
+    here, upwards = np.empty(1, dtype=np.int64), np.empty(1, dtype=np.bool_)
     for i in range(start, len(cells)):
         trail, witnesses, cost = book.counts[TRAIL], book.counts[WITNESSES], book.cost[0]
-        cell, budget = cells[i], np.inf
+        cell = cells[i]
         here[0], upwards[0] = cell, up[i]
-        opened, ways, old = here, upwards, nothing
+        opened, ways, old = here, upwards, here
         if ruining:
             if not book.hidden[cell] or book.is_free[cell]:
                 continue
-            if book.counts[TRAIL] + 4 * room[2] > len(book.trail):
+            if trail + 4 * room[2] > len(book.trail):
                 return i
-            opened, ways, old = ruin(book, grid, cell)
+            using = np.empty(num_users(book, cell), dtype=np.int64)
+            users(book, cell, using)
+            met = num_met(book, using)
+            opened, ways = np.empty(met, dtype=np.int64), np.empty(met, dtype=np.bool_)
+            old = np.empty(met, dtype=np.int64)
+            ruin(book, cell, using, opened, ways, old)
             sync(book, grid)
             grid.barred[cell] = True
         fine, short = True, False
         for j in range(len(opened)):
-            target, rising = opened[j], ways[j]
-            if not is_open(book, target, rising):
+            if not is_open(book, opened[j], ways[j]):
                 continue
             short = (
                 book.counts[WITNESSES] + room[0] > len(book.denominators)
                 or book.counts[ENTRIES] + room[1] > len(book.cells)
                 or book.counts[TRAIL] + room[2] > len(book.trail)
             )
-            can_move = asked(book, target, rising) <= (book.room_up if rising else book.room_down)[target]
-            fine = can_move and not short and prove(book, grid, target, rising, work)
-            if can_move and not short and not fine and most > 0:
-                if ruining:
-                    budget = cost - book.cost[0]
-                    repair(book, grid, cell, old[j], target, budget)
-                if is_open(book, target, rising):
-                    sign, amount = (ONE if rising else -ONE), asked(book, target, rising)
-                    pack(book, grid, target, sign, amount, budget, most)
-                sync(book, grid)
-                fine = not is_open(book, target, rising)
+            fine = not short and meet(
+                book, grid, opened[j], ways[j], work, most, cell if ruining else -1, old[j], cost
+            )
             if not fine:
                 break
         grid.barred[cell] = False

@@ -7,14 +7,12 @@ Relations are given by `total[r]`, the cell that is the sum, and their parts, tw
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Int = NDArray[np.int64]
-Bool = NDArray[np.bool_]
+from cellveil.kernels.compiled import inner, outer
+from cellveil.kernels.kinds import BoolTable, Int, IntTable
 
 
-@njit(cache=True)
+@inner
 def find(leader: Int, i: int) -> int:
     """The leader of the group of i; shortens the way."""
     while leader[i] != i:
@@ -23,7 +21,7 @@ def find(leader: Int, i: int) -> int:
     return i
 
 
-@njit(cache=True)
+@inner
 def unite(leader: Int, i: int, j: int) -> None:
     """Put two groups together under the smaller leader."""
     i, j = find(leader, i), find(leader, j)
@@ -33,21 +31,20 @@ def unite(leader: Int, i: int, j: int) -> None:
         leader[i] = j
 
 
-@njit(cache=True)
-def lifted(total: Int, part_ptr: Int, parts: Int, above_ptr: Int, above: Int, most: int) -> tuple[Int, bool]:
-    """For each relation r those it is lifted to: its copies one step up in another dimension.
+@outer
+def lifted(total: Int, part_ptr: Int, parts: Int, above_ptr: Int, above: Int, lifts: IntTable) -> bool:
+    """Write for each relation r those it is lifted to: its copies one step up in another dimension.
 
     Relation r' is one where every part z of r stands in a further relation whose total z' is a part of r',
     the z' are distinct, and the totals of r and r' stand in a relation too, as part and total.
-    Returns them as a table with `most` columns, −1 where there are fewer; and whether that was enough.
+    Line r of `lifts` takes them, and is −1 where there are fewer; returns whether the lines are long enough.
     """
-    count = len(total)
-    result = np.full((count, most), -1, dtype=np.int64)
-    seen = np.full(count, -1, dtype=np.int64)  # the relation that counts
-    last = np.full(count, -1, dtype=np.int64)  # the part counted last
+    count, most = lifts.shape
+    seen = np.empty(count, dtype=np.int64)  # the relation that counts
+    last = np.empty(count, dtype=np.int64)  # the part counted last
     hits = np.zeros(count, dtype=np.int64)
-    image = np.full(len(above), -1, dtype=np.int64)
-    over = total[above]
+    image = np.empty(len(above), dtype=np.int64)
+    seen[:], last[:], image[:] = -1, -1, -1
     touched = np.empty(count, dtype=np.int64)
     for r in range(count):
         top, found = total[r], 0
@@ -56,11 +53,11 @@ def lifted(total: Int, part_ptr: Int, parts: Int, above_ptr: Int, above: Int, mo
             for j in range(above_ptr[z], above_ptr[z + 1]):
                 if above[j] == r:
                     continue
-                middle = over[j]
+                middle = total[above[j]]
                 for k in range(above_ptr[middle], above_ptr[middle + 1]):
                     meets = False
                     for m in range(above_ptr[top], above_ptr[top + 1]):
-                        meets = meets or over[m] == over[k]
+                        meets = meets or total[above[m]] == total[above[k]]
                     up = above[k]
                     if not meets or up == r:
                         continue
@@ -76,29 +73,28 @@ def lifted(total: Int, part_ptr: Int, parts: Int, above_ptr: Int, above: Int, mo
         for up in touched[:found]:
             if hits[up] == part_ptr[r + 1] - part_ptr[r]:
                 if used == most:
-                    return result, False
-                result[r, used] = up
+                    return False
+                lifts[r, used] = up
                 used += 1
-    return result, True
+    return True
 
 
-@njit(cache=True)
-def copies(up: Int) -> Int:
-    """A leader for each relation: copies of one equation have the same."""
-    leader = np.arange(len(up))
+@outer
+def copies(up: IntTable, leader: Int) -> None:
+    """Write a leader for each relation: copies of one equation have the same."""
+    for r in range(len(up)):
+        leader[r] = r
     for r in range(len(up)):
         for up_r in up[r]:
             if up_r >= 0:
                 unite(leader, r, up_r)
     for r in range(len(up)):
         leader[r] = find(leader, r)
-    return leader
 
 
-@njit(cache=True)
-def crossings(total: Int, above_ptr: Int, above: Int, up: Int, kind: Int, num_kinds: int) -> Bool:
-    """Which kinds of relations cross: a part of both is lifted by both to one corner."""
-    cross = np.zeros((num_kinds, num_kinds), dtype=np.bool_)
+@outer
+def crossings(total: Int, above_ptr: Int, above: Int, up: IntTable, kind: Int, cross: BoolTable) -> None:
+    """Mark which kinds of relations cross: a part of both is lifted by both to one corner."""
     for z in range(len(above_ptr) - 1):
         for i in range(above_ptr[z], above_ptr[z + 1]):
             for j in range(above_ptr[z], i):
@@ -109,37 +105,37 @@ def crossings(total: Int, above_ptr: Int, above: Int, up: Int, kind: Int, num_ki
                     for b_up in up[b]:
                         if a_up >= 0 and b_up >= 0 and total[a_up] == total[b_up]:
                             cross[kind[a], kind[b]] = cross[kind[b], kind[a]] = True
-    return cross
 
 
-@njit(cache=True)
-def same_dimension(cell_ptr: Int, rows: Int, kind: Int, cross: Bool) -> tuple[Int, bool]:
-    """A leader for each kind: kinds that share a cell without crossing belong to one dimension.
+@outer
+def same_dimension(cell_ptr: Int, rows: Int, kind: Int, cross: BoolTable, leader: Int) -> bool:
+    """Write a leader for each kind: kinds that share a cell without crossing belong to one dimension.
 
-    Also whether two copies of one equation share a cell, which no table has.
+    Returns False where two copies of one equation share a cell, which no table has.
     """
-    leader = np.arange(len(cross))
+    for k in range(len(leader)):
+        leader[k] = k
     for z in range(len(cell_ptr) - 1):
         for i in range(cell_ptr[z], cell_ptr[z + 1]):
             for j in range(cell_ptr[z], i):
                 a, b = kind[rows[i]], kind[rows[j]]
                 if a == b:
-                    return leader, False
+                    return False
                 if not cross[a, b]:
                     unite(leader, a, b)
     for k in range(len(leader)):
         leader[k] = find(leader, k)
-    return leader, True
+    return True
 
 
-@njit(cache=True)
-def components(total: Int, part_ptr: Int, parts: Int, axis: Int, without: int, num_cells: int) -> Int:
-    """A leader for each cell: cells connected by relations of other dimensions than `without`."""
-    leader = np.arange(num_cells)
+@outer
+def components(total: Int, part_ptr: Int, parts: Int, axis: Int, without: int, leader: Int) -> None:
+    """Write a leader for each cell: cells connected by relations of other dimensions than `without`."""
+    for z in range(len(leader)):
+        leader[z] = z
     for r in range(len(total)):
         if axis[r] != without:
             for i in range(part_ptr[r], part_ptr[r + 1]):
                 unite(leader, total[r], parts[i])
-    for z in range(num_cells):
+    for z in range(len(leader)):
         leader[z] = find(leader, z)
-    return leader

@@ -1,23 +1,20 @@
 """The two halves of a splitting step, over places × deviations (the deviations of a place side by side).
 
-Loops over all places take the first and the last of the part they are to do, and give up the interpreter's
-lock meanwhile.
+Loops over all places take the first and the last of the part they are to do, so that threads can share them.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
-from numpy.typing import NDArray
 
-Float = NDArray[np.float64]
-Int = NDArray[np.int64]
+from cellveil.kernels.compiled import outer
+from cellveil.kernels.kinds import Float, FloatCube, FloatTable, Int
 
 
-@njit(cache=True, nogil=True)
+@outer
 def shrink(
-    z: Float, u: Float, cost: Float, low: Float, high: Float, step: float, relax: float, x: Float, v: Float,
-    first: int, last: int,
+    z: FloatTable, u: FloatTable, cost: Float, low: FloatTable, high: FloatTable, step: float, relax: float,
+    x: FloatTable, v: FloatTable, first: int, last: int,
 ) -> None:  # fmt: skip
     """Move each place to the best point near z − u for its cost, within its bounds; v is what to project.
 
@@ -39,9 +36,10 @@ def shrink(
             v[j, k] = relax * w + (1.0 - relax) * z[j, k] + u[j, k]
 
 
-@njit(cache=True)
+@outer
 def lean(
-    z: Float, u: Float, low: Float, high: Float, step: float, relax: float, x: Float, v: Float,
+    z: FloatTable, u: FloatTable, low: FloatTable, high: FloatTable, step: float, relax: float,
+    x: FloatTable, v: FloatTable,
     place: Int, column: Int, goal: Float, reward: Float,
 ) -> None:  # fmt: skip
     """After `shrink`: pull the places that have a goal towards it, for a reward · max(0, 1 − x / goal)."""
@@ -58,16 +56,15 @@ def lean(
         v[j, k] = relax * w + (1.0 - relax) * z[j, k] + u[j, k]
 
 
-@njit(cache=True, nogil=True)
-def centre(y: Float, normal: Float, rows: tuple[int, int], columns: tuple[int, int]) -> None:
+@outer
+def centre(y: FloatCube, normal: Float, first: int, last: int, begin: int, end: int) -> None:
     """Take away, along the middle axis of y, the part in the direction of the unit vector `normal`.
 
-    `rows` and `columns` say from where to where on the first and the last axis.
+    From `first` to `last` on the first axis, and from `begin` to `end` on the last one.
     """
     length = y.shape[1]
-    begin, end = columns
     part = np.empty(end - begin)
-    for i in range(rows[0], rows[1]):
+    for i in range(first, last):
         part[:] = 0.0
         for s in range(length):
             for a in range(end - begin):

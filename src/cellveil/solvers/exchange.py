@@ -50,7 +50,7 @@ def exchanged(
     """
     from scipy.sparse import csr_array
 
-    from cellveil.kernels.exchange import exchange
+    from cellveil.kernels.exchange import Program, exchange
 
     span = float(cost[start].sum()) - least
     ranked = np.flatnonzero(free)
@@ -65,10 +65,8 @@ def exchanged(
     chosen = start[ranked]
     by_row = matrix[tight][:, ranked]
     by_column = by_row.T.tocsr()
-    exchange(
-        cost[ranked], by_column.toarray(), _lists(by_column), _lists(by_row), room[tight], chosen,
-        span, steps, np.array([2 * seed + 1], dtype=np.uint64),
-    )  # fmt: skip
+    program = Program(cost[ranked], by_column.toarray(), *_lists(by_column), *_lists(by_row))
+    exchange(program, room[tight], chosen, span, steps, np.array([2 * seed + 1], dtype=np.uint64))
     point = start.copy()
     point[ranked] = chosen
     return point if (matrix @ point >= rhs - 1e-9).all() else start

@@ -79,6 +79,8 @@ def work_for(graph: Graph) -> Work:
         seen=zeros(nodes),
         place=zeros(nodes),
         queue=zeros(nodes + 1),
+        heap_distance=zeros(len(graph.arc) + 1),
+        heap_node=zeros(len(graph.arc) + 1),
         counts=np.array([0, 1], dtype=np.int64),
     )
 

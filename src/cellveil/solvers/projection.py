@@ -131,7 +131,7 @@ def _along(block: Float, basis: Float, rows: tuple[int, int], columns: tuple[int
     from cellveil.kernels.splitting import centre
 
     if basis.shape[1] == 1:
-        centre(block, np.ascontiguousarray(basis[:, 0]), rows, columns)
+        centre(block, np.ascontiguousarray(basis[:, 0]), *rows, *columns)
     else:
         part = block[slice(*rows), :, slice(*columns)]
         part -= np.matmul(basis, np.matmul(basis.T, part))

@@ -25,7 +25,6 @@ meets. Does not ensure the least cost; the bound says how far off it can be at m
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -33,7 +32,7 @@ from functools import partial
 import numpy as np
 
 from cellveil.problem import Problem, Status
-from cellveil.progress import Deadline, Progress
+from cellveil.progress import Deadline, Progress, counted_time
 from cellveil.suppression.book import Book
 from cellveil.suppression.completion import Completion, structured
 from cellveil.suppression.cover import CoverBound, cover_bound
@@ -362,11 +361,11 @@ class _Run:
         if not applies(self.problem.table):
             return None
         self.progress.stage("cubes")
-        began = time.monotonic()
+        began = counted_time()
         Packing(book, seed=self.seed).prove(self.deadline.moment)
         start = self._copied(book)
         Packing(start, seed=self.seed).protect(self.deadline.moment)
-        self._packing = time.monotonic() - began
+        self._packing = counted_time() - began
         self.tell(start)
         self._polish(start, POLISH_SHARE)
         return start

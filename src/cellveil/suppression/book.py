@@ -183,7 +183,9 @@ class Book:
         """Numbers of the witnesses that move the cell and meet a demand at present."""
         from cellveil.kernels import book as kernels
 
-        return np.asarray(kernels.users(self.arrays, cell))
+        numbers = np.empty(kernels.num_users(self.arrays, cell), dtype=np.int64)
+        kernels.users(self.arrays, cell, numbers)
+        return numbers
 
     def witness(self, number: int) -> Witness:
         """One of the witnesses."""
@@ -264,9 +266,11 @@ class Book:
 
         if not self.hidden[cell] or self.problem.hidden_at_start[cell]:
             raise ValueError("only a hidden cell that was not hidden at the start can be published")
-        using = kernels.users(self.arrays, cell)
-        self.reserve(trail=1 + int(self._arrays["meets"][using].sum()))
-        cells, up = kernels.publish(self.arrays, cell, using)
+        using = self.users(cell)
+        met = int(self._arrays["meets"][using].sum())
+        self.reserve(trail=1 + met)
+        cells, up = np.empty(met, dtype=np.int64), np.empty(met, dtype=bool)
+        kernels.publish(self.arrays, cell, using, cells, up)
         return cells, up
 
     def mark(self) -> Mark:

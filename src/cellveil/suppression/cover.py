@@ -28,7 +28,6 @@ References: cover inequalities as in Fischetti & Salazar (2001).
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.problem import Problem, Status
+from cellveil.progress import counted_time
 from cellveil.solvers.covering import (
     WHOLE,
     Covered,
@@ -120,12 +120,12 @@ def cover_bound(
     >>> cover_bound(problem)
     CoverBound(39, relaxed, 3 cells suggested)
     """
-    start = time.monotonic()
+    start = counted_time()
     deadline = None if time_limit is None else start + time_limit
     model = _Model(problem)
     if model.is_infeasible:
         everything = model.usable & ~problem.hidden_at_start
-        seconds = time.monotonic() - start
+        seconds = counted_time() - start
         return CoverBound(np.inf, everything.astype(np.float64), everything, False, seconds)
     model.relax(deadline)
     fractional = model.spread(np.nan_to_num(model.point))
@@ -133,7 +133,7 @@ def cover_bound(
         model.make_whole(deadline, nodes)
     suggestion = model.spread(_rounded(model.program, model.point)) > 0
     bound = _round_up(model.bound, model.program.cost)
-    return CoverBound(bound, fractional, suggestion, integral, time.monotonic() - start)
+    return CoverBound(bound, fractional, suggestion, integral, counted_time() - start)
 
 
 class _Model:
@@ -456,4 +456,4 @@ def _round_up(bound: float, cost: Float) -> float:
 
 
 def _left(deadline: float | None) -> float | None:
-    return None if deadline is None else max(deadline - time.monotonic(), 0.0)
+    return None if deadline is None else max(deadline - counted_time(), 0.0)

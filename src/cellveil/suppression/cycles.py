@@ -23,10 +23,8 @@ Reference: Cox (1995); levels are met in each direction by itself, so asymmetric
 
 from __future__ import annotations
 
-import time
-
 from cellveil.problem import Problem
-from cellveil.progress import Progress
+from cellveil.progress import Progress, counted_time
 from cellveil.suppression.flow_search import Networks, build, conclude
 from cellveil.suppression.outcome import Draft
 
@@ -37,7 +35,7 @@ def cycles(
     """Protect all demands by sums of alternating cycles; see the head of the module."""
     from cellveil.kernels.network_search import CYCLES
 
-    deadline = None if time_limit is None else time.monotonic() + time_limit
+    deadline = None if time_limit is None else counted_time() + time_limit
     progress = progress or Progress()
     progress.stage("cycles")
     search, infeasible = build(Networks.of(problem), CYCLES, 0, deadline)

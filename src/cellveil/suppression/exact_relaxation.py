@@ -13,7 +13,6 @@ weights. Cost: some hundred to thousand attacks, each an LP over the part (or a 
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.problem import Problem
+from cellveil.progress import counted_time
 from cellveil.solvers.covering import Covering, proven_bound, proven_extra
 from cellveil.solvers.cutting import GrowingLP, Row
 from cellveil.suppression.exact_model import Part, parts_of
@@ -74,7 +74,7 @@ def lower_bound(problem: Problem, *, time_limit: float | None = None) -> float:
     >>> lower_bound(problem)
     39.0
     """
-    deadline = None if time_limit is None else time.monotonic() + time_limit
+    deadline = None if time_limit is None else counted_time() + time_limit
     parts, stuck = parts_of(problem)
     if stuck:
         return math.inf
@@ -82,7 +82,7 @@ def lower_bound(problem: Problem, *, time_limit: float | None = None) -> float:
     for left, part in zip(
         range(len(parts), 0, -1), sorted(parts, key=lambda part: part.num_cells), strict=True
     ):
-        stop = until(None if deadline is None else time.monotonic() + (deadline - time.monotonic()) / left)
+        stop = until(None if deadline is None else counted_time() + (deadline - counted_time()) / left)
         relaxed = relax(Separation(problem, part, stop), stop)
         total += whole_bound(relaxed.bound, part.price)
     return total
@@ -172,5 +172,5 @@ def whole_bound(bound: float, price: Float) -> float:
 
 
 def until(end: float | None) -> Stop:
-    """Tells whether this moment of the monotonic clock has passed."""
-    return lambda: end is not None and time.monotonic() >= end
+    """Tells whether this moment on the clock of time limits has passed."""
+    return lambda: end is not None and counted_time() >= end

@@ -3,12 +3,11 @@
 By incremental programs and trials, or by cheapest flows where the part is a network. Sliding levels are
 shared out between both sides first, as far as the cell can move if everything is hidden, so that a book of
 witnesses can be kept; the pattern is then good for the sliding levels as well. All moments are those of the
-monotonic clock; None is never.
+clock of time limits; None is never.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Protocol
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.problem import Problem, Status
+from cellveil.progress import counted_time
 from cellveil.suppression.book import Book
 from cellveil.suppression.exact_relaxation import until
 from cellveil.suppression.exact_separation import Separation
@@ -80,7 +80,7 @@ class FlowStarter:
 
     def from_scratch(self, end: float | None) -> Bool | None:
         """See `Starter`."""
-        left = None if end is None else max(end - time.monotonic(), 0.0)
+        left = None if end is None else max(end - counted_time(), 0.0)
         draft = network(self.networks.problem, time_limit=left, seed=self.seed)
         return None if draft.infeasible else np.asarray(draft.hidden[self.cells])
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from cellveil.attack.components import split
 from cellveil.attack.network import recognise
 from cellveil.problem import Problem, Status
-from cellveil.progress import Progress
+from cellveil.progress import Progress, counted_time
 from cellveil.solvers.min_cost_flow import LARGEST_ROOM, graph_of, largest_cost, work_for
 from cellveil.suppression.book import Book
 from cellveil.suppression.demands import Demand, Demands
@@ -131,7 +130,7 @@ class FlowSearch:
     book
         Pattern and witnesses.
     deadline
-        When to stop (`time.monotonic`), if ever.
+        When to stop (`cellveil.progress.counted_time`), if ever.
     """
 
     networks: Networks
@@ -167,7 +166,7 @@ class FlowSearch:
             chosen[others[order[rank < CHOICE]]] = True
         tail, head = np.where(chosen, nets.tail, 0), np.where(chosen, nets.head, 0)
         graph = graph_of(nets.num_nodes, tail, head, self.book.room_down, self.book.room_up)
-        return graph, self.plan._replace(cells=np.flatnonzero(chosen))
+        return graph, replace(self.plan, cells=np.flatnonzero(chosen))
 
     @cached_property
     def work(self) -> Work:
@@ -196,7 +195,7 @@ class FlowSearch:
     @property
     def is_late(self) -> bool:
         """Whether the time is over."""
-        return self.deadline is not None and time.monotonic() >= self.deadline
+        return self.deadline is not None and counted_time() >= self.deadline
 
     def make_room(self) -> None:
         """Drop unused witnesses, and make room for more."""
@@ -338,7 +337,7 @@ def conclude(search: FlowSearch, infeasible: list[Demand], seed: int, progress: 
         draft.reason = "time limit"
     rest = networks.rest()
     if rest is not None:
-        left = None if search.deadline is None else max(search.deadline - time.monotonic(), 1e-3)
+        left = None if search.deadline is None else max(search.deadline - counted_time(), 1e-3)
         other = sequential(rest, time_limit=left, seed=seed, progress=progress)
         draft.hidden |= other.hidden
         draft.infeasible += other.infeasible

@@ -25,7 +25,6 @@ Reference: sections 1.2 and 3.4 to 3.5 of Serpell, Smith, Clark & Staggemeier (2
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
@@ -39,7 +38,7 @@ from cellveil.exposed import unpickable
 from cellveil.files import read_text, sha256, write_text
 from cellveil.plots import line_chart
 from cellveil.problem import Problem
-from cellveil.progress import Deadline, Progress
+from cellveil.progress import Deadline, Progress, counted_time
 from cellveil.solvers.threads import num_workers
 from cellveil.suppression.book import Book
 from cellveil.suppression.completion import Completion, structured
@@ -240,9 +239,9 @@ class OrderSearch:
         """Costs in the order asked for; what time does not allow costs infinitely much."""
         if not orders:
             return []
-        start = time.monotonic()
+        start = counted_time()
         first, rest = self.fitness.cost(orders[0], self._deadline), orders[1:]
-        seconds, workers = time.monotonic() - start, min(num_workers(), len(rest))
+        seconds, workers = counted_time() - start, min(num_workers(), len(rest))
         if workers < 2 or seconds < WORTH_A_PROCESS:
             return [first, *(self.fitness.cost(order, self._deadline) for order in rest)]
         from joblib import Parallel, delayed

@@ -21,7 +21,6 @@ slopes are those of fixed-charge problems.
 from __future__ import annotations
 
 import math
-import time
 from functools import partial
 from typing import Literal
 
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 from cellveil.attack.components import Component, split
 from cellveil.attack.lift import lift
 from cellveil.problem import Status
+from cellveil.progress import counted_time
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
 from cellveil.solvers.tolerances import REACH, ROUNDING, SUPPORT
 from cellveil.suppression.book import Book
@@ -180,7 +180,7 @@ class CheapestDeviation:
         -------
         The point has one movement for each cell, in the unit of the limits.
         """
-        end = None if time_limit is None else time.monotonic() + time_limit
+        end = None if time_limit is None else counted_time() + time_limit
         answer = self._solve(lower, upper, amount, np.where(is_hidden, NEARLY_FREE, self.weight), end)
         if answer.point is None:
             return answer
@@ -253,8 +253,8 @@ class CheapestDeviation:
 
 
 def _left(end: float | None) -> float | None:
-    """Seconds until a moment on the monotonic clock."""
-    return None if end is None else max(end - time.monotonic(), 0.0)
+    """Seconds until a moment on the clock of time limits."""
+    return None if end is None else max(end - counted_time(), 0.0)
 
 
 def _both_ways(lower: Float, upper: Float) -> tuple[Float, Float]:
@@ -292,7 +292,7 @@ class _Program(CheapestDeviation):
         too_dear = ~is_hidden & (self.book.problem.weight[self.cells] > budget)
         lower, upper = np.where(too_dear, 0.0, -self.down), np.where(too_dear, 0.0, self.up)
         lower[target] = upper[target] = amount if up else -amount
-        end = None if time_limit is None else time.monotonic() + time_limit
+        end = None if time_limit is None else counted_time() + time_limit
         answer = self.find(lower, upper, amount, is_hidden, slopes=slopes, time_limit=time_limit)
         if answer.status is LPStatus.INFEASIBLE:
             return "impossible"

@@ -33,7 +33,6 @@ References: Kelly, Golden & Assad (1992); Cox (1995); Castro (2002).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -41,7 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.problem import Problem
-from cellveil.progress import Progress
+from cellveil.progress import Progress, counted_time
 from cellveil.suppression.cover import cover_bound
 from cellveil.suppression.demands import Demand
 from cellveil.suppression.flow_search import FlowSearch, Networks, build, conclude
@@ -66,7 +65,7 @@ def network(
     """Protect all demands by cheapest flows; see the head of the module."""
     from cellveil.kernels.network_search import BOTH, LINEAR
 
-    deadline = None if time_limit is None else time.monotonic() + time_limit
+    deadline = None if time_limit is None else counted_time() + time_limit
     progress = progress or Progress()
     progress.stage("network")
     networks = Networks.of(problem)
@@ -93,7 +92,7 @@ def _beginnings(networks: Networks, deadline: float | None) -> Iterator[tuple[Bo
     problem = networks.problem
 
     def left() -> float | None:
-        return None if deadline is None else max(COVER_SHARE * (deadline - time.monotonic()), 0.0)
+        return None if deadline is None else max(COVER_SHARE * (deadline - counted_time()), 0.0)
 
     relaxed = cover_bound(problem, time_limit=left())
     if np.isinf(relaxed.bound):

@@ -30,7 +30,6 @@ Assad (1992) for the model with the deviations in it.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,7 +38,7 @@ from numpy.typing import NDArray
 
 from cellveil.attack.witness import Witness, Witnesses
 from cellveil.problem import Problem
-from cellveil.progress import Progress
+from cellveil.progress import Progress, counted_time
 from cellveil.solvers.branch_and_cut import Searched, search, solve_rows
 from cellveil.solvers.cutting import Row
 from cellveil.solvers.exchange import exchanged
@@ -118,7 +117,7 @@ def optimal(
     """
     progress = progress or Progress()
     progress.stage("optimal")
-    deadline = None if time_limit is None else time.monotonic() + time_limit
+    deadline = None if time_limit is None else counted_time() + time_limit
     tied = None if Networks.of(problem).rest() is None else merged(problem)
     if tied is None:
         return _optimal(problem, deadline, seed, progress)
@@ -138,7 +137,7 @@ def _optimal(problem: Problem, deadline: float | None, seed: int, progress: Prog
     try:
         for share, work in ((PREPARING, _PartSolver.prepare), (1.0, _PartSolver.search)):
             for left, solver in zip(range(len(solvers), 0, -1), sorted(solvers, key=len), strict=True):
-                work(solver, None if deadline is None else (deadline - time.monotonic()) * share / left)
+                work(solver, None if deadline is None else (deadline - counted_time()) * share / left)
     except KeyboardInterrupt:
         for solver in solvers:
             solver.reason = "complete" if solver.is_proven else "interrupted"
@@ -228,7 +227,7 @@ class _PartSolver:
 
     def prepare(self, seconds: float | None) -> None:
         """Relaxation, and patterns to start from."""
-        now = time.monotonic()
+        now = counted_time()
         stop = until(None if seconds is None else now + seconds * RELAXING)
         relaxation = relax(self.separation, stop)
         self._take(relaxation)
@@ -250,8 +249,8 @@ class _PartSolver:
 
     def search(self, seconds: float | None) -> None:
         """Until the optimum is proven or the time is over."""
-        end = None if seconds is None else time.monotonic() + seconds
-        self._stop, self._end, self._began = until(end), end, time.monotonic()
+        end = None if seconds is None else counted_time() + seconds
+        self._stop, self._end, self._began = until(end), end, counted_time()
         if not self.is_proven and not self._stop():
             self._search(seconds)
         if self.is_proven:
@@ -280,7 +279,7 @@ class _PartSolver:
             self._conclude(self._branch_and_cut((), self._within(seconds * FIRST)))
         if self.is_proven:
             return
-        self._take(relax(self.separation, until(time.monotonic() + self._within(seconds * FIRST))))
+        self._take(relax(self.separation, until(counted_time() + self._within(seconds * FIRST))))
         self._exchange_and_judge(self._rows, self.best.hidden)
         self._look_around(self._within(seconds * AROUND))  # the better the best pattern, the more is barred
         if self.best.cost - self.bound < NEAR * self.best.cost:
@@ -288,7 +287,7 @@ class _PartSolver:
 
     def _within(self, seconds: float) -> float:
         """So many seconds, or what is left."""
-        return seconds if self._end is None else max(min(seconds, self._end - time.monotonic()), 0.0)
+        return seconds if self._end is None else max(min(seconds, self._end - counted_time()), 0.0)
 
     def _branch_and_cut(
         self, further: Sequence[Row], seconds: float | None, *, eager: bool = False, shift: int = 0
@@ -309,13 +308,13 @@ class _PartSolver:
         The optimum is a bound; once it is safe it is the cheapest pattern.
         """
         end = math.inf if self._end is None else self._end
-        end = end if seconds is None else min(end, time.monotonic() + seconds)
+        end = end if seconds is None else min(end, counted_time() + seconds)
         pool, gap, nodes = self.separation.pool, ROUGH, NODES
         rows, known = list(self._rows), len(pool)
         if self._is_network:
             self._exchange_and_judge(rows, self.best.hidden)
         slow, most = 0, MOST_NODES if self._is_network else FEWER_NODES
-        while not self.is_proven and (left := end - time.monotonic()) > 0.0 and nodes <= most:
+        while not self.is_proven and (left := end - counted_time()) > 0.0 and nodes <= most:
             rows += pool.rows[known:]
             known, barred = len(pool), self._barred()
             solved = solve_rows(
@@ -373,8 +372,8 @@ class _PartSolver:
 
     def _look_around(self, seconds: float) -> None:
         """Local branching: search the patterns that differ in few cells from the best, while it pays."""
-        end, failures = time.monotonic() + seconds, 0
-        while (left := end - time.monotonic()) > 0.0 and failures < PATIENCE:
+        end, failures = counted_time() + seconds, 0
+        while (left := end - counted_time()) > 0.0 and failures < PATIENCE:
             before, hidden = self.best.cost, self.best.hidden
             sides = np.where(hidden, 1.0, -1.0)
             near = Row(np.arange(len(self)), sides, float(hidden.sum()) - FEW)
@@ -418,13 +417,13 @@ class _PartSolver:
     def suggest(self, x: Float) -> Sequence[Bool]:
         """See `Oracle`: repaired fractional points, ever more rarely, and what was found elsewhere."""
         self._points += 1
-        began = time.monotonic()
+        began = counted_time()
         is_dear = self._end is not None and self._repairing > REPAIRING * (began - self._began)
         if not is_dear and self._points % OFTEN == 1:
             self._round_up(x)
         if not is_dear and self._points & (self._points - 1) == 0 and self._is_repaired:
             self._try(self.starter.around(x, self._end))
-        self._repairing += time.monotonic() - began
+        self._repairing += counted_time() - began
         if self.best.cost < self._offered:
             self._offered = self.best.cost
             return [self.best.hidden]

@@ -32,7 +32,6 @@ al. 2000). Sums of cubes, and moves in trees, are our own.
 
 from __future__ import annotations
 
-import time
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -40,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.problem import Status
+from cellveil.progress import counted_time
 from cellveil.suppression.book import Book
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.keys import Int
@@ -97,7 +97,7 @@ def applies(table: Table) -> bool:
 
 
 def _is_over(deadline: float | None) -> bool:
-    return deadline is not None and time.monotonic() >= deadline
+    return deadline is not None and counted_time() >= deadline
 
 
 def _has_no_other_relations(table: Table) -> bool:
@@ -164,7 +164,7 @@ class Packing:
         """Try to do without secondaries: the dearest first, then in random order, round after round.
 
         A trial publishes a cell and protects anew what that opens, for no more than what it set free. Ends
-        after so many trials, at the deadline (monotonic clock), or when a round gains next to nothing. The
+        after so many trials, at the deadline (`counted_time`), or when a round gains next to nothing. The
         result depends on time only by how far it gets.
         """
         cells = self._dearest_first()
@@ -194,7 +194,7 @@ class Packing:
         up = np.zeros(len(cells), dtype=bool) if up is None else up
         done, step, spare = 0, FIRST_STEP, SPARE
         while done < len(cells) and not _is_over(deadline):
-            begin = time.monotonic()
+            begin = counted_time()
             end = min(done + step, len(cells))
             self.book.reserve(WITNESSES, *(spare * self._room[1:]).tolist())
             before = done
@@ -204,7 +204,7 @@ class Packing:
                 )
             )
             if done == end:
-                step = max(1, min(2 * step, int(step * PULSE / (time.monotonic() - begin + 1e-9))))
+                step = max(1, min(2 * step, int(step * PULSE / (counted_time() - begin + 1e-9))))
             spare = 2 * spare if done == before else SPARE
             self.book.tidy()
             self.grid.synced[0] = 0

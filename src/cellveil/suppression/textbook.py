@@ -20,7 +20,6 @@ References: Kelly, Golden & Assad (1992); equations (1)–(8) of Serpell, Smith,
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Mapping
 
 import numpy as np
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 
 from cellveil.attack.components import Component, split
 from cellveil.problem import Problem, Status
-from cellveil.progress import Progress
+from cellveil.progress import Progress, counted_time
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
 from cellveil.solvers.tolerances import REACH, ROUNDING, SUPPORT
 from cellveil.suppression.demands import Demand, Demands
@@ -62,7 +61,7 @@ def textbook(
     order: str = "descending",
 ) -> Draft:
     """Protect all demands one after the other; see the head of the module."""
-    deadline = None if time_limit is None else time.monotonic() + time_limit
+    deadline = None if time_limit is None else counted_time() + time_limit
     progress = progress or Progress()
     progress.stage("textbook")
     hidden = problem.hidden_at_start.copy()
@@ -75,7 +74,7 @@ def textbook(
         protector = _Protector(problem, component, hidden, harvest)
         while queue := demands.of(component.cells):  # again where a sliding level was shifted
             for demand in filter(demands.is_open, _in_order(queue, order)):
-                left = None if deadline is None else deadline - time.monotonic()
+                left = None if deadline is None else deadline - counted_time()
                 if left is not None and left <= 0:
                     protector.give_up(demands, draft, "time limit: the rest of the table was hidden whole")
                     break

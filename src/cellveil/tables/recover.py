@@ -131,20 +131,26 @@ class _Sums:
         from cellveil.kernels import recover as kernel
 
         above_ptr, above = _by_cell(self.parts, self.part_ptr, self.relations.num_cells)
-        up, enough = kernel.lifted(self.total, self.part_ptr, self.parts, above_ptr, above, MOST_DIMENSIONS)
-        names, kind = np.unique(kernel.copies(up), return_inverse=True)
+        up = np.full((len(self.total), MOST_DIMENSIONS), -1, dtype=np.int64)
+        enough = kernel.lifted(self.total, self.part_ptr, self.parts, above_ptr, above, up)
+        leader = np.empty(len(self.total), dtype=np.int64)
+        kernel.copies(up, leader)
+        names, kind = np.unique(leader, return_inverse=True)
         if not enough or len(names) > MOST_EQUATIONS:
             return None
-        cross = kernel.crossings(self.total, above_ptr, above, up, kind, len(names))
+        cross = np.zeros((len(names), len(names)), dtype=bool)
+        kernel.crossings(self.total, above_ptr, above, up, kind, cross)
         cell_ptr, rows = _by_cell(self.relations.cells, self.relations.indptr, self.relations.num_cells)
-        leader, fits = kernel.same_dimension(cell_ptr, rows, kind, cross)
+        leader = np.empty(len(names), dtype=np.int64)
+        fits = kernel.same_dimension(cell_ptr, rows, kind, cross, leader)
         return (kind, _renumbered(leader)[kind]) if fits else None
 
     def codes(self, axis: Int, k: int) -> Int:
         """For each cell the number of its code in dimension k."""
         from cellveil.kernels import recover as kernel
 
-        leader = kernel.components(self.total, self.part_ptr, self.parts, axis, k, self.relations.num_cells)
+        leader = np.empty(self.relations.num_cells, dtype=np.int64)
+        kernel.components(self.total, self.part_ptr, self.parts, axis, k, leader)
         return _renumbered(leader)
 
 
