@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,6 +20,7 @@ from pydantic_core import PydanticCustomError
 
 from cellveil.errors import InputError, nearest_name
 from cellveil.job.source import Source
+from cellveil.tables.tabulate_files import expand_files, under
 
 FAULT = "job"
 """Type of the validation errors whose words and place are our own."""
@@ -385,8 +386,10 @@ class Job(_Strict):
         return list(dict.fromkeys(name for table in self.tables for name in table.dimensions))
 
     def confidential_inputs(self) -> list[Path]:
-        """Files with values that are not public; patterns as they are written."""
+        """Files with values that are not public; patterns as they are written, and what they stand for."""
         files = [Path(name) for name in self.microdata.file] if self.microdata else []
+        with suppress(InputError):  # reading them will say what is wrong
+            files += expand_files(files)
         files += [table.file for table in self.tables if table.file is not None]
         return files if self.instance is None else [self.instance]
 
@@ -409,7 +412,7 @@ class Job(_Strict):
                 "instance": self.instance and base / self.instance,
                 "labels": self.labels and base / self.labels,
                 "microdata": micro
-                and micro.model_copy(update={"file": [str(base / name) for name in micro.file]}),
+                and micro.model_copy(update={"file": [under(base, name) for name in micro.file]}),
                 "dimensions": {
                     name: dimension.model_copy(
                         update={"hierarchy": [base / file for file in dimension.hierarchy]}

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from cellveil.errors import InputError, nearest_name
+from cellveil.tables.tabulate_files import expand_files, for_duckdb, is_parquet
 from cellveil.tables.tabulate_sql import ident, literal
 
 if TYPE_CHECKING:
@@ -161,33 +162,14 @@ class Microdata:
             yield self._frame()
 
     def _files(self, given: Sequence[Any]) -> Iterator[Part]:
-        for path in self._expand(given):
+        for path in expand_files(given):
             with mapped_errors(path):
-                part = self._parquet(path) if ".parquet" in path.suffixes else self._csv(path)
+                part = self._parquet(path) if is_parquet(path) else self._csv(path)
             yield part
 
-    def _expand(self, given: Sequence[Any]) -> list[Path]:
-        """The files that paths and patterns stand for."""
-        paths: list[Path] = []
-        for pattern in map(str, given):
-            matches = [pattern]
-            if not Path(pattern).exists():
-                found = self._connection.execute("SELECT file FROM glob(?) ORDER BY file", [pattern])
-                matches = [row[0] for row in found.fetchall()]
-            if not matches:
-                raise InputError("the file does not exist", file=pattern, remedy="Check the path.")
-            paths.extend(map(Path, matches))
-        if not paths:
-            raise InputError("no microdata file is named", remedy="Name at least one file.")
-        for path in paths:
-            if path.is_dir():
-                raise InputError(
-                    "a folder where a file is expected", file=path, remedy="Name the file in it."
-                )
-        return paths
-
     def _parquet(self, path: Path) -> Part:
-        relation = f"read_parquet({literal(str(path))})"
+        # The columns are those of the file, also where the names of its folders look like partitions.
+        relation = f"read_parquet({literal(for_duckdb(path))}, hive_partitioning = false)"
         described = self._connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
         check_columns(self._needed, [row[0] for row in described], path)
         return Part(str(path), f"SELECT {self._columns()} FROM {relation}")
@@ -200,9 +182,9 @@ class Microdata:
         readable = self._in_utf8(path)
         return Part(
             str(path),
-            f"SELECT {chosen or '1 AS nothing'} FROM read_csv({literal(str(readable))}, auto_detect = false, "
-            f"header = true, delim = {literal(delimiter)}, quote = '\"', escape = '\"', "
-            f"columns = {{{columns}}})",
+            f"SELECT {chosen or '1 AS nothing'} FROM read_csv({literal(for_duckdb(readable))}, "
+            f"auto_detect = false, hive_partitioning = false, header = true, delim = {literal(delimiter)}, "
+            f"quote = '\"', escape = '\"', columns = {{{columns}}})",
             first_line=2,
         )
 
