@@ -21,6 +21,10 @@ from pydantic_core import PydanticCustomError
 from cellveil.errors import InputError, nearest_name
 from cellveil.job.source import Source
 from cellveil.tables.tabulate_files import expand_files, under
+from cellveil.tables.tabulate_roles import check_one_column_each, check_ready_made, check_roles
+
+MICRODATA_PARTS = ("contributor", "holding", "weight", "request", "waiver")
+"""Parts that columns of microdata play in all tables."""
 
 FAULT = "job"
 """Type of the validation errors whose words and place are our own."""
@@ -372,6 +376,7 @@ class Job(_Strict):
             raise fault("there is neither an instance nor a table", "Add [[tables]], or name an instance.")
         _check_tables(self)
         _check_dimensions(self)
+        _check_columns(self)
         _check_weights(self)
         if not self.rules and not any(cell.status == "u" for cell in self.cells):
             raise fault(
@@ -465,6 +470,28 @@ def _check_dimensions(job: Job) -> None:
                 "Give a hierarchy instead.",
                 *("dimensions", name, "levels"),
             )
+
+
+def _check_columns(job: Job) -> None:
+    """No column whose contents are published as codes may hold amounts, weights or ids."""
+    own = ("response", "shadow")
+    for position, table in enumerate(job.tables):
+        settings = [(name, job.dimensions.get(name, DimensionJob())) for name in table.dimensions]
+        columns = [dimension.column or name for name, dimension in settings]
+        try:
+            if table.file is not None:
+                check_ready_made(
+                    columns, {"value": table.value, "number of contributors": table.contributors}
+                )
+                continue
+            parts = [(part, getattr(table, part)) for part in own]
+            parts += [(part, getattr(job.microdata, part)) for part in MICRODATA_PARTS]
+            parts += [("cost", cost) for cost in dict.fromkeys(table.costs)]
+            levels = [level for _, dimension in settings for level in dimension.levels]
+            check_roles([*columns, *levels], parts)
+            check_one_column_each(columns)
+        except InputError as error:
+            raise fault(error.what, error.remedy, "tables", position) from None
 
 
 def _check_weights(job: Job) -> None:
