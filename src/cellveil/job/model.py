@@ -14,6 +14,7 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
+    ValidationInfo,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -48,6 +49,20 @@ def _as_terms(given: Any) -> Any:
     return {part if isinstance(part, str) else str(part): 1 for part in given}
 
 
+def _as_percent(given: Any, info: ValidationInfo) -> Any:
+    """A percentage as a number; below 1 it must be written with its sign."""
+    from cellveil.sensitivity.exact import percentage
+
+    is_signed = isinstance(given, str) and given.endswith("%")
+    is_share = isinstance(given, float) and 0 < given < 1
+    if not is_signed and not is_share:
+        return given
+    try:
+        return float(percentage(given, info.field_name or "it", high=10**9, zero=True))
+    except InputError as error:
+        raise fault(error.what, error.remedy) from None
+
+
 def _check_rule(data: dict[str, Any]) -> dict[str, Any]:
     from cellveil.sensitivity import rule_from_dict
 
@@ -74,6 +89,7 @@ Texts = Annotated[list[str], BeforeValidator(_as_list)]
 Terms = Annotated[dict[str, int], BeforeValidator(_as_terms)]
 RuleTable = Annotated[dict[str, Any], AfterValidator(_check_rule)]
 Method = Annotated[str, AfterValidator(_check_method)]
+Percent = Annotated[float, BeforeValidator(_as_percent)]
 Format = Literal["csv", "parquet", "xlsx", "html"]
 
 
@@ -213,7 +229,7 @@ class LevelsJob(_Strict):
     sliding: float | None = Field(
         None, gt=0, description="Least width of every interval, in the unit of the response."
     )
-    safety_range: float = Field(20.0, gt=0, description="Level of cells set unsafe by hand, in per cent.")
+    safety_range: Percent = Field(20.0, gt=0, description="Level of cells set unsafe by hand, in per cent.")
 
     @model_validator(mode="after")
     def _some(self) -> LevelsJob:
@@ -280,11 +296,11 @@ class AdjustJob(_Strict):
         "would tell what was hidden.",
     )
     objective: Literal["l1", "value", "given", "l2"] = Field("l1", description="What is minimised.")
-    limit: float | None = Field(
+    limit: Percent | None = Field(
         None, ge=0, description="How far cells that are not sensitive may move, in per cent."
     )
-    limit_marginals: float | None = Field(None, ge=0, description="The same for totals, if another.")
-    limit_total: float | None = Field(None, ge=0, description="The same for the grand total; 0 keeps it.")
+    limit_marginals: Percent | None = Field(None, ge=0, description="The same for totals, if another.")
+    limit_total: Percent | None = Field(None, ge=0, description="The same for the grand total; 0 keeps it.")
     time_limit: float | None = Field(None, gt=0, description="Seconds for the search.")
     seed: int = Field(0, ge=0, description="For methods that draw random numbers.")
 
@@ -296,11 +312,11 @@ class AttackerJob(_Strict):
         description="outsider (with prior knowledge), integer (knows that values are whole), insider (a "
         "contributor who knows its own part), pq (one who also knows the others' to within q %)."
     )
-    p: float | None = Field(None, gt=0, le=100, description="Of pq, in per cent.")
-    q: float = Field(100.0, gt=0, le=100, description="Of pq, in per cent.")
+    p: Percent | None = Field(None, gt=0, le=100, description="Of pq, in per cent.")
+    q: Percent = Field(100.0, gt=0, le=100, description="Of pq, in per cent.")
     level: Literal["unit", "holding"] = Field("unit", description="Who is an insider.")
     coalition: int = Field(1, ge=1, description="How many insiders put their knowledge together.")
-    prior: float | None = Field(
+    prior: Percent | None = Field(
         None, gt=0, description="Of outsider and integer: knows every value to within so many per cent."
     )
 
