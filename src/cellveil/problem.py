@@ -16,6 +16,7 @@ from cellveil.errors import InputError
 from cellveil.files import sha256
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED
+from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 
 
@@ -134,8 +135,14 @@ class Problem:
 
     @cached_property
     def content_hash(self) -> str:
-        """Digest of everything a pattern depends on."""
-        relations = self.table.relations
+        """Digest of everything a pattern depends on; in which order the relations came does not count."""
+        return self._digest(self.table.relations.canonical())
+
+    def has_digest(self, digest: str) -> bool:
+        """Whether a digest is this problem's, also one made before the order of relations ceased to count."""
+        return digest == self.content_hash or digest == self._digest(self.table.relations)
+
+    def _digest(self, relations: Relations) -> str:
         return sha256(
             *(np.ascontiguousarray(array).tobytes() for array in (
                 self.table.values, relations.indptr, relations.cells, relations.coefs, relations.rhs,
