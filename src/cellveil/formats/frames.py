@@ -131,11 +131,15 @@ class Rows:
     codes: Mapping[str, Any]
 
     def cell_name(self, row: int) -> str:
-        """The codes of one row, as `Table.cell_name` writes them."""
-        key = [str(self.codes[dimension.name][row]) for dimension in self.dimensions]
+        """The codes of one row, as `Table.cell_name` writes them; what is no known code is left out."""
+        key = [self._known_code(dimension, row) for dimension in self.dimensions]
         return (
             key[0] if [dimension.name for dimension in self.dimensions] == [CELL] else f"({', '.join(key)})"
         )
+
+    def _known_code(self, dimension: Dimension, row: int) -> str:
+        code = str(self.codes[dimension.name][row])
+        return code if code in dimension.index else "…"
 
     @contextmanager
     def placing_errors(self) -> Iterator[None]:

@@ -96,7 +96,9 @@ Format = Literal["csv", "parquet", "xlsx", "html"]
 class _Strict(BaseModel):
     """No unknown keys, no guessing of types, no changes after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, hide_input_in_errors=True
+    )
 
     def first_given(self, *names: str) -> str | None:
         """The first of these keys that the job sets."""

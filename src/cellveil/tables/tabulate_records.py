@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError
 from cellveil.tables import tabulate_sql as sql
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.numbers import LARGEST, MAX_DECIMALS, REMEDIES, scale
@@ -358,8 +358,8 @@ def wrong_code(dimension: Dimension, content: Any) -> tuple[str, str]:
             "Give the record a code of the lowest level, for example one for “not further specified”.",
         )
     return (
-        f"unknown code {code!r} in dimension {dimension.name!r}",
-        f"Add it to the hierarchy. {nearest_name(code, list(dimension.index))}",
+        f"unknown code in dimension {dimension.name!r}",
+        "Add it to the hierarchy, correct it, or name the right column.",
     )
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError, nearest_column
 from cellveil.tables.tabulate_files import expand_files, for_duckdb, is_parquet
 from cellveil.tables.tabulate_sql import ident, literal
 
@@ -245,9 +245,7 @@ def check_columns(needed: Sequence[str], known: Sequence[str], file: object) -> 
     folded = [name.casefold() for name in known]
     for name in needed:
         if name not in known:
-            raise InputError(
-                f"there is no column {name!r}", file=file, remedy=nearest_name(name, list(known))
-            )
+            raise InputError(f"there is no column {name!r}", file=file, remedy=nearest_column(name, known))
         if folded.count(name.casefold()) > 1:
             raise InputError(
                 f"two columns are named {name!r}, apart from capitals",
@@ -273,7 +271,7 @@ def arrow_table(frame: Any, needed: Sequence[str]) -> Any:
     try:
         chosen = data.select(*needed)
         return chosen.collect("pyarrow").to_native() if lazy else chosen.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # may quote what it could not convert
         raise InputError(
             "a column of the frame mixes types", remedy="Make it all text or all numbers."
         ) from None
@@ -286,12 +284,7 @@ def mapped_errors(file: object) -> Iterator[None]:
 
     try:
         yield
-    except (
-        duckdb.InvalidInputException,
-        duckdb.IOException,
-        duckdb.DataError,
-        duckdb.OutOfMemoryException,
-    ) as error:
+    except duckdb.Error as error:  # its message may quote records
         raise mapped(error, file) from None
     except UnicodeError:
         raise _wrong_encoding(file, None) from None
