@@ -373,7 +373,7 @@ class _TokenReader:
 
     def _count(self, what: str) -> int:
         token = self._next(what)
-        if not (token.isascii() and token.isdecimal()):
+        if not (token.isascii() and token.isdecimal() and len(token) < 19):
             raise self._fault(
                 f"{what} is not a whole number", "Check the lines before it for missing fields."
             )

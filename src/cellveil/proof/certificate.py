@@ -35,6 +35,7 @@ from numpy.typing import NDArray
 
 from cellveil.errors import InputError
 from cellveil.files import sha256, write_bytes
+from cellveil.tables.frozen import freeze
 from cellveil.tables.keys import Int
 
 MAGIC = b"CELLVEIL"
@@ -68,6 +69,9 @@ class Certificate:
     cells: NDArray[np.int32]
     numerators: Int
     denominators: Int
+
+    def __post_init__(self) -> None:
+        freeze(self, ("starts", "cells", "numerators", "denominators"))
 
     def __repr__(self) -> str:
         return f"Certificate({len(self)} witnesses, {len(self.cells)} entries)"

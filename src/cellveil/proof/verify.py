@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from cellveil.problem import Problem, Status
 from cellveil.proof.certificate import Certificate, pattern_hash
+from cellveil.tables.frozen import freeze
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import LARGEST, UNBOUNDED
 from cellveil.view import Pattern
@@ -56,6 +57,9 @@ class Verification:
     protected: NDArray[np.bool_]
     demands: int
     met: int
+
+    def __post_init__(self) -> None:
+        freeze(self, ("cells", "protected"))
 
     @property
     def is_valid(self) -> bool:

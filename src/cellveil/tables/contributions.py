@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.tables.frozen import freeze
 from cellveil.tables.numbers import rescale
 
 Int = NDArray[np.int64]
@@ -70,6 +71,9 @@ class Contributions:
     waived: NDArray[np.bool_] | None = None
     largest_unwaived: Int | None = None
     requests: Int | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, [name for name, column in vars(self).items() if isinstance(column, np.ndarray)])
 
     def __repr__(self) -> str:
         return f"Contributions({len(self.count)} cells, the {self.depth} largest of each)"

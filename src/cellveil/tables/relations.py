@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.tables.frozen import freeze
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
@@ -60,6 +62,9 @@ class Relations:
     coefs: Int
     rhs: Int
 
+    def __post_init__(self) -> None:
+        freeze(self, ("indptr", "cells", "coefs", "rhs"))
+
     def __repr__(self) -> str:
         return f"Relations({len(self)} relations over {self.num_cells} cells)"
 
@@ -96,9 +101,8 @@ class Relations:
         """The coefficients as a SciPy matrix of floats."""
         from scipy.sparse import csr_matrix
 
-        return csr_matrix(
-            (self.coefs.astype(np.float64), self.cells, self.indptr), shape=(len(self), self.num_cells)
-        )
+        entries = self.coefs.astype(np.float64), self.cells.copy(), self.indptr.copy()  # SciPy may sort them
+        return csr_matrix(entries, shape=(len(self), self.num_cells))
 
     @cached_property
     def columns(self) -> Columns:

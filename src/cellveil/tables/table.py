@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cellveil.errors import InputError, nearest_name
 from cellveil.tables.contributions import Contributions
+from cellveil.tables.frozen import freeze, frozen_array
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.keys import Codes, Int, row_numbers
 from cellveil.tables.numbers import unscale
@@ -73,9 +74,10 @@ class Table:
     columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.values.setflags(write=False)
-        for column in self.keys:
-            column.setflags(write=False)
+        freeze(self, ("values", "contributors"))
+        object.__setattr__(self, "keys", tuple(map(frozen_array, self.keys)))
+        columns = {name: frozen_array(column) for name, column in self.columns.items()}
+        object.__setattr__(self, "columns", columns)
         names = [dimension.name for dimension in self.dimensions]
         if len(set(names)) < len(names):
             raise InputError("two dimensions have the same name", remedy="Give each a name of its own.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -220,8 +220,10 @@ def _aligned(table: Table, keys: Sequence[Codes], contributions: Contributions) 
     rows = np.full(table.num_cells, -1, dtype=np.int64)
     rows[cells[cells >= 0]] = np.flatnonzero(cells >= 0)
     aligned = contributions.take(rows)
+    blank: dict[str, Any] = {}
     for field in fields(aligned):
         column = getattr(aligned, field.name)
         if isinstance(column, np.ndarray):
-            column[rows < 0] = -1 if field.name in ("who", "requests") else 0
-    return aligned
+            blank[field.name] = column.copy()
+            blank[field.name][rows < 0] = -1 if field.name in ("who", "requests") else 0
+    return replace(aligned, **blank)
