@@ -111,9 +111,9 @@ CASES: dict[str, tuple[Callable[[Path], Any], str]] = {
         jj("12346 9", "12347 9"),
         r"x\.jj, line 8, cell 0: the table does not add up: 0 = 1",
     ),
-    "jj: cell twice": (jj("\n2 12346", "\n1 12346"), r"line 5, cell 1: the cell occurs twice"),
-    "jj: bad status": (jj("9 u 0", "9 q 0"), r"line 4, cell 1: the status is none of s, u, m and z"),
-    "jj: two letters as status": (jj("9 u 0", "9 us 0"), r"line 4, cell 1: the status"),
+    "jj: cell twice": (jj("\n2 12346", "\n1 12346"), r"line 5: the cell occurs twice"),
+    "jj: bad status": (jj("9 u 0", "9 q 0"), r"line 4: the status is none of s, u, m and z"),
+    "jj: two letters as status": (jj("9 u 0", "9 us 0"), r"line 4: the status"),
     "jj: letter as value": (jj("2 12346 9 s", "2 s 9 s"), r"line 5, cell 2: the value is not a number"),
     "jj: nan": (jj("12346 9", "nan 9"), r"line 5, cell 2: the value is not finite"),
     "jj: infinite": (jj("12346 9", "inf 9"), r"line 5, cell 2: the value is infinite or too large"),
@@ -136,12 +136,12 @@ CASES: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "jj: truncated in cells": (
         raw(JJ[:60]),
-        r"line 4: the file ends where the .* of cell 2 of 4 is expected",
+        r"line 4: the file ends where the .* of cell 2 is expected",
     ),
     "jj: truncated in relations": (raw(JJ[:-9]), r"line 8: the file ends where"),
     "jj: missing field": (jj("2000000 10 10 0", "2000000 10 10"), r"line 4: the line does not have 9 fields"),
-    "jj: text at the end": (raw(JJ + "0 1 : 0 (1)\n"), r"line 9: text after the last of 1 relations"),
-    "jj: unknown cell in relation": (jj(": 0 (", ": 99 ("), r"line 8: relation 1 has the unknown cell 99"),
+    "jj: text at the end": (raw(JJ + "0 1 : 0 (1)\n"), r"line 9: text after the last relation"),
+    "jj: unknown cell in relation": (jj(": 0 (", ": 99 ("), r"line 8: relation 1 has an unknown cell"),
     "jj: cell twice in relation": (jj("2 (1)", "1 (1)"), r"line 8: a cell stands twice in relation 1"),
     "jj: coefficient not a number": (
         jj("2 (1)", "2 (one)"),
@@ -170,7 +170,7 @@ CASES: dict[str, tuple[Callable[[Path], Any], str]] = {
     "cell twice": (cells("S,12346", "N,12346"), r"cells\.csv, line 4, cell \(N\): the cell occurs twice"),
     "unknown code": (
         cells("S,12346", "X,12346"),
-        r"cells\.csv, line 4: unknown code 'X' in dimension 'region'",
+        r"cells\.csv, line 4: unknown code in dimension 'region'",
     ),
     "empty code": (cells("S,12346", ",12346"), r"cells\.csv, line 4: the column 'region' is empty"),
     "missing total": (
@@ -210,7 +210,7 @@ CASES: dict[str, tuple[Callable[[Path], Any], str]] = {
         r"line 4, cell \(S\): the contributors has more decimals",
     ),
     "missing column": (cells("value", "valeu"), r"cells\.csv, line 1: there is no column 'value'.*'valeu'"),
-    "column twice": (cells("ub", "lb"), r"cells\.csv, line 1: the column 'lb' occurs twice"),
+    "column twice": (cells("ub", "lb"), r"cells\.csv, line 1: columns . and . have the same name"),
     "column without name": (cells("ub", ""), r"cells\.csv, line 1: column 6 has no name"),
     "no dimension": (
         folder(cells_csv="value,status\n1,s\n"),
@@ -250,23 +250,23 @@ CASES: dict[str, tuple[Callable[[Path], Any], str]] = {
         cells("contributors", "size"),
         r"hier_size\.csv: there is no hierarchy for the column 'size'",
     ),
-    "jump in an indented file": (hrc("N\n@@N1\n"), r"r\.hrc, line 2: code 'N1' is indented 2 times"),
+    "jump in an indented file": (hrc("N\n@@N1\n"), r"r\.hrc, line 2: the code is indented 2 times"),
     "code twice in an indented file": (
         hrc("N\n@N1\nN1\n"),
-        r"r\.hrc, line 3: code 'N1' is already in line 2",
+        r"r\.hrc, line 3: the code is already in line 2",
     ),
     "leaf and total by digits": (
         lambda _: Hierarchy.from_digits(["1", "11", "12"], [1, 1]),
-        r"1: both a leaf and the total of longer codes",
+        r"1 codes are both a leaf and the total of longer codes",
     ),
     # equations, contributions, patterns
     "equation: unknown code": (
         folder(equations_csv="equation,region,coefficient\ne,N,1\ne,X,-1\n"),
-        r"equations\.csv, line 3: unknown code 'X' in dimension 'region'",
+        r"equations\.csv, line 3: unknown code in dimension 'region'",
     ),
     "equation: unknown column": (
         folder(equations_csv="equation,regoin,coefficient\ne,N,1\n"),
-        r"equations\.csv, line 1: unknown column 'regoin'.*'region'",
+        r"equations\.csv, line 1: column 2 has an unknown name.*region",
     ),
     "equation: half a coefficient": (
         folder(equations_csv="equation,region,coefficient\ne,N,0.5\n"),
@@ -290,7 +290,7 @@ CASES: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "contributions: unknown code": (
         folder(contributions_csv="region,contributor,amount\nX,a,1\n"),
-        r"contributions\.csv.*X",
+        r"contributions\.csv.*unknown code in dimension 'region'",
     ),
     "contributions: missing column": (
         folder(contributions_csv="region,who,amount\nN,a,1\n"),
@@ -304,7 +304,7 @@ CASES: dict[str, tuple[Callable[[Path], Any], str]] = {
         folder(contributions_csv="region,contributor,amount\nN,a,much\n"),
         r"contributions\.csv.*line 2",
     ),
-    "pattern: unknown cell": (pattern("region,status", "X,m"), r"p\.csv, line 2: unknown code 'X'"),
+    "pattern: unknown cell": (pattern("region,status", "X,m"), r"p\.csv, line 2: unknown code in"),
     "pattern: cell twice": (
         pattern("region,status", "S,m", "S,m"),
         r"p\.csv, line 3, cell \(S\): the cell occurs",

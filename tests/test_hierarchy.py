@@ -106,7 +106,7 @@ def test_from_digits():
 @pytest.mark.parametrize(
     ("codes", "widths", "message"),
     [
-        (["A1", "A"], (1, 1), "A: both a leaf and the total of longer codes"),
+        (["A1", "A"], (1, 1), "1 codes are both a leaf and the total of longer codes"),
         (["A123"], (1, 1), "4 characters; the levels end at"),
         ([""], (1, 1), "0 characters"),
         ([], (1, 1), "empty"),
@@ -141,8 +141,8 @@ def test_blanks_before_a_code_belong_to_it(tmp_path):
     [
         ("A\n@@A1\n", 2, "indented 2 times, but the code above only 0"),
         ("@A\n", 1, "indented 1 times, but there is no code above it"),
-        ("A\n@A1\nA\n", 3, "code 'A' is already in line 1"),
-        ("A\n@A1\nB\n@A1\n", 4, "code 'A1' is already in line 2"),
+        ("A\n@A1\nA\n", 3, "the code is already in line 1"),
+        ("A\n@A1\nB\n@A1\n", 4, "the code is already in line 2"),
         ("A\n@Total\n", 2, "the code of the total"),
         ("A\n@\n", 2, "a line without a code"),
         ("A\n@  \n", 2, "a line without a code"),

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from command import Command
+from command import Command, command
 from test_docs import ROOT, blocks
+
+__all__ = ["command"]
 
 README = ROOT / "README.md"
 TEXT = README.read_text("utf-8")

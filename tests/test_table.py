@@ -139,7 +139,7 @@ def test_one_wrong_value_is_found_and_repaired(given_table, data):
     wrong = data.draw(st.sampled_from(tied))
     damaged = cells | {wrong: cells[wrong] + 1}
     codes, values = columns_of(axes, damaged), list(damaged.values())
-    with pytest.raises(InputError, match=r"does not add up: .* is off by -?1|off by the whole value"):
+    with pytest.raises(InputError, match=r"does not add up: .* is off|off by the whole value"):
         table_from_cells(axes, codes, values)
     repaired = contents(table_from_cells(axes, codes, values, repair=True))
     inner = {key: value for key, value in damaged.items() if key in interior}
@@ -234,7 +234,7 @@ def test_aliases_multiply_over_dimensions():
 @pytest.mark.parametrize(
     ("codes", "values", "message"),
     [
-        ({"row": ["a", "zz"]}, [1, 2], r"line 3: unknown code 'zz' in dimension 'row'"),
+        ({"row": ["a", "zz"]}, [1, 2], r"line 3: unknown code in dimension 'row'"),
         ({"rwo": ["a", "b"]}, [1, 2], r"no column for dimension 'row'. Did you mean 'rwo'"),
         ({"row": ["a", "a"]}, [1, 2], r"line 3, cell \(a\): the cell occurs twice"),
         ({"row": ["a", "Total"]}, [1, 2], r"line 3: code 'Total' of dimension 'row' is a total"),
@@ -421,10 +421,10 @@ def test_reprs_carry_no_value():
 
 
 def test_how_much_is_said_with_decimals():
-    with pytest.raises(InputError, match=r"\(Total\) = \(a\) \+ \(b\) is off by 0\.25\. Correct") as caught:
+    with pytest.raises(InputError, match=r"\(Total\) = \(a\) \+ \(b\) is off\. Correct") as caught:
         table_from_cells([ROW], {"row": ["Total", "a", "b"]}, ["10", "6.25", "4"])
     assert caught.value.cell == "(Total)"
-    with pytest.raises(InputError, match=r"is off by -3; 1 further relations do not hold either"):
+    with pytest.raises(InputError, match=r"is off; 1 further relations do not hold either"):
         plain([5, 1, 1], [[(0, -1), (1, 1), (2, 1)], [(0, -1), (1, 1)]]).check_additive(file="t.jj")
 
 

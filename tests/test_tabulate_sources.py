@@ -174,7 +174,7 @@ def test_column_names_do_not_meet_those_of_the_engine() -> None:
     assert table.values[table.cell()] == 7
     assert table.units is not None and table.units.top[table.cell()].tolist() == [40, 20, 0]
     assert table.columns['quo"ted'][table.cell()] == 3 and table.columns["leaf"][table.cell()] == 7
-    with pytest.raises(InputError, match="row 3: unknown code 'z'"):
+    with pytest.raises(InputError, match="row 3: unknown code in"):
         tabulate(data.set_column(0, "code", [["a", "b", "z"]]), [code, c0], "leaf")
 
 
@@ -203,7 +203,7 @@ def faulty_csv(folder: Path, **changes: str | None) -> Path:
 
 FAULTS = [
     ({"region": "N"}, "code 'N' of dimension 'region' is both a total and the code of a record"),
-    ({"region": "N3"}, "unknown code 'N3' in dimension 'region'.*Did you mean"),
+    ({"region": "N3"}, "unknown code in dimension 'region'.*Did you mean"),
     ({"sector": ""}, "the code of dimension 'sector' is missing"),
     ({"firm": " "}, "the id in column 'firm' is missing"),
     ({"sales": "x"}, "the amount in column 'sales' is not a number"),
@@ -246,14 +246,14 @@ def test_faults_of_records_name_file_and_line(changes: dict[str, str], message: 
 def test_the_second_of_several_files_is_named(tmp_path: Path) -> None:
     good = faulty_csv(tmp_path).rename(tmp_path / "first.csv")
     bad = faulty_csv(tmp_path, region="Q")
-    with pytest.raises(InputError, match=r"firms\.csv, line 3: unknown code 'Q'"):
+    with pytest.raises(InputError, match=r"firms\.csv, line 3: unknown code in"):
         tabulate([good, bad], [REGION, SECTOR], "sales")
 
 
 def test_a_stream_is_read_again_to_find_the_fault() -> None:
     connection = duckdb.connect()
     relation = connection.sql("SELECT 'N1' AS region, 1.5 AS sales UNION ALL SELECT 'N9', 2")
-    with pytest.raises(InputError, match=r"row 2: unknown code 'N9'"):
+    with pytest.raises(InputError, match=r"row 2: unknown code in"):
         tabulate(relation, [REGION], "sales")
 
 

@@ -191,6 +191,40 @@ def name_some(names: Sequence[str], limit: int = MAX_NAMED) -> str:
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
 
 
+def nearest_column(name: str, found: Sequence[str]) -> str:
+    """Return “did you mean …?” for a misspelt column, and never another name that was found.
+
+    A file without a header line has its first record in the header's place: what was found may be data. So a
+    name is shown only where all of them look like names and this one nearly is what was asked for.
+
+    Examples
+    --------
+    >>> nearest_column("turnovr", ["region", "turnover"])
+    "Did you mean 'turnover'?"
+    >>> nearest_column("turnover", ["F000", "N", "777001"])
+    'It has 3 columns; check that its first line is a header.'
+    """
+    from difflib import get_close_matches
+
+    names = [str(each) for each in found]
+    if not any(may_be_amount(each) for each in names):
+        for close in get_close_matches(name, names, n=1, cutoff=0.7):
+            if {letter for letter in close if letter.isdigit()} <= set(name):
+                return f"Did you mean {close!r}?"
+    return f"It has {len(names)} columns; check that its first line is a header."
+
+
+def may_be_amount(text: str) -> bool:
+    """Whether a text is empty or could be a number, in whatever way it is written.
+
+    Examples
+    --------
+    >>> may_be_amount("777001"), may_be_amount("1.234,50 €"), may_be_amount("size 1")
+    (True, True, False)
+    """
+    return not any(letter.isalpha() for letter in text.lower().replace("e", "", 1))
+
+
 def nearest_name(name: str, known: Sequence[str]) -> str:
     """Return “did you mean …?” for a misspelt name, or the known names.
 

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from cellveil.errors import InputError
 from cellveil.files import sha256
 from cellveil.tables.contributions import Contributions
+from cellveil.tables.frozen import freeze, frozen_array
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED
+from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 
 
@@ -81,9 +83,10 @@ class Problem:
     reasons: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        freeze(self, ("status", "weight", "lb", "ub", "lpl", "upl", "spl"))
+        marked = {name: frozen_array(cells) for name, cells in self.reasons.items()}
+        object.__setattr__(self, "reasons", marked)
         _check(self)
-        for name in ("status", "weight", "lb", "ub", "lpl", "upl", "spl"):
-            getattr(self, name).setflags(write=False)
 
     def __repr__(self) -> str:
         return (
@@ -116,12 +119,12 @@ class Problem:
     @cached_property
     def primaries(self) -> Int:
         """Numbers of the primary cells."""
-        return np.flatnonzero(self.status == Status.PRIMARY)
+        return frozen_array(np.flatnonzero(self.status == Status.PRIMARY))
 
     @cached_property
     def hidden_at_start(self) -> NDArray[np.bool_]:
         """Cells that are hidden whatever the method does."""
-        return np.asarray((self.status == Status.PRIMARY) | (self.status == Status.SECONDARY))
+        return frozen_array((self.status == Status.PRIMARY) | (self.status == Status.SECONDARY))
 
     @cached_property
     def down(self) -> NDArray[np.float64]:
@@ -135,8 +138,14 @@ class Problem:
 
     @cached_property
     def content_hash(self) -> str:
-        """Digest of everything a pattern depends on."""
-        relations = self.table.relations
+        """Digest of everything a pattern depends on; in which order the relations came does not count."""
+        return self._digest(self.table.relations.canonical())
+
+    def has_digest(self, digest: str) -> bool:
+        """Whether a digest is this problem's, also one made before the order of relations ceased to count."""
+        return digest == self.content_hash or digest == self._digest(self.table.relations)
+
+    def _digest(self, relations: Relations) -> str:
         return sha256(
             *(np.ascontiguousarray(array).tobytes() for array in (
                 self.table.values, relations.indptr, relations.cells, relations.coefs, relations.rhs,

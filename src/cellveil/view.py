@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cellveil.files import sha256
 from cellveil.problem import Problem, Status
+from cellveil.tables.frozen import freeze, frozen_array
 from cellveil.tables.keys import Int
 from cellveil.tables.relations import Relations
 
@@ -32,13 +33,16 @@ class Pattern:
     status: NDArray[np.int8]
     method: str
 
+    def __post_init__(self) -> None:
+        freeze(self, ("status",))
+
     def __repr__(self) -> str:
         return f"Pattern({self.method!r}, {int(self.hidden.sum())} of {len(self.status)} cells hidden)"
 
     @cached_property
     def hidden(self) -> NDArray[np.bool_]:
         """Which cells are not published."""
-        return np.asarray((self.status == Status.PRIMARY) | (self.status == Status.SECONDARY))
+        return frozen_array((self.status == Status.PRIMARY) | (self.status == Status.SECONDARY))
 
     @classmethod
     def hiding(cls, problem: Problem, hidden: NDArray[np.bool_], method: str) -> Pattern:
@@ -69,11 +73,14 @@ class PublicView:
     lb: Int
     ub: Int
 
+    def __post_init__(self) -> None:
+        freeze(self, ("hidden", "published", "lb", "ub"))
+
     @classmethod
     def of(cls, problem: Problem, pattern: Pattern) -> PublicView:
         """What remains when the pattern's cells are hidden."""
         values = np.where(pattern.hidden, 0, problem.table.values)
-        return cls(problem.table.relations, pattern.hidden.copy(), values, problem.lb, problem.ub)
+        return cls(problem.table.relations, pattern.hidden, values, problem.lb, problem.ub)
 
     @classmethod
     def of_adjusted(cls, problem: Problem, values: Int) -> PublicView:

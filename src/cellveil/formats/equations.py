@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError
 from cellveil.formats.amounts import texts_of
 from cellveil.formats.source import Columns
 from cellveil.tables.keys import Int, group, row_numbers
@@ -105,10 +105,13 @@ def row_keys(relations: Relations) -> list[bytes]:
 
 def _check_columns(table: Table, columns: Columns) -> None:
     known = ["equation", "coefficient", "rhs", *(dimension.name for dimension in table.dimensions)]
-    for name in columns.names:
+    for position, name in enumerate(columns.names, 1):
         if name not in known:
             raise InputError(
-                f"unknown column {name!r}", file=columns.file, line=1, remedy=nearest_name(name, known)
+                f"column {position} has an unknown name",
+                file=columns.file,
+                line=1,
+                remedy=f"Known: {', '.join(known)}.",
             )
 
 
@@ -135,12 +138,10 @@ def _code_numbers(table: Table, axis: int, columns: Columns) -> Int:
     numbers: Int = np.array(distinct, dtype=np.int64)[text.indices.to_numpy()]
     wrong = np.flatnonzero(numbers == unknown)
     if len(wrong):
-        row = int(wrong[0])
-        code = text[row].as_py()
         raise columns.fault(
-            row,
-            f"unknown code {code!r} in dimension {dimension.name!r}",
-            f"Use a code of {dimension.name}. {nearest_name(code, list(dimension.index))}",
+            int(wrong[0]),
+            f"unknown code in dimension {dimension.name!r}",
+            f"Use a code of {dimension.name}.",
         )
     return numbers
 

@@ -20,6 +20,7 @@ from cellveil.tables.build import Incomplete, encode, table_from_cells, table_fr
 from cellveil.tables.hierarchy import TOTAL, Dimension, Hierarchy
 from cellveil.tables.keys import Int, group, row_numbers
 from cellveil.tables.table import CELL, Table
+from cellveil.tables.tabulate_roles import check_ready_made
 
 Totals = Literal["given", "none"]
 
@@ -73,6 +74,7 @@ def read_table(
     >>> read_table(pa.table({"region": ["N", "S"], "value": [4, 6]}), {"region": None}, totals="none")
     Table('value', region 3, 3 cells, 1 relations)
     """
+    check_ready_made(hierarchies, {"value": value, "number of contributors": contributors})
     rows = open_rows(source, hierarchies, total_code)
     amounts = rows.columns.amounts(value)
     return build_table(
@@ -110,6 +112,8 @@ def read_problem(
     """
     rows = open_rows(source, hierarchies, total_code)
     named = _fields_of(rows.columns, fields or {})
+    parts = {"value": value, "number of contributors": options.get("contributors")} | named
+    check_ready_made(hierarchies, parts, rows.columns.file)
     amounts = {name: rows.columns.amounts(named[name]) for name in (*BOUNDS, *LEVELS) if name in named}
     values = rows.columns.amounts(value)
     if decimals is None:
@@ -127,11 +131,15 @@ class Rows:
     codes: Mapping[str, Any]
 
     def cell_name(self, row: int) -> str:
-        """The codes of one row, as `Table.cell_name` writes them."""
-        key = [str(self.codes[dimension.name][row]) for dimension in self.dimensions]
+        """The codes of one row, as `Table.cell_name` writes them; what is no known code is left out."""
+        key = [self._known_code(dimension, row) for dimension in self.dimensions]
         return (
             key[0] if [dimension.name for dimension in self.dimensions] == [CELL] else f"({', '.join(key)})"
         )
+
+    def _known_code(self, dimension: Dimension, row: int) -> str:
+        code = str(self.codes[dimension.name][row])
+        return code if code in dimension.index else "…"
 
     @contextmanager
     def placing_errors(self) -> Iterator[None]:

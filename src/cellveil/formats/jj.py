@@ -313,7 +313,7 @@ class _TokenReader:
         columns: dict[str, list[str]] = {name: [] for name in FIELDS}
         index: dict[str, int] = {}
         for cell in range(n):
-            self._read_cell(columns, index, f"cell {cell + 1} of {n}")
+            self._read_cell(columns, index, f"cell {cell + 1}")
         rows = self._relations(index)
         return _content(columns, rows, self.cell_lines)
 
@@ -325,21 +325,18 @@ class _TokenReader:
             if name == "id":
                 self.cell_lines.append(self.line)
                 if token in index:
-                    raise self._cell_fault(
-                        "the cell occurs twice", "Give each cell its own id.", token, last_line
-                    )
+                    raise self._cell_fault("the cell occurs twice", "Give each cell its own id.", last_line)
                 index[token] = len(index)
             elif name == "status" and token not in STATUS_OF_LETTER:
-                cell = columns["id"][-1]
-                raise self._cell_fault("the status is none of s, u, m and z", "Correct it.", cell, last_line)
+                raise self._cell_fault("the status is none of s, u, m and z", "Correct it.", last_line)
 
     def _relations(self, index: dict[str, int]) -> list[tuple[Decimal, dict[int, Decimal], int]]:
         m = self._count("the number of relations")
         rows = []
         for row in range(m):
-            rhs = self._number(f"the right-hand side of relation {row + 1} of {m}")
+            rhs = self._number(f"the right-hand side of relation {row + 1}")
             line = self.line
-            terms = self._count(f"the number of terms of relation {row + 1} of {m}")
+            terms = self._count(f"the number of terms of relation {row + 1}")
             if terms == 0:
                 raise self._fault(f"relation {row + 1} has no terms", "Remove it.")
             entries: dict[int, Decimal] = {}
@@ -351,7 +348,7 @@ class _TokenReader:
             rows.append(self._whole_row(rhs, entries, line, row))
         extra = next(self.tokens, None)
         if extra is not None:
-            raise self._fault(f"text after the last of {m} relations", "Correct the number of relations.")
+            raise self._fault("text after the last relation", "Correct the number of relations.")
         return rows
 
     def _whole_row(
@@ -371,14 +368,12 @@ class _TokenReader:
 
     def _known_cell(self, token: str, index: dict[str, int], row: int) -> int:
         if token not in index:
-            raise self._fault(
-                f"relation {row + 1} has the unknown cell {token}", "Use the ids of the cell lines."
-            )
+            raise self._fault(f"relation {row + 1} has an unknown cell", "Use the ids of the cell lines.")
         return index[token]
 
     def _count(self, what: str) -> int:
         token = self._next(what)
-        if not (token.isascii() and token.isdecimal()):
+        if not (token.isascii() and token.isdecimal() and len(token) < 19):
             raise self._fault(
                 f"{what} is not a whole number", "Check the lines before it for missing fields."
             )
@@ -390,11 +385,11 @@ class _TokenReader:
             raise self._fault(f"{what} {number}", FAULTS[number])
         return number
 
-    def _cell_fault(self, what: str, remedy: str, cell: str, last_line: int) -> InputError:
+    def _cell_fault(self, what: str, remedy: str, last_line: int) -> InputError:
         """Tell a wrong field from what follows a line with too few or too many of them."""
         begins_within_line = self.cell_lines[-1] == last_line
         if not begins_within_line and self.cell_lines[-1] == self.line:
-            return self._fault(what, remedy, cell)
+            return self._fault(what, remedy)
         self.line = self.cell_lines[-2 if begins_within_line and len(self.cell_lines) > 1 else -1]
         return self._fault(
             f"the line does not have {len(FIELDS)} fields", f"Give {', '.join(FIELDS)} for each cell."
@@ -413,8 +408,9 @@ class _TokenReader:
                 self.line = number
                 yield token
 
-    def _fault(self, what: str, remedy: str, cell: str | None = None) -> InputError:
-        return InputError(what, file=self.path, line=self.line, cell=cell, remedy=remedy)
+    def _fault(self, what: str, remedy: str) -> InputError:
+        """An error at the line read last; what stands there may be a value in the wrong place."""
+        return InputError(what, file=self.path, line=self.line, remedy=remedy)
 
 
 def _content(

@@ -30,6 +30,7 @@ from cellveil.tables.keys import Codes, Int, group, row_numbers
 from cellveil.tables.numbers import LARGEST, MAX_DECIMALS, REMEDIES, UNBOUNDED
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
+from cellveil.tables.tabulate_roles import check_ready_made
 
 Absent = Literal["zero", "hidden"]
 Mask = NDArray[np.bool_]
@@ -122,6 +123,8 @@ def read_publication(
     PublishedTable('value', 3 cells, 1 hidden, 0 relations set aside)
     """
     marks = Marks(hidden, zero, flag, hidden_flags, zero_flags)
+    parts = {"value": value, "flag": flag, "lower end": lower, "upper end": upper}
+    check_ready_made(hierarchies, parts)
     rows = open_rows(source, hierarchies, total_code)
     cells = _read_cells(rows, value, marks, (lower, upper), decimals, rounding, nonnegative)
     return _assemble(rows, cells, value, absent, incomplete, None)

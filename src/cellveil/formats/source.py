@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.errors import InputError, MissingExtraError, nearest_name
+from cellveil.errors import InputError, MissingExtraError, nearest_column, nearest_name
 from cellveil.files import read_text
 from cellveil.formats.amounts import FAULTS, Amounts, amounts_of, floats_of, plain_array
 
@@ -45,7 +45,7 @@ class Columns:
     >>> import pyarrow as pa
     >>> columns = read_columns(pa.table({"region": ["N", "S"], "value": [4, 6]}))
     >>> columns
-    Columns(2 rows of region, value)
+    Columns(2 rows of 2 columns)
     """
 
     data: Any
@@ -54,7 +54,7 @@ class Columns:
     decimal: str = "."
 
     def __repr__(self) -> str:
-        return f"Columns({len(self)} rows of {', '.join(self.names)})"
+        return f"Columns({len(self)} rows of {len(self.names)} columns)"
 
     def __len__(self) -> int:
         return int(self.data.num_rows)
@@ -74,7 +74,7 @@ class Columns:
                 f"there is no column {name!r}",
                 file=self.file,
                 line=1,
-                remedy=nearest_name(name, self.names),
+                remedy=nearest_column(name, self.names),
             )
         return plain_array(self.data.column(name))
 
@@ -323,11 +323,15 @@ def _check_names(names: list[str], file: object, line: int = 1) -> None:
         raise InputError(
             f"column {names.index('') + 1} has no name", file=file, line=line, remedy="Name every column."
         )
-    twice = [name for position, name in enumerate(names) if name in names[:position]]
-    if twice:
-        raise InputError(
-            f"the column {twice[0]!r} occurs twice", file=file, line=line, remedy="Rename or remove one."
-        )
+    first: dict[str, int] = {}
+    for position, name in enumerate(names, 1):
+        if first.setdefault(name, position) != position:
+            raise InputError(
+                f"columns {first[name]} and {position} have the same name",
+                file=file,
+                line=line,
+                remedy="Rename or remove one; check that the first line is a header.",
+            )
 
 
 def _delimiter_of(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,12 +14,18 @@ from pydantic import (
     ConfigDict,
     Field,
     PrivateAttr,
+    ValidationInfo,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
 
 from cellveil.errors import InputError, nearest_name
 from cellveil.job.source import Source
+from cellveil.tables.tabulate_files import expand_files, under
+from cellveil.tables.tabulate_roles import check_one_column_each, check_ready_made, check_roles
+
+MICRODATA_PARTS = ("contributor", "holding", "weight", "request", "waiver")
+"""Parts that columns of microdata play in all tables."""
 
 FAULT = "job"
 """Type of the validation errors whose words and place are our own."""
@@ -41,6 +47,20 @@ def _as_terms(given: Any) -> Any:
     if len({str(part) for part in given}) < len(given):
         raise fault("a part stands twice in the sum", "Name it once, or write {part = 2}.")
     return {part if isinstance(part, str) else str(part): 1 for part in given}
+
+
+def _as_percent(given: Any, info: ValidationInfo) -> Any:
+    """A percentage as a number; below 1 it must be written with its sign."""
+    from cellveil.sensitivity.exact import percentage
+
+    is_signed = isinstance(given, str) and given.endswith("%")
+    is_share = isinstance(given, float) and 0 < given < 1
+    if not is_signed and not is_share:
+        return given
+    try:
+        return float(percentage(given, info.field_name or "it", high=10**9, zero=True))
+    except InputError as error:
+        raise fault(error.what, error.remedy) from None
 
 
 def _check_rule(data: dict[str, Any]) -> dict[str, Any]:
@@ -69,13 +89,16 @@ Texts = Annotated[list[str], BeforeValidator(_as_list)]
 Terms = Annotated[dict[str, int], BeforeValidator(_as_terms)]
 RuleTable = Annotated[dict[str, Any], AfterValidator(_check_rule)]
 Method = Annotated[str, AfterValidator(_check_method)]
+Percent = Annotated[float, BeforeValidator(_as_percent)]
 Format = Literal["csv", "parquet", "xlsx", "html"]
 
 
 class _Strict(BaseModel):
     """No unknown keys, no guessing of types, no changes after reading."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, hide_input_in_errors=True
+    )
 
     def first_given(self, *names: str) -> str | None:
         """The first of these keys that the job sets."""
@@ -208,7 +231,7 @@ class LevelsJob(_Strict):
     sliding: float | None = Field(
         None, gt=0, description="Least width of every interval, in the unit of the response."
     )
-    safety_range: float = Field(20.0, gt=0, description="Level of cells set unsafe by hand, in per cent.")
+    safety_range: Percent = Field(20.0, gt=0, description="Level of cells set unsafe by hand, in per cent.")
 
     @model_validator(mode="after")
     def _some(self) -> LevelsJob:
@@ -275,11 +298,11 @@ class AdjustJob(_Strict):
         "would tell what was hidden.",
     )
     objective: Literal["l1", "value", "given", "l2"] = Field("l1", description="What is minimised.")
-    limit: float | None = Field(
+    limit: Percent | None = Field(
         None, ge=0, description="How far cells that are not sensitive may move, in per cent."
     )
-    limit_marginals: float | None = Field(None, ge=0, description="The same for totals, if another.")
-    limit_total: float | None = Field(None, ge=0, description="The same for the grand total; 0 keeps it.")
+    limit_marginals: Percent | None = Field(None, ge=0, description="The same for totals, if another.")
+    limit_total: Percent | None = Field(None, ge=0, description="The same for the grand total; 0 keeps it.")
     time_limit: float | None = Field(None, gt=0, description="Seconds for the search.")
     seed: int = Field(0, ge=0, description="For methods that draw random numbers.")
 
@@ -291,11 +314,11 @@ class AttackerJob(_Strict):
         description="outsider (with prior knowledge), integer (knows that values are whole), insider (a "
         "contributor who knows its own part), pq (one who also knows the others' to within q %)."
     )
-    p: float | None = Field(None, gt=0, le=100, description="Of pq, in per cent.")
-    q: float = Field(100.0, gt=0, le=100, description="Of pq, in per cent.")
+    p: Percent | None = Field(None, gt=0, le=100, description="Of pq, in per cent.")
+    q: Percent = Field(100.0, gt=0, le=100, description="Of pq, in per cent.")
     level: Literal["unit", "holding"] = Field("unit", description="Who is an insider.")
     coalition: int = Field(1, ge=1, description="How many insiders put their knowledge together.")
-    prior: float | None = Field(
+    prior: Percent | None = Field(
         None, gt=0, description="Of outsider and integer: knows every value to within so many per cent."
     )
 
@@ -371,6 +394,7 @@ class Job(_Strict):
             raise fault("there is neither an instance nor a table", "Add [[tables]], or name an instance.")
         _check_tables(self)
         _check_dimensions(self)
+        _check_columns(self)
         _check_weights(self)
         if not self.rules and not any(cell.status == "u" for cell in self.cells):
             raise fault(
@@ -385,8 +409,10 @@ class Job(_Strict):
         return list(dict.fromkeys(name for table in self.tables for name in table.dimensions))
 
     def confidential_inputs(self) -> list[Path]:
-        """Files with values that are not public; patterns as they are written."""
+        """Files with values that are not public; patterns as they are written, and what they stand for."""
         files = [Path(name) for name in self.microdata.file] if self.microdata else []
+        with suppress(InputError):  # reading them will say what is wrong
+            files += expand_files(files)
         files += [table.file for table in self.tables if table.file is not None]
         return files if self.instance is None else [self.instance]
 
@@ -409,7 +435,7 @@ class Job(_Strict):
                 "instance": self.instance and base / self.instance,
                 "labels": self.labels and base / self.labels,
                 "microdata": micro
-                and micro.model_copy(update={"file": [str(base / name) for name in micro.file]}),
+                and micro.model_copy(update={"file": [under(base, name) for name in micro.file]}),
                 "dimensions": {
                     name: dimension.model_copy(
                         update={"hierarchy": [base / file for file in dimension.hierarchy]}
@@ -462,6 +488,28 @@ def _check_dimensions(job: Job) -> None:
                 "Give a hierarchy instead.",
                 *("dimensions", name, "levels"),
             )
+
+
+def _check_columns(job: Job) -> None:
+    """No column whose contents are published as codes may hold amounts, weights or ids."""
+    own = ("response", "shadow")
+    for position, table in enumerate(job.tables):
+        settings = [(name, job.dimensions.get(name, DimensionJob())) for name in table.dimensions]
+        columns = [dimension.column or name for name, dimension in settings]
+        try:
+            if table.file is not None:
+                check_ready_made(
+                    columns, {"value": table.value, "number of contributors": table.contributors}
+                )
+                continue
+            parts = [(part, getattr(table, part)) for part in own]
+            parts += [(part, getattr(job.microdata, part)) for part in MICRODATA_PARTS]
+            parts += [("cost", cost) for cost in dict.fromkeys(table.costs)]
+            levels = [level for _, dimension in settings for level in dimension.levels]
+            check_roles([*columns, *levels], parts)
+            check_one_column_each(columns)
+        except InputError as error:
+            raise fault(error.what, error.remedy, "tables", position) from None
 
 
 def _check_weights(job: Job) -> None:

@@ -30,7 +30,7 @@ def read_job(path: Path | str) -> Job:
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"line (\d+)", str(error))
         raise InputError(
-            f"not valid TOML ({re.sub(r' *[(]at .*', '', str(error)).lower()})",
+            f"not valid TOML{_plain_words(str(error))}",
             file=path,
             line=int(at[1]) if at else source.text.count("\n") + 1,
             remedy="Check quotes, brackets and equals signs there.",
@@ -40,6 +40,12 @@ def read_job(path: Path | str) -> Job:
     except ValidationError as error:
         raise _explained(error, source) from None
     return job.with_paths(source)
+
+
+def _plain_words(message: str) -> str:
+    """What the parser says, unless it quotes the file."""
+    words = re.sub(r" *[(]at .*", "", message).lower()
+    return f" ({words})" if re.fullmatch(r"[a-z ,-]+", words) else ""
 
 
 TYPES: Mapping[str, tuple[str, str]] = {

@@ -28,17 +28,24 @@ import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.errors import InputError
 from cellveil.files import sha256, write_bytes
+from cellveil.tables.frozen import freeze
 from cellveil.tables.keys import Int
 
 MAGIC = b"CELLVEIL"
 VERSION = 1
 HEAD = len(MAGIC) + 32
+LONGEST_HEADER = 4096
+"""So many bytes hold the JSON object."""
+
+MOST_ZIPPED = 1100
+"""A zlib stream unpacks to at most so many times its length."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -62,6 +69,9 @@ class Certificate:
     cells: NDArray[np.int32]
     numerators: Int
     denominators: Int
+
+    def __post_init__(self) -> None:
+        freeze(self, ("starts", "cells", "numerators", "denominators"))
 
     def __repr__(self) -> str:
         return f"Certificate({len(self)} witnesses, {len(self.cells)} entries)"
@@ -121,32 +131,54 @@ class Certificate:
             )
         if hashlib.sha256(data[HEAD:]).digest() != data[len(MAGIC) : HEAD]:
             raise InputError("the certificate is damaged", remedy="Make it anew, or copy it again.")
-        try:
-            first, _, rest = zlib.decompress(data[HEAD:]).partition(b"\n")
-            header = json.loads(first)
-            version, num, entries = int(header["version"]), int(header["witnesses"]), int(header["entries"])
-            instance, pattern, attacker = (str(header[name]) for name in ("instance", "pattern", "attacker"))
-        except (zlib.error, ValueError, KeyError, TypeError) as error:
-            raise InputError("the certificate is damaged", remedy="Make it anew.") from error
-        if version != VERSION:
-            raise InputError(
-                f"the certificate has version {version}", remedy=f"This program reads {VERSION}."
-            )
-        if num < 0 or entries < 0 or len(rest) != 12 * num + 12 * entries:
-            raise InputError("the certificate is not as long as it says", remedy="Make it anew.")
+        header, num, entries, rest = _unpacked(data[HEAD:])
         lengths = np.frombuffer(rest, "<i4", num).astype(np.int64)
         starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         if (lengths < 1).any() or starts[-1] != entries:
             raise InputError("the certificate contradicts itself", remedy="Make it anew.")
         return cls(
-            instance,
-            pattern,
-            attacker,
+            header["instance"],
+            header["pattern"],
+            header["attacker"],
             starts,
             np.frombuffer(rest, "<i4", entries, 12 * num),
             np.frombuffer(rest, "<i8", entries, 12 * num + 4 * entries),
             np.frombuffer(rest, "<i8", num, 4 * num),
         )
+
+
+def _unpacked(stream: bytes) -> tuple[dict[str, Any], int, int, bytes]:
+    """Header, numbers of witnesses and entries, and the arrays; reads no more than the header announces."""
+    unzip = zlib.decompressobj()
+    try:
+        start = unzip.decompress(stream, LONGEST_HEADER)
+        first, newline, rest = start.partition(b"\n")
+        header = json.loads(first)
+        if not newline or not isinstance(header, dict):
+            raise ValueError
+        version, num, entries = (_count(header[name]) for name in ("version", "witnesses", "entries"))
+        if not all(isinstance(header[name], str) for name in ("instance", "pattern", "attacker")):
+            raise ValueError
+    except (zlib.error, ValueError, KeyError, RecursionError):
+        raise InputError("the certificate is damaged", remedy="Make it anew.") from None
+    if version != VERSION:
+        raise InputError("the certificate has another version", remedy=f"This program reads {VERSION}.")
+    missing = 12 * num + 12 * entries - len(rest)
+    if missing > MOST_ZIPPED * len(stream):  # no stream of that length unpacks to so much
+        raise InputError("the certificate is not as long as it says", remedy="Make it anew.")
+    try:
+        rest += unzip.decompress(unzip.unconsumed_tail, max(missing, 0) + 1)
+    except zlib.error:
+        raise InputError("the certificate is damaged", remedy="Make it anew.") from None
+    if len(rest) != 12 * num + 12 * entries or not unzip.eof or unzip.unused_data:
+        raise InputError("the certificate is not as long as it says", remedy="Make it anew.")
+    return header, num, entries, rest
+
+
+def _count(number: Any) -> int:
+    if type(number) is not int or number < 0:
+        raise ValueError
+    return number
 
 
 def pattern_hash(hidden: NDArray[np.bool_]) -> str:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from cellveil.problem import Problem, Status
 from cellveil.proof.certificate import Certificate, pattern_hash
+from cellveil.tables.frozen import freeze
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import LARGEST, UNBOUNDED
 from cellveil.view import Pattern
@@ -56,6 +57,9 @@ class Verification:
     protected: NDArray[np.bool_]
     demands: int
     met: int
+
+    def __post_init__(self) -> None:
+        freeze(self, ("cells", "protected"))
 
     @property
     def is_valid(self) -> bool:
@@ -98,7 +102,7 @@ def check_witnesses(
 def _wrong_certificate(problem: Problem, pattern: Pattern, certificate: Certificate) -> list[str]:
     """Point 1."""
     faults = []
-    if certificate.instance != problem.content_hash:
+    if not problem.has_digest(certificate.instance):
         faults.append("the certificate is for another instance")
     if certificate.pattern != pattern_hash(pattern.hidden):
         faults.append("the certificate is for another pattern")

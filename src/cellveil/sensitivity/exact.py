@@ -14,7 +14,8 @@ from cellveil.tables.numbers import LARGEST
 
 Int = NDArray[np.int64]
 Number = int | float | str | Decimal | Fraction
-"""How a user may write a number; a float counts as the decimal that Python prints for it."""
+"""How a user may write a number; a float counts as the decimal that Python prints for it. A percentage may be
+written as text with its sign, "0.5 %": only so may it be below 1, as 0.5 might be meant as a share."""
 
 
 def fraction(value: Number, name: str) -> Fraction:
@@ -28,7 +29,7 @@ def fraction(value: Number, name: str) -> Fraction:
     try:
         if isinstance(value, bool):
             raise ValueError
-        return value if isinstance(value, Fraction) else Fraction(str(value))
+        return value if isinstance(value, Fraction) else Fraction(str(value).removesuffix("%").rstrip())
     except (ValueError, ZeroDivisionError):
         raise InputError(f"{name} is not a number", remedy=f"Give {name} as a plain number.") from None
 
@@ -47,14 +48,24 @@ def written(value: Number) -> str:
 
 
 def percentage(value: Number, name: str, *, high: int = 100, zero: bool = False) -> Fraction:
-    """Check a percentage: from 1 (or exactly 0, where that makes sense) to `high`."""
+    """Check a percentage: above 0 (or exactly 0, where that makes sense), and at most `high`.
+
+    Below 1 it must be written with its sign, or it looks like a share.
+
+    Examples
+    --------
+    >>> percentage(15, "p"), percentage("0.5 %", "p")
+    (Fraction(15, 1), Fraction(1, 2))
+    """
     number = fraction(value, name)
-    if 0 < number < 1:
+    is_explicit = isinstance(value, str) and value.endswith("%")
+    if 0 < number < 1 and not is_explicit:
         raise InputError(
             f"{name} = {value} is below 1 per cent, which looks like a share",
-            remedy=f"{name} is a percentage: write 15 for 15 %.",
+            remedy=f"{name} is a percentage: write 15 for 15 %. "
+            f'If so little is meant, say so: "{value} %", in quotes.',
         )
-    if not (0 if zero else 1) <= number <= high:
+    if number < 0 or (number == 0 and not zero) or number > high:
         raise InputError(
             f"{name} = {value} is out of range",
             remedy=f"Give a percentage from {0 if zero else 1} to {high}.",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.errors import InputError, name_some, nearest_name
+from cellveil.errors import InputError, name_some, nearest_column
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.keys import Codes, Int, group, row_numbers
 from cellveil.tables.numbers import LARGEST, REMEDIES, infer_decimals, scale
@@ -141,7 +141,7 @@ def encode(dimensions: Sequence[Dimension], codes: Mapping[str, Sequence[Any]]) 
         if dimension.name not in codes:
             raise InputError(
                 f"there is no column for dimension {dimension.name!r}",
-                remedy=nearest_name(dimension.name, list(codes)),
+                remedy=nearest_column(dimension.name, list(codes)),
             )
         names = np.asarray(codes[dimension.name], dtype=object)
         distinct, inverse = np.unique(names.astype(str), return_inverse=True)
@@ -149,11 +149,10 @@ def encode(dimensions: Sequence[Dimension], codes: Mapping[str, Sequence[Any]]) 
         column = numbers[inverse.reshape(-1)] if len(distinct) else np.zeros(0, dtype=np.int32)
         unknown = np.flatnonzero(column < 0)
         if len(unknown):
-            code = str(names[unknown[0]])
-            raise InputError(
-                f"unknown code {code!r} in dimension {dimension.name!r}",
+            raise InputError(  # the code itself is a value where columns are mixed up
+                f"unknown code in dimension {dimension.name!r}",
                 line=int(unknown[0]) + 2,
-                remedy=f"Add it to the hierarchy. {nearest_name(code, list(dimension.index))}",
+                remedy="Add it to the hierarchy, correct it, or name the right column.",
             )
         columns.append(column)
     return columns

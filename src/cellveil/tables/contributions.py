@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.errors import InputError
+from cellveil.tables.frozen import freeze
 from cellveil.tables.numbers import rescale
 
 Int = NDArray[np.int64]
@@ -81,6 +82,9 @@ class Contributions:
     parts: Int | None = None
     part_who: NDArray[np.int32] | None = None
 
+    def __post_init__(self) -> None:
+        freeze(self, [name for name, column in vars(self).items() if isinstance(column, np.ndarray)])
+
     def __repr__(self) -> str:
         return f"Contributions({len(self.count)} cells, the {self.depth} largest of each)"
 
@@ -116,7 +120,7 @@ class Contributions:
 
     def spread(self, rows: Int) -> Contributions:
         """Return these rows for the cells of a larger table; −1 stands for a cell without contributors."""
-        columns = self.take(rows)._columns()
+        columns = {name: column.copy() for name, column in self.take(rows)._columns().items()}
         for name, column in columns.items():
             column[rows < 0] = -1 if name in (*IDS, "requests") else 0
         return replace(self, **columns)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.errors import InputError, name_some, nearest_name
+from cellveil.errors import InputError, name_some, nearest_column
 from cellveil.files import read_text_lines
 
 TOTAL = "Total"
@@ -188,7 +188,19 @@ class Hierarchy:
         for path in zip(*levels, strict=True):
             full = (total, *path)
             seen.update(dict.fromkeys((a, b) for a, b in pairwise(full) if a != b))
-        return cls.from_pairs(seen)
+        return cls._of_data(seen)
+
+    @classmethod
+    def _of_data(cls, pairs: Iterable[tuple[str, str]]) -> Hierarchy:
+        """Build from codes that stand in the data; in a wrong column they are values, so errors name none."""
+        try:
+            return cls.from_pairs(pairs)
+        except InputError:
+            raise InputError(
+                "the levels do not form a tree: a code has two parents, is its own parent, or is empty",
+                remedy="Check that the right columns are named; each code belongs to one code of the level "
+                "above, and no code of one level stands on another one.",
+            ) from None
 
     @classmethod
     def from_digits(cls, codes: Iterable[str], widths: Sequence[int], total: str = TOTAL) -> Hierarchy:
@@ -205,8 +217,8 @@ class Hierarchy:
         for code in given:
             if len(code) not in ends:
                 raise InputError(
-                    f"code {code!r} has {len(code)} characters; the levels end at {ends}",
-                    remedy="Correct the code or the widths.",
+                    f"a code has {len(code)} characters; the levels end at {ends}",
+                    remedy="Correct the code or the widths; check that the right column is named.",
                 )
             path = [total, *(code[:end] for end in ends if end <= len(code))]
             pairs.update(dict.fromkeys(pairwise(path)))
@@ -214,10 +226,10 @@ class Hierarchy:
         both = [code for code in given if code in inner]
         if both:
             raise InputError(
-                f"{name_some(both)}: both a leaf and the total of longer codes",
+                f"{len(both)} codes are both a leaf and the total of longer codes",
                 remedy="Give such units a full code of their own, for example with a trailing 0.",
             )
-        return cls.from_pairs(pairs)
+        return cls._of_data(pairs)
 
     @classmethod
     def from_hrc(cls, path: Path | str, *, lead: str = "@", total: str = TOTAL) -> Hierarchy:
@@ -242,7 +254,7 @@ class Hierarchy:
             if depth > len(stack) - 1:
                 above = f"the code above only {len(stack) - 2}" if pairs else "there is no code above it"
                 raise InputError(
-                    f"code {line!r} is indented {depth} times, but {above}",
+                    f"the code is indented {depth} times, but {above}",
                     file=path,
                     line=number,
                     remedy="Indent by at most one level more than the line above.",
@@ -250,7 +262,7 @@ class Hierarchy:
             if line in seen or line == total:
                 where = f"already in line {seen[line]}" if line in seen else "the code of the total"
                 raise InputError(
-                    f"code {line!r} is {where}", file=path, line=number, remedy="Give each code one place."
+                    f"the code is {where}", file=path, line=number, remedy="Give each code one place."
                 )
             seen[line] = number
             del stack[depth + 1 :]
@@ -281,7 +293,7 @@ def _codes_in(data: Any, column: str) -> list[str]:
     """The codes of one column of a frame."""
     if column not in data.columns:
         raise InputError(
-            f"the hierarchy frame has no column {column!r}", remedy=nearest_name(column, data.columns)
+            f"the hierarchy frame has no column {column!r}", remedy=nearest_column(column, data.columns)
         )
     codes = data[column].to_list()
     for row, code in enumerate(codes):

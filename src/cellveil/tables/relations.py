@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.tables.frozen import freeze
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
@@ -60,6 +62,9 @@ class Relations:
     coefs: Int
     rhs: Int
 
+    def __post_init__(self) -> None:
+        freeze(self, ("indptr", "cells", "coefs", "rhs"))
+
     def __repr__(self) -> str:
         return f"Relations({len(self)} relations over {self.num_cells} cells)"
 
@@ -96,9 +101,8 @@ class Relations:
         """The coefficients as a SciPy matrix of floats."""
         from scipy.sparse import csr_matrix
 
-        return csr_matrix(
-            (self.coefs.astype(np.float64), self.cells, self.indptr), shape=(len(self), self.num_cells)
-        )
+        entries = self.coefs.astype(np.float64), self.cells.copy(), self.indptr.copy()  # SciPy may sort them
+        return csr_matrix(entries, shape=(len(self), self.num_cells))
 
     @cached_property
     def columns(self) -> Columns:
@@ -166,6 +170,43 @@ class Relations:
             first.setdefault(key + int(sign * self.rhs[row]).to_bytes(9, "little", signed=True), row)
         return self.take_rows(np.array(sorted(first.values()), dtype=np.int64))
 
+    def canonical(self) -> Relations:
+        """The same relations, each once, in an order and with signs that do not depend on how they came.
+
+        Examples
+        --------
+        >>> one = Relations.from_rows(3, [[(0, -1), (1, 1)], [(2, 1), (1, -1)]])
+        >>> other = Relations.from_rows(3, [[(1, 1), (2, -1)], [(1, -1), (0, 1)], [(0, 1), (1, -1)]])
+        >>> one.canonical().cells.tolist() == other.canonical().cells.tolist()
+        True
+        """
+        row = self.row_of_entry
+        order = np.lexsort((self.cells, row))
+        sign = np.ones(len(self), dtype=np.int64)
+        filled = np.flatnonzero(np.diff(self.indptr))
+        sign[filled] = np.where(self.coefs[order][self.indptr[filled]] < 0, -1, 1)
+        arranged = Relations(
+            self.num_cells, self.indptr, self.cells[order], self.coefs[order] * sign[row], self.rhs * sign
+        )
+        marks = arranged._fingerprints()
+        ranked = np.lexsort((np.diff(self.indptr), arranged.rhs, marks))
+        same = np.flatnonzero(marks[ranked][1:] == marks[ranked][:-1])
+        repeats = [
+            place + 1 for place in same.tolist() if arranged._equal(*ranked[place : place + 2].tolist())
+        ]
+        return arranged.take_rows(np.delete(ranked, repeats))
+
+    def _fingerprints(self) -> NDArray[np.uint64]:
+        """A number for each row, equal for equal rows and hardly ever for others."""
+        entries = _mixed(_mixed(self.cells.astype(np.uint64)) ^ self.coefs.view(np.uint64))
+        running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(entries, dtype=np.uint64)])
+        return np.asarray(running[self.indptr[1:]] - running[self.indptr[:-1]], dtype=np.uint64)
+
+    def _equal(self, one: int, other: int) -> bool:
+        (cells, coefs), (others, theirs) = self.row(one), self.row(other)
+        is_alike = np.array_equal(cells, others) and np.array_equal(coefs, theirs)
+        return is_alike and bool(self.rhs[one] == self.rhs[other])
+
     @staticmethod
     def stack(parts: Sequence[Relations]) -> Relations:
         """Put relations over the same cells below each other."""
@@ -183,3 +224,11 @@ class Relations:
     def _row_sums(self, values: Int) -> Int:
         running = np.concatenate([[0], np.cumsum(self.coefs * values[self.cells])])
         return np.asarray(running[self.indptr[1:]] - running[self.indptr[:-1]], dtype=np.int64)
+
+
+def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread the bits (the finaliser of splitmix64); wraps on purpose."""
+    mixed = numbers + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(mixed ^ (mixed >> np.uint64(31)), dtype=np.uint64)

@@ -13,10 +13,14 @@ from numpy.typing import NDArray
 
 from cellveil.errors import InputError, nearest_name
 from cellveil.tables.contributions import Contributions
+from cellveil.tables.frozen import freeze, frozen_array
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.keys import Codes, Int, row_numbers
-from cellveil.tables.numbers import text_of, unscale
+from cellveil.tables.numbers import unscale
 from cellveil.tables.relations import Relations
+
+LARGEST_SHOWN = 100
+"""Larger coefficients are not shown: they may be values in the wrong place."""
 
 CELL = "cell"
 """Name of the only dimension of a table without structure."""
@@ -79,9 +83,10 @@ class Table:
     signed: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
-        self.values.setflags(write=False)
-        for column in self.keys:
-            column.setflags(write=False)
+        freeze(self, ("values", "contributors"))
+        object.__setattr__(self, "keys", tuple(map(frozen_array, self.keys)))
+        columns = {name: frozen_array(column) for name, column in self.columns.items()}
+        object.__setattr__(self, "columns", columns)
         names = [dimension.name for dimension in self.dimensions]
         if len(set(names)) < len(names):
             raise InputError("two dimensions have the same name", remedy="Give each a name of its own.")
@@ -186,29 +191,26 @@ class Table:
         left = [i for i, coef in enumerate(coefs) if coef < 0]
         right = [i for i, coef in enumerate(coefs) if coef > 0]
 
-        def side(entries: list[int]) -> str:
-            terms = [
-                self.cell_name(int(cells[i]))
-                if abs(coefs[i]) == 1
-                else f"{abs(coefs[i])}·{self.cell_name(int(cells[i]))}"
-                for i in entries
-            ]
-            shown = " + ".join(terms[:4]) + (f" + … ({len(terms)} terms)" if len(terms) > 4 else "")
-            return shown or "0"
+        def term(entry: int) -> str:
+            size, name = abs(int(coefs[entry])), self.cell_name(int(cells[entry]))
+            return name if size == 1 else f"{size}·{name}" if size <= LARGEST_SHOWN else f"…·{name}"
 
-        rhs = int(self.relations.rhs[row])
-        constant = f" − {text_of(rhs, self.decimals, trim=True)}" if rhs else ""
+        def side(entries: list[int]) -> str:
+            shown = " + ".join(map(term, entries[:4]))
+            return shown + (f" + … ({len(entries)} terms)" if len(entries) > 4 else "") or "0"
+
+        constant = " − a constant" if self.relations.rhs[row] else ""
         return f"{side(left)} = {side(right)}{constant}"
 
     def check_additive(self, file: object = None) -> None:
-        """Raise an `InputError` naming the first relation that does not hold, and by how much."""
+        """Raise an `InputError` naming the first relation that does not hold."""
         wrong = self.relations.residuals(self.values)
         if not wrong:
             return
-        row, difference = next(iter(wrong.items()))
+        row = next(iter(wrong))
         cells, _ = self.relations.row(row)
         others = f"; {len(wrong) - 1} further relations do not hold either" if len(wrong) > 1 else ""
-        amount = self._amount_off(row, difference)
+        amount = self._amount_off(row)
         raise InputError(
             f"the table does not add up: {self.relation_name(row)} {amount}{others}",
             file=file,
@@ -216,12 +218,12 @@ class Table:
             remedy="Correct the values, or let the totals be computed anew from the parts.",
         )
 
-    def _amount_off(self, row: int, difference: int) -> str:
-        """By how much a relation is off, unless that would tell the value of its only cell that is not 0."""
+    def _amount_off(self, row: int) -> str:
+        """That a relation is off. Not by how much: where a value is missing, that would be the value."""
         cells, _ = self.relations.row(row)
         filled = cells[self.values[cells] != 0]
         if len(filled) != 1:
-            return f"is off by {text_of(difference, self.decimals, trim=True)}"
+            return "is off"
         name = self.cell_name(int(filled[0]))
         if self.relations.rhs[row]:
             return f"does not hold: {name}, its only cell that is not 0, differs from the constant"

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError
 from cellveil.tables import tabulate_sql as sql
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.numbers import LARGEST, MAX_DECIMALS, REMEDIES, scale
+from cellveil.tables.tabulate_roles import check_one_column_each, check_roles
 from cellveil.tables.tabulate_source import SOURCE, Microdata, of_record
 
 if TYPE_CHECKING:
@@ -39,6 +40,13 @@ class Roles:
     request: str | None = None
     request_codes: tuple[str, str] = ("1", "2")
     waiver: str | None = None
+
+    def __post_init__(self) -> None:
+        ids = {"contributor": self.members.get("unit"), "holding": self.members.get("holding")}
+        single = ("response", "shadow", "weight", "request", "waiver")
+        parts = {name: getattr(self, name) for name in single} | ids
+        check_roles(self.dimensions, [*parts.items(), *(("cost", column) for column in self.costs)])
+        check_one_column_each(self.dimensions)
 
     def needed(self) -> list[str]:
         """All columns to read."""
@@ -350,8 +358,8 @@ def wrong_code(dimension: Dimension, content: Any) -> tuple[str, str]:
             "Give the record a code of the lowest level, for example one for “not further specified”.",
         )
     return (
-        f"unknown code {code!r} in dimension {dimension.name!r}",
-        f"Add it to the hierarchy. {nearest_name(code, list(dimension.index))}",
+        f"unknown code in dimension {dimension.name!r}",
+        "Add it to the hierarchy, correct it, or name the right column.",
     )
 
 

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError, nearest_column
+from cellveil.tables.tabulate_files import expand_files, for_duckdb, is_parquet
 from cellveil.tables.tabulate_sql import ident, literal
 
 if TYPE_CHECKING:
@@ -161,33 +162,14 @@ class Microdata:
             yield self._frame()
 
     def _files(self, given: Sequence[Any]) -> Iterator[Part]:
-        for path in self._expand(given):
+        for path in expand_files(given):
             with mapped_errors(path):
-                part = self._parquet(path) if ".parquet" in path.suffixes else self._csv(path)
+                part = self._parquet(path) if is_parquet(path) else self._csv(path)
             yield part
 
-    def _expand(self, given: Sequence[Any]) -> list[Path]:
-        """The files that paths and patterns stand for."""
-        paths: list[Path] = []
-        for pattern in map(str, given):
-            matches = [pattern]
-            if not Path(pattern).exists():
-                found = self._connection.execute("SELECT file FROM glob(?) ORDER BY file", [pattern])
-                matches = [row[0] for row in found.fetchall()]
-            if not matches:
-                raise InputError("the file does not exist", file=pattern, remedy="Check the path.")
-            paths.extend(map(Path, matches))
-        if not paths:
-            raise InputError("no microdata file is named", remedy="Name at least one file.")
-        for path in paths:
-            if path.is_dir():
-                raise InputError(
-                    "a folder where a file is expected", file=path, remedy="Name the file in it."
-                )
-        return paths
-
     def _parquet(self, path: Path) -> Part:
-        relation = f"read_parquet({literal(str(path))})"
+        # The columns are those of the file, also where the names of its folders look like partitions.
+        relation = f"read_parquet({literal(for_duckdb(path))}, hive_partitioning = false)"
         described = self._connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
         check_columns(self._needed, [row[0] for row in described], path)
         return Part(str(path), f"SELECT {self._columns()} FROM {relation}")
@@ -200,9 +182,9 @@ class Microdata:
         readable = self._in_utf8(path)
         return Part(
             str(path),
-            f"SELECT {chosen or '1 AS nothing'} FROM read_csv({literal(str(readable))}, auto_detect = false, "
-            f"header = true, delim = {literal(delimiter)}, quote = '\"', escape = '\"', "
-            f"columns = {{{columns}}})",
+            f"SELECT {chosen or '1 AS nothing'} FROM read_csv({literal(for_duckdb(readable))}, "
+            f"auto_detect = false, hive_partitioning = false, header = true, delim = {literal(delimiter)}, "
+            f"quote = '\"', escape = '\"', columns = {{{columns}}})",
             first_line=2,
         )
 
@@ -263,9 +245,7 @@ def check_columns(needed: Sequence[str], known: Sequence[str], file: object) -> 
     folded = [name.casefold() for name in known]
     for name in needed:
         if name not in known:
-            raise InputError(
-                f"there is no column {name!r}", file=file, remedy=nearest_name(name, list(known))
-            )
+            raise InputError(f"there is no column {name!r}", file=file, remedy=nearest_column(name, known))
         if folded.count(name.casefold()) > 1:
             raise InputError(
                 f"two columns are named {name!r}, apart from capitals",
@@ -291,7 +271,7 @@ def arrow_table(frame: Any, needed: Sequence[str]) -> Any:
     try:
         chosen = data.select(*needed)
         return chosen.collect("pyarrow").to_native() if lazy else chosen.to_arrow()
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # may quote what it could not convert
         raise InputError(
             "a column of the frame mixes types", remedy="Make it all text or all numbers."
         ) from None
@@ -304,12 +284,7 @@ def mapped_errors(file: object) -> Iterator[None]:
 
     try:
         yield
-    except (
-        duckdb.InvalidInputException,
-        duckdb.IOException,
-        duckdb.DataError,
-        duckdb.OutOfMemoryException,
-    ) as error:
+    except duckdb.Error as error:  # its message may quote records
         raise mapped(error, file) from None
     except UnicodeError:
         raise _wrong_encoding(file, None) from None
