@@ -100,7 +100,7 @@ class Kernel:
 def _taker(kind: Kind, name: str) -> Callable[[Any, list[Any], list[Any]], None]:
     """How an argument of a kind is handed over."""
     if isinstance(kind, Array):
-        return lambda array, given, _: given.extend(place_of(array, kind, name))
+        return _array_taker(kind, name)
     if isinstance(kind, Record):
         return lambda record, given, _: given.append(record.address)
     if isinstance(kind, Source):
@@ -108,6 +108,20 @@ def _taker(kind: Kind, name: str) -> Callable[[Any, list[Any], list[Any]], None]
     assert isinstance(kind, Scalar)
     number = {INT: int, FLOAT: float, BOOL: bool}[kind]
     return lambda value, given, _: given.append(number(value))
+
+
+def _array_taker(kind: Array, name: str) -> Callable[[Any, list[Any], list[Any]], None]:
+    dtype, axes = np.dtype(kind.item.name), kind.axes
+
+    def take(array: Any, given: list[Any], kept: list[Any]) -> None:
+        is_fit = isinstance(array, np.ndarray) and array.dtype is dtype and array.ndim == axes
+        if not is_fit or not array.flags.c_contiguous:
+            given += place_of(array, kind, name)  # says what is wrong with it
+            return
+        given.append(array.__array_interface__["data"][0])
+        given += array.shape
+
+    return take
 
 
 def _take_source(rng: np.random.Generator, given: list[Any], kept: list[Any]) -> None:
