@@ -142,7 +142,7 @@ def place_of(array: Any, kind: Array, name: str) -> list[int]:
     return [address_of(array), *array.shape]
 
 
-def address_of(array: NDArray[Any]) -> int:
+def address_of(array: Any) -> int:
     """Where the elements of an array are, by the fastest way that there is."""
     try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
