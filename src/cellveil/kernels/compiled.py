@@ -15,7 +15,19 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from cellveil.kernels.kinds import BOOL, FLOAT, INT, NOTHING, Array, Kind, Record, Scalar, Source, place_of
+from cellveil.kernels.kinds import (
+    BOOL,
+    FLOAT,
+    INT,
+    NOTHING,
+    Array,
+    Kind,
+    Record,
+    Scalar,
+    Source,
+    address_of,
+    place_of,
+)
 from cellveil.kernels.translation import Loop, Unit
 from cellveil.progress import not_counting
 
@@ -61,6 +73,7 @@ class Kernel:
         update_wrapper(self, function)
         self.loop = Loop(function)
         self._compiled: Callable[..., Any] | None = None
+        self._is_truth = False
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the compiled loop."""
@@ -72,7 +85,7 @@ class Kernel:
         result = compiled(*given)
         if CHECKED:
             _check(self)
-        return bool(result) if self.loop.result == BOOL else result
+        return bool(result) if self._is_truth else result
 
     @cached_property
     def _takers(self) -> list[Callable[[Any, list[Any], list[Any]], None]]:
@@ -94,13 +107,14 @@ class Kernel:
         kinds = [part for kind in self.loop.parameters.values() for part in kind.parts]
         self._fault = ctypes.c_int64.from_address(engine.get_global_value_address("fault"))
         outside = ctypes.CFUNCTYPE(RESULTS[self.loop.result], *(ARGUMENTS[kind] for kind in kinds))
+        self._is_truth = self.loop.result == BOOL
         self._compiled = outside(address)
 
 
 def _taker(kind: Kind, name: str) -> Callable[[Any, list[Any], list[Any]], None]:
     """How an argument of a kind is handed over."""
     if isinstance(kind, Array):
-        return lambda array, given, _: given.extend(place_of(array, kind, name))
+        return _array_taker(kind, name)
     if isinstance(kind, Record):
         return lambda record, given, _: given.append(record.address)
     if isinstance(kind, Source):
@@ -108,6 +122,20 @@ def _taker(kind: Kind, name: str) -> Callable[[Any, list[Any], list[Any]], None]
     assert isinstance(kind, Scalar)
     number = {INT: int, FLOAT: float, BOOL: bool}[kind]
     return lambda value, given, _: given.append(number(value))
+
+
+def _array_taker(kind: Array, name: str) -> Callable[[Any, list[Any], list[Any]], None]:
+    dtype, axes = np.dtype(kind.item.name), kind.axes
+
+    def take(array: Any, given: list[Any], kept: list[Any]) -> None:
+        is_fit = isinstance(array, np.ndarray) and array.dtype is dtype and array.ndim == axes
+        if not is_fit or not array.flags.c_contiguous:
+            given += place_of(array, kind, name)  # says what is wrong with it
+            return
+        given.append(address_of(array))
+        given += array.shape
+
+    return take
 
 
 def _take_source(rng: np.random.Generator, given: list[Any], kept: list[Any]) -> None:
