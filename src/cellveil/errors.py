@@ -208,7 +208,7 @@ def nearest_column(name: str, found: Sequence[str]) -> str:
 
     names = [str(each) for each in found]
     if not any(may_be_amount(each) for each in names):
-        for close in get_close_matches(name, names, n=1, cutoff=0.7):
+        for close in get_close_matches(name, names, n=1):
             if {letter for letter in close if letter.isdigit()} <= set(name):
                 return f"Did you mean {close!r}?"
     return f"It has {len(names)} columns; check that its first line is a header."

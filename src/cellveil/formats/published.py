@@ -123,7 +123,8 @@ def read_publication(
     PublishedTable('value', 3 cells, 1 hidden, 0 relations set aside)
     """
     marks = Marks(hidden, zero, flag, hidden_flags, zero_flags)
-    parts = {"value": value, "flag": flag, "lower end": lower, "upper end": upper}
+    parts = {"value": value, "lower end": lower, "upper end": upper}
+    parts |= {"flag": flag} if flag != value else {}
     check_ready_made(hierarchies, parts)
     rows = open_rows(source, hierarchies, total_code)
     cells = _read_cells(rows, value, marks, (lower, upper), decimals, rounding, nonnegative)

@@ -27,6 +27,9 @@ def read_job(path: Path | str) -> Job:
     source = Source(Path(path), read_text(Path(path)))
     try:
         data = tomllib.loads(source.text)
+        _check_depth(data, source)
+    except RecursionError:
+        raise _too_deep(source) from None
     except tomllib.TOMLDecodeError as error:
         at = re.search(r"line (\d+)", str(error))
         raise InputError(
@@ -35,6 +38,10 @@ def read_job(path: Path | str) -> Job:
             line=int(at[1]) if at else source.text.count("\n") + 1,
             remedy="Check quotes, brackets and equals signs there.",
         ) from None
+    except ValueError:
+        raise InputError(
+            "a number has too many digits", file=path, remedy="Write ordinary numbers."
+        ) from None
     try:
         job = Job.model_validate(data)
     except ValidationError as error:
@@ -42,11 +49,37 @@ def read_job(path: Path | str) -> Job:
     return job.with_paths(source)
 
 
+def _check_depth(data: Any, source: Source) -> None:
+    """Raise where keys or lists stand within each other deeper than any job has them."""
+    level = [data]
+    for _ in range(DEEPEST):
+        level = [
+            inner
+            for part in level
+            for inner in (part.values() if isinstance(part, dict) else part)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return
+    raise _too_deep(source)
+
+
+def _too_deep(source: Source) -> InputError:
+    return InputError(
+        f"keys or lists stand more than {DEEPEST} deep within each other",
+        file=source.file,
+        remedy="Check dots and brackets.",
+    )
+
+
 def _plain_words(message: str) -> str:
     """What the parser says, unless it quotes the file."""
     words = re.sub(r" *[(]at .*", "", message).lower()
     return f" ({words})" if re.fullmatch(r"[a-z ,-]+", words) else ""
 
+
+DEEPEST = 40
+"""How deep keys and lists may stand within each other."""
 
 TYPES: Mapping[str, tuple[str, str]] = {
     "string_type": ("is not a text", 'Put it in quotes: "…".'),

@@ -16,6 +16,9 @@ Location = Sequence[str | int]
 """Keys and positions from the top of the file: ``("tables", 1, "response")``."""
 
 HEADING = re.compile(r"\s*(\[\[?)\s*(.+?)\s*\]\]?\s*(#.*)?$")
+DEEPEST = 20
+"""Places further down are not kept apart."""
+
 SETTING = re.compile(r"""\s*([\w\-."' ]+?)\s*=""")
 
 
@@ -60,7 +63,7 @@ def _lines(text: str) -> dict[tuple[str | int, ...], int]:
             section = _counted(_keys(heading[2]), entries, is_new=heading[1] == "[[")
             here = section
         elif setting := SETTING.match(line):
-            here = (*section, *_keys(setting[1]))
+            here = (*section, *_keys(setting[1]))[:DEEPEST]
         else:
             continue
         for end in range(1, len(here) + 1):

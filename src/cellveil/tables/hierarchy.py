@@ -23,6 +23,9 @@ from numpy.typing import NDArray
 from cellveil.errors import InputError, name_some, nearest_column
 from cellveil.files import read_text_lines
 
+MOST_PAIRS = 20_000_000
+"""A dimension may have so many pairs of a leaf and a code that covers it."""
+
 TOTAL = "Total"
 """The code of the total when nothing else is said."""
 
@@ -247,8 +250,9 @@ class Hierarchy:
             if not line.strip():
                 continue
             depth = 0
-            while line.startswith(lead):
-                line, depth = line[len(lead) :], depth + 1
+            while line.startswith(lead, depth * len(lead)):
+                depth += 1
+            line = line[depth * len(lead) :]
             if not line:
                 raise InputError("a line without a code", file=path, line=number, remedy="Write the code.")
             if depth > len(stack) - 1:
@@ -459,9 +463,22 @@ class Dimension:
     def _parents_first(self) -> list[int]:
         return _topological(len(self.codes), self._equations_by_parent, self.codes, self.name)
 
+    def _check_depth(self) -> None:
+        """Raise where there are too many pairs of a leaf and a code above it, as in a tree of many levels."""
+        count = [1] * len(self.codes)
+        for code in reversed(self._parents_first):
+            for equation in self._equations_by_parent.get(code, ()):
+                count[code] = min(sum(count[child] for child in equation.codes[1:]), len(self.codes))
+        if sum(count) > MOST_PAIRS:
+            raise InputError(
+                f"dimension {self.name!r}: the hierarchy is too deep for so many codes",
+                remedy="Leave out levels: a code and the few next to it on each level are enough.",
+            )
+
     @cached_property
     def _leaves_below(self) -> list[frozenset[int]]:
         """For each code the leaves it consists of; raises where the trees disagree."""
+        self._check_depth()
         below: list[frozenset[int]] = [frozenset((code,)) for code in range(len(self.codes))]
         for code in reversed(self._parents_first):
             for number, equation in enumerate(self._equations_by_parent.get(code, ())):
@@ -528,8 +545,11 @@ def _merge_single_children(
     earlier: dict[str, str] = {}
 
     def first_of(code: str) -> str:
+        passed = []
         while code in earlier:
+            passed.append(code)
             code = earlier[code]
+        earlier.update(dict.fromkeys(passed, code))  # so that no chain is walked twice
         return code
 
     for (parent, _), below in sums.items():
