@@ -28,6 +28,7 @@ from cellveil.attack.insiders import (
     Rooms,
     SelfKnowing,
 )
+from cellveil.attack.knowledge import OUTSIDERS, check_attacker
 from cellveil.attack.movement import Movement
 from cellveil.attack.totals import Totals, TotalVerdict
 from cellveil.errors import InputError
@@ -129,6 +130,9 @@ def audit_insiders(
         more than they can.
     """
     started = time.perf_counter()
+    check_attacker(kind, p, q, level, coalition)
+    if kind in OUTSIDERS:
+        raise InputError(f"{kind} is no insider", remedy="Use audit, or audit_against.")
     insiders = insiders_of(problem, kind, p, q, coalition, OwnParts.of(problem, level, everything))
     view = PublicView.of(problem, pattern)
     movement = _Farthest(problem.table.relations, view.hidden, time_limit)
@@ -214,8 +218,8 @@ def insiders_of(
     """The insiders of an audit: capacities and demands of each of them."""
     if kind == "insider":
         return SelfKnowing(problem, parts, coalition)
-    if p is None:
-        raise InputError("the (p, q) insider needs p", remedy="Give the p of the rule, for example 15.")
+    check_attacker(kind, p, q, "unit", coalition)
+    assert p is not None
     return PriorPosterior(problem, parts, p, q, coalition)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.further import AllParts
+from cellveil.attack.knowledge import Kind, check_attacker
 from cellveil.auditing import AuditReport, audit
 from cellveil.errors import InputError
 from cellveil.insider_audit import InsiderReport, audit_insiders
@@ -17,9 +17,6 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.tables.keys import Int
 from cellveil.view import Pattern
-
-Kind = Literal["outsider", "integer", "insider", "pq"]
-OUTSIDERS = ("outsider", "integer")
 
 
 @dataclass(frozen=True)
@@ -39,6 +36,11 @@ class Attacker:
         How many insiders put their knowledge together.
     prior
         An outsider who knows every value to within so many per cent; None for one who does not.
+
+    Raises
+    ------
+    InputError
+        When a name is not known, an option is none of this kind's, or what is in per cent looks like a share.
     """
 
     kind: Kind = "outsider"
@@ -49,8 +51,7 @@ class Attacker:
     prior: float | None = None
 
     def __post_init__(self) -> None:
-        if self.prior is not None and self.kind not in OUTSIDERS:
-            raise InputError("prior knowledge is for the outsider", remedy="Insiders have p and q.")
+        check_attacker(self.kind, self.p, self.q, self.level, self.coalition, self.prior)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

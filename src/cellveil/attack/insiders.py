@@ -39,8 +39,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.further import AllParts, Further, further_parts
+from cellveil.attack.knowledge import LEVELS
 from cellveil.attack.witness import Witness
-from cellveil.errors import InputError
+from cellveil.errors import InputError, nearest_name
 from cellveil.problem import Problem
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.finest import sums_of_others
@@ -100,6 +101,8 @@ class OwnParts:
         InputError
             When the table has none, or they are not contributions to the published variable.
         """
+        if level not in LEVELS:
+            raise InputError(f"unknown level {level!r}", remedy=nearest_name(level, LEVELS))
         table = problem.table
         known = table.holdings if level == "holding" else table.units
         if known is None:

@@ -128,6 +128,7 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
         raise
     if suppression.was_interrupted:  # whoever stops a job does not want it to go on and publish
         raise KeyboardInterrupt
+    asked = problem  # an adjusted table has no part in what a pattern makes it necessary to relax
     if suppression.relaxation is not None:
         problem = suppression.relaxation.problem
     verdict = suppression.audit
@@ -142,9 +143,9 @@ def run_job(job: Job, *, progress: Progress | None = None) -> JobResult:
             write_certificate(verdict.certificate, folder / FILES["certificate"])
         else:
             (internal / FILES["certificate"]).unlink(missing_ok=True)
-        adjusted, adjustment = _adjusted(job, problem, suppression, folder, progress)
+        adjusted, adjustment = _adjusted(job, asked, suppression, folder, progress)
         if job.adjust is not None and job.adjust.publish:
-            released = _release_adjusted(job, problem, adjusted, labels)
+            released = _release_adjusted(job, asked, adjusted, labels)
         else:
             released = _release(job, problem, suppression, verdict, labels)
         try:

@@ -20,8 +20,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cellveil.attack.knowledge import OUTSIDERS
 from cellveil.attack.witness import Witnesses
-from cellveil.joint_audit import OUTSIDERS, Attacker, JointAudit
+from cellveil.joint_audit import Attacker, JointAudit
 from cellveil.problem import Problem
 from cellveil.progress import Deadline, Progress
 from cellveil.suppression.insider_shield import InsiderShield
