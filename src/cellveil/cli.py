@@ -322,7 +322,7 @@ def audit(
     figures = joint_figures(verdict, given)
     _write_json(report, as_json, figures)
     unsafe = problem.table.cell_names(verdict.unsafe_cells)
-    lines = [f"Attacker: {figures['attacker']}. Primary cells: {len(verdict.cells)}."]
+    lines = [f"Attacker: {figures['attacker']}. Primary cells: {len(problem.primaries)}."]
     lines += [f"  not protected: {name}" for name in unsafe[:MAX_LISTED]]
     if len(unsafe) > MAX_LISTED:
         lines.append(f"  … and {len(unsafe) - MAX_LISTED} more; see --report")

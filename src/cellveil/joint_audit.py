@@ -71,13 +71,14 @@ class JointAudit:
 
     @property
     def cells(self) -> Int:
-        """Numbers of the primary cells."""
-        return self.reports[0].cells
+        """Numbers of the cells that some attacker was asked about: the primary ones, under (p, q) more."""
+        return np.unique(np.concatenate([report.cells for report in self.reports]))
 
     @property
     def safe(self) -> NDArray[np.bool_]:
         """Per cell: whether it was shown protected against every attacker."""
-        return np.asarray(np.logical_and.reduce([report.safe for report in self.reports]))
+        unsafe = np.concatenate([report.unsafe_cells for report in self.reports])
+        return ~np.isin(self.cells, unsafe)
 
     @property
     def is_safe(self) -> bool:

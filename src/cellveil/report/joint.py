@@ -28,8 +28,13 @@ def joint_figures(audit: JointAudit, pattern: Pattern) -> dict[str, Any]:
     if len(parts) == 1:
         return parts[0]
     cells = []
-    for rows in zip(*(part["cells"] for part in parts), strict=True):
-        through = [part["attacker"] for part, row in zip(parts, rows, strict=True) if not row["safe"]]
+    rows_of = [{row["cell"]: row for row in part["cells"]} for part in parts]
+    for name in audit.problems[0].table.cell_names(audit.cells):
+        asked = [(part, rows[name]) for part, rows in zip(parts, rows_of, strict=True) if name in rows]
+        rows, through = (
+            [row for _, row in asked],
+            [part["attacker"] for part, row in asked if not row["safe"]],
+        )
         cells.append(rows[0] | _closest(rows) | {"safe": not through, "not_kept_off": ", ".join(through)})
     summary = ("attacker", "safe", "reason", "linear_programs", "seconds")
     return parts[0] | {
@@ -78,7 +83,7 @@ def joint_objections(audit: JointAudit | None, pattern: Pattern) -> list[str]:
         elif len(report.unsafe_cells):
             names = name_some(problem.table.cell_names(report.unsafe_cells[:6]))
             found.append(
-                f"{len(report.unsafe_cells)} primary cells were not shown protected against the attacker "
+                f"{len(report.unsafe_cells)} cells were not shown protected against the attacker "
                 f"{report.attacker}: {names}"
             )
         elif not report.is_safe:

@@ -30,10 +30,11 @@ from cellveil.attack.insiders import EVERYBODY, NOBODY, Insiders, OwnParts, Prio
 from cellveil.attack.totals import Totals
 from cellveil.attack.witness import Witness
 from cellveil.auditing import AuditReport
-from cellveil.insider_audit import InsiderReport, Kind, insiders_of
-from cellveil.joint_audit import Attacker, audit_against
+from cellveil.insider_audit import InsiderReport, Kind, audit_insiders, insiders_of
+from cellveil.joint_audit import Attacker
 from cellveil.problem import Problem
 from cellveil.suppression.shield import Bool, Float, Move, Moves, Shield, Verdict
+from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED, unscale
 from cellveil.view import Pattern
 
@@ -54,7 +55,24 @@ class InsiderShield(Shield):
 
     def attack(self, problem: Problem, pattern: Pattern) -> AuditReport | InsiderReport:
         """Attack as every contributor."""
-        return audit_against(problem, pattern, [self.attacker]).reports[0]
+        return self._attack(pattern)
+
+    def judge_part(self, hidden: Bool, cells: Int) -> AuditReport | InsiderReport:
+        """See `Shield.judge_part`."""
+        return self._attack(Pattern.hiding(self.known, hidden, ""), cells)
+
+    def _attack(self, pattern: Pattern, only: Int | None = None) -> InsiderReport:
+        asked = self.attacker
+        return audit_insiders(
+            self.known,
+            pattern,
+            "insider" if asked.kind == "insider" else "pq",
+            p=asked.p,
+            q=asked.q,
+            level=asked.level,
+            coalition=asked.coalition,
+            only=only,
+        )
 
     def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
         """See `Shield.strengthen`."""
