@@ -252,6 +252,70 @@ def test_nothing_is_released_that_the_audit_faults(problem: Problem, tmp_path: P
     assert not (tmp_path / "public").exists()
 
 
+def with_hidden_cell(problem: Problem, *codes: str) -> Problem:
+    """The same problem with one cell that is to be hidden, without a level."""
+    status = problem.status.copy()
+    status[cell_of(problem, *codes)] = Status.SECONDARY
+    return problem.replace(status=status)
+
+
+@pytest.mark.parametrize("levels", [True, False])
+def test_what_is_to_be_hidden_is_not_published_adjusted(
+    problem: Problem, levels: bool, tmp_path: Path, cli: Command
+) -> None:
+    """Its true value would stand in the table, or follow from it, also where no cell is sensitive."""
+    if not levels:
+        nothing = np.zeros_like(problem.lpl)
+        status = np.where(problem.status == Status.PRIMARY, Status.SAFE, problem.status).astype(np.int8)
+        problem = problem.replace(status=status, lpl=nothing, upl=nothing)
+    values = cv.adjust(problem).values
+    asked = with_hidden_cell(problem, "r1", "c1")
+    with pytest.raises(cv.AdjustmentError, match=r"hides nothing.*r1, c1.*status u") as error:
+        cv.adjust(asked)
+    assert error.value.exit_code == 3
+    assert any("(r1, c1)" in fault for fault in cv.audit_adjusted(asked, values).faults)
+    with pytest.raises(cv.NotSafeError, match="hides nothing"):
+        cv.release(cv.audit(asked, values), tmp_path / "public", formats=["csv"])
+    assert not (tmp_path / "public").exists()
+    cv.write_instance(asked, tmp_path / "instance")
+    assert cli("adjust", tmp_path / "instance", "--out", tmp_path / "adjusted.csv").code == 3
+    assert not (tmp_path / "adjusted.csv").exists()
+    job = tmp_path / "job.toml"
+    job.write_text('instance = "instance"\noutput = "out"\n[adjust]\npublish = true\n')
+    assert cli("run", job).code != 0
+    assert not (tmp_path / "out" / "public").exists()
+    assert not (tmp_path / "out" / "internal" / "adjusted.csv").exists()
+
+
+def test_a_job_says_at_once_that_adjusted_tables_hide_nothing(tmp_path: Path, cli: Command) -> None:
+    (tmp_path / "table.csv").write_text("region,value\nTotal,100\nN,40\nS,60\n")
+    job = tmp_path / "job.toml"
+    job.write_text(
+        '[dimensions.region]\n[[tables]]\ndimensions = ["region"]\nfile = "table.csv"\n'
+        '[[cells]]\nkey = {region = "N"}\nstatus = "u"\n[[cells]]\nkey = {region = "S"}\nstatus = "m"\n'
+        "[adjust]\npublish = true\n"
+    )
+    done = cli("run", job)
+    assert done.code == 2 and "line 10" in done.err and "hides nothing" in done.err
+    assert not (tmp_path / "cellveil-output").exists()
+
+
+def test_an_adjusted_table_keeps_the_levels_that_a_pattern_cannot(tmp_path: Path, cli: Command) -> None:
+    """A pattern has to lower the upper level here; the adjusted table moves the cell by the lower one."""
+    problem = cv.two_way([[50, 60], [70, 80]], primaries={(0, 0): 25})
+    tight = problem.replace(ub=np.where(problem.status == Status.PRIMARY, 60, problem.ub))
+    relaxed = cv.suppress(tight, relax=True).relaxation
+    assert relaxed is not None and (relaxed.problem.upl < tight.upl).any()
+    cv.write_instance(tight, tmp_path / "instance")
+    job = tmp_path / "job.toml"
+    job.write_text('instance = "instance"\noutput = "out"\n[suppress]\nrelax = true\n[adjust]\n')
+    cli("run", job)
+    read = cv.read_instance(tmp_path / "instance")
+    assert cv.audit_adjusted(
+        read, cv.read_adjusted(tmp_path / "out" / "internal" / "adjusted.csv", read)
+    ).is_safe
+
+
 def test_hidden_totals_are_counted_in_the_comparison() -> None:
     """A primary with no other cell in its row or column takes three totals with it."""
     problem = cv.two_way([[30, 0], [0, 40]], primaries={(0, 0): 3})

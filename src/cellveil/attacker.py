@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
-from cellveil.errors import InputError
+from cellveil.attack.knowledge import OUTSIDERS, Kind, check_attacker
 
-Kind = Literal["outsider", "integer", "insider", "pq"]
-OUTSIDERS = ("outsider", "integer")
+__all__ = ["OUTSIDERS", "Attacker", "Kind", "in_words", "not_asked"]
 
 NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
@@ -32,6 +30,11 @@ class Attacker:
     prior
         An outsider who knows every value to within so many per cent; None for one who does not.
 
+    Raises
+    ------
+    InputError
+        When a name is not known, an option is none of this kind's, or what is in per cent looks like a share.
+
     Examples
     --------
     >>> Attacker("insider", coalition=2).words
@@ -46,8 +49,7 @@ class Attacker:
     prior: float | None = None
 
     def __post_init__(self) -> None:
-        if self.prior is not None and self.kind not in OUTSIDERS:
-            raise InputError("prior knowledge is for the outsider", remedy="Insiders have p and q.")
+        check_attacker(self.kind, self.p, self.q, self.level, self.coalition, self.prior)
 
     @property
     def is_outsider(self) -> bool:

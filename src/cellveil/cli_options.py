@@ -96,9 +96,24 @@ def attackers_of(
     coalition: int,
     prior: float | None,
 ) -> list[Attacker]:
-    """The attackers named, each with the options that concern it: prior knowledge is the outsiders'."""
+    """The attackers named, each with the options that concern it.
+
+    An option that concerns none of them goes to all, so that it is refused.
+    """
     from cellveil.attacker import OUTSIDERS, Attacker
 
-    knowledge: dict[str, Any] = {"p": p, "q": q, "level": level.value, "coalition": coalition}
-    takes_prior = OUTSIDERS if any(name in OUTSIDERS for name in names) else tuple(AttackerName)
-    return [Attacker(name.value, **knowledge, prior=prior if name in takes_prior else None) for name in names]
+    insiders = tuple(name.value for name in AttackerName if name not in OUTSIDERS)
+    defaults: dict[str, Any] = {"p": None, "q": 100.0, "level": "unit", "coalition": 1, "prior": None}
+    options: dict[str, Any] = {"p": p, "q": q, "level": level.value, "coalition": coalition, "prior": prior}
+    takers = {"p": ("pq",), "q": ("pq",), "level": insiders, "coalition": insiders, "prior": OUTSIDERS}
+
+    def takes(name: str, option: str) -> bool:
+        return name in takers[option] or not any(other in takers[option] for other in names)
+
+    return [
+        Attacker(
+            name.value,
+            **{option: options[option] if takes(name, option) else defaults[option] for option in options},
+        )
+        for name in names
+    ]

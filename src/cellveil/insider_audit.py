@@ -10,6 +10,7 @@ exists. Under the (p, q) rule, what a contributor has in several hidden cells to
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -28,10 +29,11 @@ from cellveil.attack.insiders import (
     Rooms,
     SelfKnowing,
 )
+from cellveil.attack.knowledge import OUTSIDERS, check_attacker
 from cellveil.attack.movement import Movement
 from cellveil.attack.totals import Totals, TotalVerdict
-from cellveil.errors import InputError
-from cellveil.problem import Problem
+from cellveil.errors import InputError, name_some
+from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.tables.keys import Int
 from cellveil.view import Pattern, PublicView
@@ -53,7 +55,9 @@ class InsiderReport:
     attacker
         Which kind of insider, with its parameters.
     cells
-        Numbers of the primary cells.
+        Numbers of the cells judged: the primary ones, and others that fail the criterion of the attacker.
+    is_primary, is_published
+        Per cell: whether it is primary; whether it is published, and so not safe.
     safe
         Per cell: whether it was shown protected against every insider.
     attackers
@@ -74,6 +78,8 @@ class InsiderReport:
     view_hash: str
     attacker: str
     cells: Int
+    is_primary: NDArray[np.bool_]
+    is_published: NDArray[np.bool_]
     safe: NDArray[np.bool_]
     attackers: tuple[str, ...]
     closest: tuple[str, ...]
@@ -85,7 +91,7 @@ class InsiderReport:
 
     @property
     def is_safe(self) -> bool:
-        """Whether every primary cell and every total was shown protected against every insider."""
+        """Whether every cell judged and every total was shown protected against every insider."""
         return bool(self.safe.all()) and all(total.safe for total in self.totals)
 
     @property
@@ -97,7 +103,11 @@ class InsiderReport:
         verdict = "safe" if self.is_safe else f"NOT SAFE: {len(self.unsafe_cells)} not shown protected"
         open_totals = sum(not total.safe for total in self.totals)
         verdict += f", nor the totals of {open_totals} contributors" if open_totals else ""
-        return f"InsiderReport({verdict}, {len(self.cells)} primary cells, attacker {self.attacker!r})"
+        further = int((~self.is_primary).sum())
+        cells = f"{len(self.cells) - further} primary cells" + (
+            f" and {further} others that fail the criterion" if further else ""
+        )
+        return f"InsiderReport({verdict}, {cells}, attacker {self.attacker!r})"
 
 
 def audit_insiders(
@@ -110,10 +120,13 @@ def audit_insiders(
     level: str = "unit",
     coalition: int = 1,
     everything: AllParts | None = None,
+    only: Int | None = None,
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> InsiderReport:
     """Attack the pattern as every contributor in turn, and judge every primary cell.
+
+    Under the (p, q) rule every cell that fails it is judged, hidden or published.
 
     Parameters
     ----------
@@ -127,42 +140,52 @@ def audit_insiders(
     everything
         A list of all contributions. Without it, contributors beyond the largest of a cell are taken to know
         more than they can.
+    only
+        Judge these cells only, as far as they are to be judged.
     """
     started = time.perf_counter()
+    check_attacker(kind, p, q, level, coalition)
+    if kind in OUTSIDERS:
+        raise InputError(f"{kind} is no insider", remedy="Use audit.")
     insiders = insiders_of(problem, kind, p, q, coalition, OwnParts.of(problem, level, everything))
     view = PublicView.of(problem, pattern)
     movement = _Farthest(problem.table.relations, view.hidden, time_limit)
     progress = progress or Progress()
     progress.stage("audit against insiders")
-    order = problem.primaries[np.argsort(movement.component_of[problem.primaries], kind="stable")]
+    cells = insiders.asked if only is None else np.intersect1d(insiders.asked, only)
+    order = cells[np.argsort(movement.component_of[cells], kind="stable")]
     found: dict[int, _Verdict] = {}
     for done, cell in enumerate(order.tolist()):
         is_hidden = view.hidden[cell]
-        found[cell] = _judged(insiders, movement, cell) if is_hidden else _Verdict(False, "everybody", 0.0)
+        found[cell] = _judged(insiders, movement, cell) if is_hidden else _told(insiders, cell)
         progress.advance(done + 1, len(order), lps=movement.num_lps)
     left = None if time_limit is None else time_limit - (time.perf_counter() - started)
     totals, asked = _totals(insiders, view, left, progress)
-    verdicts = [found[cell] for cell in problem.primaries.tolist()]
+    verdicts = [found[cell] for cell in cells.tolist()]
     safe = np.array([verdict.safe for verdict in verdicts], dtype=bool)
     unclear = movement.unclear + (asked.unclear if asked else 0)
     return InsiderReport(
         view.content_hash,
         _described(kind, p, q, coalition),
-        problem.primaries,
+        cells,
+        problem.status[cells] == Status.PRIMARY,
+        ~view.hidden[cells],
         safe,
         tuple("" if verdict.safe else verdict.closest for verdict in verdicts),
         tuple(verdict.closest for verdict in verdicts),
         np.array([verdict.reach for verdict in verdicts], dtype=np.float64),
         totals,
-        _reason(unclear > 0 and not safe.all(), totals),
+        _reason(unclear > 0 and not safe.all(), totals, problem.table.cell_names(cells[~view.hidden[cells]])),
         movement.num_lps + (asked.num_lps if asked else 0),
         time.perf_counter() - started,
     )
 
 
-def _reason(cut_short: bool, totals: tuple[TotalVerdict, ...]) -> str:
+def _reason(cut_short: bool, totals: tuple[TotalVerdict, ...], published: Sequence[str]) -> str:
     open_totals = sum(not total.safe for total in totals)
     parts = ["some solves gave no clear answer or time ran out" if cut_short else "complete"]
+    if published:
+        parts.append(f"published although unsafe by the criterion: {name_some(published)}")
     if open_totals:
         parts.append(f"totals of {open_totals} contributors over several cells not shown protected")
     return "; ".join(parts)
@@ -214,8 +237,8 @@ def insiders_of(
     """The insiders of an audit: capacities and demands of each of them."""
     if kind == "insider":
         return SelfKnowing(problem, parts, coalition)
-    if p is None:
-        raise InputError("the (p, q) insider needs p", remedy="Give the p of the rule, for example 15.")
+    check_attacker(kind, p, q, "unit", coalition)
+    assert p is not None
     return PriorPosterior(problem, parts, p, q, coalition)
 
 
@@ -253,6 +276,14 @@ def _judged_one_way(insiders: Insiders, movement: _Farthest, cell: int, up: bool
             return _Verdict(False, _name(insiders, attacker), movement.share(cell, needed, rooms, up))
     closest = min(shown, key=lambda a: (shown[a], a < 0, a), default=NOBODY)
     return _Verdict(True, _name(insiders, closest), float(shown.get(closest, ENOUGH)))
+
+
+def _told(insiders: Insiders, cell: int) -> _Verdict:
+    """On a cell that is published, and must not be."""
+    if insiders.problem.status[cell] == Status.PRIMARY:
+        return _Verdict(False, "everybody", 0.0)
+    second = int(insiders.parts.who[cell, 1]) if insiders.parts.who.shape[1] > 1 else -1
+    return _Verdict(False, insiders.parts.name(second) if second >= 0 else KNOWS_AS_MUCH, 0.0)
 
 
 def _better(shown: Shares, further: Shares) -> Shares:

@@ -108,7 +108,10 @@ def find_primaries(
     fields["weight"] = weights(table, weight, power, column)
     fields["lb"], fields["ub"] = _known_bounds(table, bounds)
 
-    unsafe, num_waived = _without_waived(table, judgement.unsafe, cell_numbers(table, waived), by_hand)
+    excused = cell_numbers(table, waived)
+    unsafe, num_waived = _without_waived(table, judgement.unsafe, excused, by_hand)
+    if len(excused):
+        fields["waived"] = np.isin(np.arange(table.num_cells), excused)
     status = fields["status"]
     for cell, wanted in by_hand.items():
         status[cell] = wanted

@@ -61,6 +61,8 @@ class Problem:
         within an interval shorter than spl. Zero for all but primaries.
     reasons
         Why cells are primary: for each name of a rule the cells it marks.
+    waived
+        Cells that may be published whatever they tell, because their contributors agreed; None for none.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class Problem:
     upl: Int
     spl: Int
     reasons: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    waived: NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         freeze(self, ("status", "weight", "lb", "ub", "lpl", "upl", "spl"))

@@ -17,7 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.errors import AdjustmentError, InputError, nearest_name
+from cellveil.errors import MAX_NAMED, AdjustmentError, InputError, nearest_name
 from cellveil.problem import Problem, Status
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED
@@ -155,11 +155,12 @@ def build_model(
     Raises
     ------
     AdjustmentError
-        When a sensitive cell has no room for either sense.
+        When a sensitive cell has no room for either sense, or a cell is to be hidden without a level.
     """
     if objective not in OBJECTIVES:
         raise InputError(f"unknown objective {objective!r}", remedy=nearest_name(objective, OBJECTIVES))
     table, cells = problem.table, problem.primaries
+    _refuse_hidden(problem)
     lpl, upl, spl = (levels[cells] for levels in (problem.lpl, problem.upl, problem.spl))
     missing = np.maximum(spl - lpl - upl, 0)
     rise, fall = upl + (missing + 1) // 2, lpl + missing // 2
@@ -180,6 +181,18 @@ def build_model(
     return Model(
         problem, down, up, cells, rise, fall, can_rise, can_fall, np.asarray(weight) / unit**power, power
     )
+
+
+def _refuse_hidden(problem: Problem) -> None:
+    """A cell of status m has no level to move beyond, and would be published with its true value."""
+    hidden = np.flatnonzero(problem.status == Status.SECONDARY)
+    if len(hidden):
+        raise AdjustmentError(
+            f"{len(hidden)} cells are to be hidden (status m), but an adjusted table hides nothing",
+            cells=problem.table.cell_names(hidden[: MAX_NAMED + 1]),
+            way_out="Give them status u and a level, so that they are moved, or status s if they may be "
+            "published; or suppress the table.",
+        )
 
 
 def _weights(problem: Problem, objective: str) -> Float:

@@ -15,6 +15,10 @@ only for the largest contribution, against everybody else, and for the second la
 That this is the criterion of the paper on all aggregations is linear-programming duality: see
 docs/guarantees.md. Totals of a contributor over several cells are in `cellveil.attack.totals`.
 
+Hidden or published, every cell is put to the criterion: one that fails it is asked like a primary one, and a
+published one that fails it is not safe. Who contributes with both signs has no floor: with negative parts in
+the table, nobody can tell from its own part that a cell is at least that much.
+
 A *coalition* of several contributors puts its parts together. It is met by one attacker that knows, in every
 cell at once, the largest parts that so many contributors can have: more than any one coalition can know, so
 that what is shown safe is safe, and what is not may be.
@@ -39,8 +43,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.attack.further import AllParts, Further, further_parts
+from cellveil.attack.knowledge import LEVELS
 from cellveil.attack.witness import Witness
-from cellveil.errors import InputError
+from cellveil.errors import InputError, nearest_name
 from cellveil.problem import Problem
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.finest import sums_of_others
@@ -81,6 +86,8 @@ class OwnParts:
         Ids, where known.
     further
         Parts that are not among the largest, of everybody with several finest cells; None where not known.
+    unwaived
+        The largest part of each cell that needs protection, where some contributors waived it; else None.
     """
 
     who: Int
@@ -90,6 +97,7 @@ class OwnParts:
     is_sum: NDArray[np.bool_]
     names: tuple[str, ...]
     further: Further | None = None
+    unwaived: Int | None = None
 
     @classmethod
     def of(cls, problem: Problem, level: str = "unit", everything: AllParts | None = None) -> OwnParts:
@@ -100,6 +108,8 @@ class OwnParts:
         InputError
             When the table has none, or they are not contributions to the published variable.
         """
+        if level not in LEVELS:
+            raise InputError(f"unknown level {level!r}", remedy=nearest_name(level, LEVELS))
         table = problem.table
         known = table.holdings if level == "holding" else table.units
         if known is None:
@@ -117,11 +127,12 @@ class OwnParts:
         if everything is not None:
             found, names = further_parts(known, np.flatnonzero(~is_sum), everything)
             further = {cell: tuple((w, part * factor) for w, part in added) for cell, added in found.items()}
-        parts, who = known.largest_parts
-        amount = parts * factor
-        return cls(
-            _numbered(known, who), amount, known.absolute * factor, known.count, is_sum, names, further
-        )
+        parts, listed = known.largest_parts
+        unwaived = None
+        if known.largest_unwaived is not None and known.top_weight is None:
+            unwaived = known.largest_unwaived * factor
+        who, total = _numbered(known, listed), known.absolute * factor
+        return cls(who, parts * factor, total, known.count, is_sum, names, further, unwaived)
 
     @cached_property
     def places(self) -> dict[int, tuple[Int, Int]]:
@@ -208,6 +219,11 @@ class Insiders(ABC):
     def rooms(self, attacker: int, target: int) -> Rooms:
         """How far each cell can move down and up as far as the attacker of `target` can tell."""
 
+    @cached_property
+    def asked(self) -> Int:
+        """The cells that are judged: the primary ones, and whatever else fails the attacker's own rule."""
+        return self.problem.primaries
+
     @abstractmethod
     def demands(self, cell: int) -> Iterator[tuple[bool, int]]:
         """The movements of a primary cell that must be possible against everybody: (upwards?, amount)."""
@@ -271,12 +287,13 @@ class SelfKnowing(Insiders):
     def rooms(self, attacker: int, target: int) -> Rooms:
         """A cell is at least the attacker's part, and known if the attacker alone makes it up."""
         problem, values = self.problem, self.problem.table.values
-        free = problem.lb == -UNBOUNDED
         known = self.parts.known_to(attacker, self.coalition)
         known[target] = self._surely(attacker, target)  # the demand is cut at what it knows of the target
-        least = np.maximum(problem.lb, known)
-        down = np.where(free, UNBOUNDED, np.maximum(values - least, 0))
-        up = np.where(problem.ub == UNBOUNDED, UNBOUNDED, problem.ub - values)
+        floor, ceiling = self.one_signed
+        least = np.where(floor, np.maximum(problem.lb, known), problem.lb)
+        most = np.where(ceiling, np.minimum(problem.ub, -known), problem.ub)
+        down = np.where(problem.lb == -UNBOUNDED, UNBOUNDED, np.maximum(values - least, 0))
+        up = np.where(problem.ub == UNBOUNDED, UNBOUNDED, np.maximum(most - values, 0))
         if attacker != NOBODY:
             alone = (self.parts.count <= self.coalition) & (self.parts.count > 0)
             if attacker != EVERYBODY:
@@ -284,6 +301,18 @@ class SelfKnowing(Insiders):
             alone[target] = False
             down[alone] = up[alone] = 0
         return down, up
+
+    @cached_property
+    def one_signed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Cells to which everybody is known to contribute at least 0; and at most 0.
+
+        Where contributions of both signs occur, a part of one's own is no floor: the others' may be negative.
+        """
+        problem, values = self.problem, self.problem.table.values
+        floor, ceiling = problem.lb >= 0, problem.ub <= 0
+        no_negative = bool((self.parts.total == values)[floor].all())
+        no_positive = bool((self.parts.total == -values)[ceiling].all())
+        return floor & no_negative, ceiling & no_positive
 
     def demands(self, cell: int) -> Iterator[tuple[bool, int]]:
         """The levels of the cell, cut at what everybody knows."""
@@ -301,7 +330,7 @@ class SelfKnowing(Insiders):
             )
         if up:  # what a sliding level asks beyond the movement downwards, which may be cut at its whole part
             left = self._lower(cell, self._own(attacker, cell))
-            return int(max(problem.upl[cell], problem.spl[cell] - left))
+            return max(self._upper(cell, self._surely(attacker, cell)), int(problem.spl[cell]) - left)
         return self._lower(cell, self._surely(attacker, cell))
 
     def _lower(self, cell: int, own: int) -> int:
@@ -309,8 +338,15 @@ class SelfKnowing(Insiders):
         problem = self.problem
         if problem.lb[cell] == -UNBOUNDED:
             return int(problem.lpl[cell])
-        room = int(problem.table.values[cell]) - max(int(problem.lb[cell]), own)
-        return max(min(int(problem.lpl[cell]), room), 0)
+        least = max(int(problem.lb[cell]), own) if self.one_signed[0][cell] else int(problem.lb[cell])
+        return max(min(int(problem.lpl[cell]), int(problem.table.values[cell]) - least), 0)
+
+    def _upper(self, cell: int, own: int) -> int:
+        """The upper level, cut at the own part where nobody contributes more than 0."""
+        level = int(self.problem.upl[cell])
+        if not self.one_signed[1][cell]:
+            return level
+        return max(min(level, -own - int(self.problem.table.values[cell])), 0)
 
     def _surely(self, attacker: int, cell: int) -> int:
         """What the attacker contributes to the cell at least: its part if it is listed."""
@@ -321,12 +357,14 @@ class SelfKnowing(Insiders):
         problem, value = self.problem, int(self.problem.table.values[cell])
         if cell != target and attacker != NOBODY and self.parts.count[cell] == 1:
             return 0
-        if up:
-            return None if problem.ub[cell] == UNBOUNDED else int(problem.ub[cell]) - value
-        if problem.lb[cell] == -UNBOUNDED:
+        if (problem.ub[cell] == UNBOUNDED) if up else (problem.lb[cell] == -UNBOUNDED):
             return None
         own = self._surely(attacker, cell) if cell == target else self._at_most(attacker, cell)
-        return max(value - max(int(problem.lb[cell]), own), 0)
+        if up:
+            most = int(problem.ub[cell])
+            return max((min(most, -own) if self.one_signed[1][cell] else most) - value, 0)
+        least = int(problem.lb[cell])
+        return max(value - (max(least, own) if self.one_signed[0][cell] else least), 0)
 
 
 class PriorPosterior(Insiders):
@@ -369,6 +407,27 @@ class PriorPosterior(Insiders):
         """Whether no bound is tighter than q/100 of the contributions: then so far up is so far down."""
         widest = self.spread(np.zeros_like(self.parts.total))
         return all(bool((gap >= widest).all()) for gap in self.bounds)
+
+    @cached_property
+    def failing(self) -> NDArray[np.bool_]:
+        """Cells that fail the criterion by themselves: published, they tell a contribution to within p %.
+
+        Not those whose contributors agreed to that.
+        """
+        parts, first = self.parts, self.parts.amount[:, 0]
+        target = first if parts.unwaived is None else parts.unwaived
+        own = np.where(
+            target == first, parts.largest(self.coalition, beside_first=True), parts.largest(self.coalition)
+        )
+        others = np.maximum(parts.total - target - own, 0)
+        fails = target * int(self.p * self.scale) > others * int(self.q * self.scale)
+        waived = self.problem.waived
+        return np.asarray(fails if waived is None else fails & ~waived)
+
+    @cached_property
+    def asked(self) -> Int:
+        """The primary cells, and whatever else fails the criterion, hidden or published."""
+        return np.union1d(self.problem.primaries, np.flatnonzero(self.failing))
 
     def demands(self, cell: int) -> Iterator[tuple[bool, int]]:
         """Upwards; downwards too where bounds make a difference between the two."""

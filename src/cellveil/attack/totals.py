@@ -8,9 +8,13 @@ table. With x_k and own_k the parts of h and s in cell k, that is met exactly if
     y with  M y = 0,  y = 0 on published cells,  lb ≤ a + y ≤ ub,
             |y_k − p·x_k| ≤ q·(X_k − x_k − own_k)  on each hidden cell k:
 
-another table in which everything that h contributes is larger by p at once, and the parts of all others are
+another table in which everything that h contributes is larger by p at once (sign included: a negative part
+falls), and the parts of all others are
 off by q at most. Every sum of parts of h is then off by p; proof and converse are in docs/guarantees.md.
 One linear program for a contributor and an attacker: the largest θ for which all parts of h can rise by θ·p.
+
+Tables keep absolute parts. The sign of one follows where it is more than all parts of the other sign in the
+cell together; where it does not follow, both signs are asked for at once: |y_k| ≤ q·(…) − p·x_k.
 
 The cells of h are those in which it is listed. Not asked of a contributor that is listed in a single finest
 hidden cell: there it is the demand on that cell. Hidden cells that do not hang together move independently,
@@ -148,6 +152,15 @@ class Totals:
         part[cells] = amounts
         return part
 
+    def shifts(self, target: int, cells: Int) -> tuple[Int, Int]:
+        """How far each cell rises when the parts of the target grow by p; and how far it may, sign open."""
+        parts, values = self.parts, self.rule.problem.table.values[cells]
+        part, total = self.listed(target)[cells], parts.total[cells]
+        is_positive, is_negative = 2 * part > total - values, 2 * part > total + values
+        amount = part * int(self.rule.p * self.rule.scale)
+        shift = np.where(is_positive, amount, np.where(is_negative, -amount, 0))
+        return shift, np.where(is_positive | is_negative, 0, amount)
+
     def besides(self, target: int, cells: Int) -> Int:
         """The most that the members of a coalition without the target can have made of each cell."""
         parts, members = self.parts, self.rule.coalition
@@ -173,7 +186,7 @@ class _Question:
         self.target, self.component = target, component
         cells = component.cells
         self.part = totals.listed(target)[cells]
-        self.shift = self.part * int(self.rule.p * self.rule.scale)
+        self.shift, self.doubt = totals.shifts(target, cells)
         self.mine = np.flatnonzero(self.shift)
         below, above = (gap[cells] for gap in self.rule.bounds)
         self.below, self.above = (below, above) if up else (above, below)
@@ -182,7 +195,9 @@ class _Question:
     def ask(self, attacker: int) -> _Answer:
         """The answer against one attacker."""
         lower, upper = self._limits(attacker)
-        if (lower <= 0).all():
+        if (lower > upper).any():
+            return _Answer(0.0)
+        if ((lower <= 0) & (upper >= 0)).all():
             return _Answer(1.0, STILL)
         moved, reach = self._solve(attacker, REACH)
         if moved is not None and reach < 1 - 1e-9:
@@ -190,7 +205,7 @@ class _Question:
         if moved is None or reach < 1 - 1e-9:
             return _Answer(reach)
         witness = lift(self.component, moved, np.maximum(-lower, 0), np.maximum(upper, 0))
-        if witness is None or not _reaches(witness, self.component.cells, lower):
+        if witness is None or not _reaches(witness, self.component.cells, lower, upper):
             self.totals.unclear += 1
             return _Answer(reach)
         return _Answer(reach, witness)
@@ -199,14 +214,14 @@ class _Question:
         """The attackers against whom the witness does not settle the question."""
         cells = self.component.cells
         moved = dict(zip(witness.cells.tolist(), witness.numerators.tolist(), strict=True))
-        places = np.union1d(self.mine, np.searchsorted(cells, witness.cells)).tolist()
+        places = np.union1d(np.flatnonzero(self.part), np.searchsorted(cells, witness.cells)).tolist()
         stopped = set()
         for place in places:
             cell = int(cells[place])
             step = Fraction(moved.get(cell, 0), witness.denominator) - int(self.shift[place])
             rest = int(self.parts.total[cell]) - int(self.part[place])
             for who, own in self.parts.in_cell(cell).items():
-                allowed = max(rest - own, 0) * int(self.rule.q * self.rule.scale)
+                allowed = max(rest - own, 0) * int(self.rule.q * self.rule.scale) - int(self.doubt[place])
                 if who != self.target and abs(step) > allowed:
                     stopped.add(who)
         return stopped
@@ -217,9 +232,9 @@ class _Question:
         return self.parts.known_to(attacker)[self.component.cells]
 
     def _others(self, attacker: int) -> Int:
-        """The share q of what neither the target nor the attacker contributes to each cell."""
+        """The share q of what neither target nor attacker contributes to each cell, less the doubt."""
         rest = self.parts.total[self.component.cells] - self.part - self._own(attacker)
-        return np.asarray(np.maximum(rest, 0) * int(self.rule.q * self.rule.scale))
+        return np.asarray(np.maximum(rest, 0) * int(self.rule.q * self.rule.scale) - self.doubt)
 
     def _limits(self, attacker: int) -> tuple[Int, Int]:
         """Between what the movement of each cell must lie when all parts rise by p."""
@@ -235,7 +250,7 @@ class _Question:
         from scipy.sparse import bmat, csc_matrix, identity
 
         n, m = len(self.component.cells), len(self.mine)
-        self._unit = float(self.shift.max(initial=1))
+        self._unit = float(np.abs(self.shift).max(initial=1))
         pick = identity(n, format="csc")[self.mine]
         theta = csc_matrix(-self.shift[self.mine, None] / self._unit)
         matrix = bmat([[self.component.matrix, None, None], [pick, -identity(m), theta]], format="csc")
@@ -267,16 +282,18 @@ class _Question:
         return answer.point[:n] * self._unit, float(answer.point[-1])
 
 
-def _reaches(witness: Witness, cells: Int, lower: Int) -> bool:
-    """Whether each cell moves as far up as it must, exactly."""
-    least = lower[lower > 0]
-    asked = cells[lower > 0]
+def _reaches(witness: Witness, cells: Int, lower: Int, upper: Int) -> bool:
+    """Whether each cell moves as far up or down as it must, exactly."""
+    rises, falls = lower > 0, upper < 0
+    needs = rises | falls
+    least, asked = np.where(rises, lower, -upper)[needs], cells[needs]
+    sign = np.where(rises, 1, -1)[needs]
     place = np.searchsorted(witness.cells, asked)
     found = place < len(witness.cells)
     found[found] = witness.cells[place[found]] == asked[found]
     if not found.all():
         return False
-    numerators = witness.numerators[place]
+    numerators = witness.numerators[place] * sign
     return all(
         int(numerator) >= int(needed) * witness.denominator
         for numerator, needed in zip(numerators.tolist(), least.tolist(), strict=True)

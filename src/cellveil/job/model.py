@@ -19,6 +19,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from cellveil.attack.knowledge import attacker_faults
 from cellveil.errors import InputError, nearest_name
 from cellveil.job.source import Source
 from cellveil.tables.tabulate_files import expand_files, under
@@ -324,12 +325,8 @@ class AttackerJob(_Strict):
 
     @model_validator(mode="after")
     def _complete(self) -> AttackerJob:
-        if self.kind == "pq" and self.p is None:
-            raise fault("the pq attacker needs p", "Give the p of the rule, for example 15.", "kind")
-        if self.p is not None and self.p > self.q:
-            raise fault("p is above q", "Give 0 < p ≤ q ≤ 100.", "p")
-        if self.prior is not None and self.kind not in ("outsider", "integer"):
-            raise fault("prior knowledge is for outsiders", "Insiders have p and q.", "prior")
+        for found in attacker_faults(**self.model_dump()):
+            raise fault(found.what, found.remedy, found.option)
         return self
 
 
@@ -386,6 +383,13 @@ class Job(_Strict):
                 "Remove [[attackers]], or publish the suppressed table.",
                 "adjust",
                 "publish",
+            )
+        hidden = [place for place, cell in enumerate(self.cells) if cell.status == "m"]
+        if self.adjust is not None and self.adjust.publish and hidden:
+            raise fault(
+                "a cell is to be hidden (status m), but an adjusted table hides nothing",
+                "Give it the status u, so that it is moved, or publish the suppressed table.",
+                *("cells", hidden[0], "status"),
             )
         if self.instance is not None:
             _check_instance_alone(self)

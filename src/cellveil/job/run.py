@@ -132,6 +132,7 @@ def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = No
         raise
     if suppression.was_interrupted and not keep_best:
         raise KeyboardInterrupt
+    asked = problem  # an adjusted table has no part in what a pattern makes it necessary to relax
     if suppression.relaxation is not None:
         problem = suppression.relaxation.problem
     verdict = suppression.audit
@@ -145,7 +146,7 @@ def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = No
             write_certificate(verdict.certificate, folder / FILES["certificate"])
         else:
             (internal / FILES["certificate"]).unlink(missing_ok=True)
-        adjusted, adjustment = _adjusted(job, problem, suppression, folder, progress)
+        adjusted, adjustment = _adjusted(job, asked, suppression, folder, progress)
         instead: Audit | str | None = None
         if job.adjust is not None and job.adjust.publish:
             instead = "no adjusted table was found" if adjusted is None else adjusted.audit

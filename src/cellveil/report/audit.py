@@ -136,12 +136,20 @@ def _insider_figures(problem: Problem, audit: InsiderReport) -> dict[str, Any]:
                 "required_lower": float((values[cell] - lpl[cell]) / factor),
                 "required_upper": float((values[cell] + upl[cell]) / factor),
                 "safe": bool(safe),
+                "published": bool(published),
                 "not_kept_off": who,
                 "closest": closest,
                 "reach": round(float(reach), 6),
             }
-            for name, cell, safe, who, closest, reach in zip(
-                names, audit.cells, audit.safe, audit.attackers, audit.closest, audit.reach, strict=True
+            for name, cell, safe, published, who, closest, reach in zip(
+                names,
+                audit.cells,
+                audit.safe,
+                audit.is_published,
+                audit.attackers,
+                audit.closest,
+                audit.reach,
+                strict=True,
             )
         ],
         "totals": [

@@ -33,7 +33,8 @@ from cellveil.attacker import Attacker
 from cellveil.gate.audit import attack_as_insiders
 from cellveil.insider_audit import InsiderReport, Kind, insiders_of
 from cellveil.problem import Problem
-from cellveil.suppression.shield import Bool, Float, Move, Moves, Shield, Verdict
+from cellveil.suppression.shield import NO_MOVE, Bool, Float, Move, Moves, Shield, Verdict
+from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED, unscale
 from cellveil.view import Pattern
 
@@ -54,7 +55,14 @@ class InsiderShield(Shield):
 
     def attack(self, problem: Problem, pattern: Pattern) -> InsiderReport:
         """Attack as every contributor."""
-        return attack_as_insiders(problem, pattern, self.attacker)
+        return self._attack(pattern)
+
+    def judge_part(self, hidden: Bool, cells: Int) -> InsiderReport:
+        """See `Shield.judge_part`."""
+        return self._attack(Pattern.hiding(self.known, hidden, ""), cells)
+
+    def _attack(self, pattern: Pattern, only: Int | None = None) -> InsiderReport:
+        return attack_as_insiders(self.known, pattern, self.attacker, only=only)
 
     def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
         """See `Shield.strengthen`."""
@@ -231,7 +239,9 @@ class _TotalQuestion(_Question):
 
     def ask(self, attacker: int, hidden: Bool) -> Move:
         lower, upper = self._limits(attacker, hidden)
-        amount = max(int(np.abs(lower[lower > 0]).max(initial=1.0)), 1)
+        if (lower > upper).any():
+            return NO_MOVE
+        amount = max(int(np.abs(lower[lower > 0]).max(initial=1.0)), int(-upper.min(initial=0.0)), 1)
         return self.moves.within(self.cell, lower, upper, amount, hidden)
 
     def left(self, found: Sequence[Move], hidden: Bool) -> list[int]:
@@ -255,10 +265,11 @@ class _TotalQuestion(_Question):
             own = self.totals.besides(self.target, self.cells)
         else:
             own = parts.known_to(attacker)[self.cells]
-        shift = self.part * int(rule.p * rule.scale)
-        others = np.maximum(parts.total[self.cells] - self.part - own, 0) * int(rule.q * rule.scale)
+        shift, doubt = self.totals.shifts(self.target, self.cells)
+        others = np.maximum(parts.total[self.cells] - self.part - own, 0) * int(rule.q * rule.scale) - doubt
         lower = np.maximum(shift - others, -self.below)
         upper = np.where(self.above == UNBOUNDED, shift + others, np.minimum(shift + others, self.above))
         published = ~hidden[self.cells]
-        lower, upper = np.where(published, np.minimum(lower, 0), lower), np.maximum(upper, 0)
+        lower = np.where(published, np.minimum(lower, 0), lower)
+        upper = np.where(published, np.maximum(upper, 0), upper)
         return unscale(lower, 0), unscale(upper, 0)

@@ -1,0 +1,121 @@
+"""What may be said of an attacker: its kind, and the prior knowledge that this kind has.
+
+An option that the kind does not have is refused, not ignored: whoever gives it wants another audit than the
+one that would run. One list of faults serves the library, job files and the command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import isfinite
+from numbers import Integral, Real
+from typing import Literal, NamedTuple, get_args
+
+from cellveil.errors import InputError, nearest_name
+
+Kind = Literal["outsider", "integer", "insider", "pq"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+OUTSIDERS = ("outsider", "integer")
+LEVELS = ("unit", "holding")
+
+ALL_OF_IT = 100.0
+"""The q of the p% rule, where nothing is known beforehand but the sign."""
+
+
+class Fault(NamedTuple):
+    """What is wrong with one option of an attacker."""
+
+    option: str
+    what: str
+    remedy: str
+
+
+def percent_fault(name: str, value: object) -> Fault | None:
+    """Why a value cannot be taken as per cent; values below 1 look like shares.
+
+    Examples
+    --------
+    >>> percent_fault("p", 0.2).remedy
+    'It is in per cent: write 20 for a share of 0.2.'
+    >>> percent_fault("p", 20) is None
+    True
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value <= 0:
+        return Fault(name, f"{name} is not a number above 0", "Give per cent, for example 20.")
+    if value < 1:
+        remedy = f"It is in per cent: write {round(100 * float(value), 9):g} for a share of {value:g}."
+        return Fault(name, f"{name} = {value:g} looks like a share", remedy)
+    return None
+
+
+def percent_of(value: object, name: str) -> float:
+    """The value, if it can be taken as per cent.
+
+    Raises
+    ------
+    InputError
+        When it is not above 0, or below 1, and so looks like a share.
+    """
+    fault = percent_fault(name, value)
+    if fault is not None:
+        raise InputError(fault.what, remedy=fault.remedy)
+    return float(value)  # type: ignore[arg-type]
+
+
+def attacker_faults(
+    kind: str,
+    *,
+    p: object = None,
+    q: object = ALL_OF_IT,
+    level: str = "unit",
+    coalition: object = 1,
+    prior: object = None,
+) -> Iterator[Fault]:
+    """Everything that is wrong with an attacker, the worst first."""
+    if kind not in KINDS:
+        yield Fault("kind", f"unknown attacker {kind!r}", nearest_name(str(kind), KINDS))
+        return
+    if level not in LEVELS:
+        yield Fault("level", f"unknown level {level!r}", nearest_name(str(level), LEVELS))
+    if isinstance(coalition, bool) or not isinstance(coalition, Integral) or coalition < 1:
+        yield Fault("coalition", "a coalition has at least one member", "Give a whole number, 1 or more.")
+    if kind in OUTSIDERS:
+        if level != "unit":
+            yield Fault("level", f"the attacker {kind} contributes nothing", "Leave level out.")
+        if coalition != 1:
+            yield Fault("coalition", f"the attacker {kind} is one alone", "Leave coalition out.")
+        if prior is not None and (fault := percent_fault("prior", prior)):
+            yield fault
+    elif prior is not None:
+        yield Fault("prior", "prior knowledge is for the outsider", "Insiders have p and q.")
+    yield from _pq_faults(kind, p, q)
+
+
+def _pq_faults(kind: str, p: object, q: object) -> Iterator[Fault]:
+    if kind != "pq":
+        if p is not None:
+            yield Fault("p", f"the attacker {kind} has no p", "Leave p out, or name the attacker pq.")
+        if q != ALL_OF_IT:
+            yield Fault("q", f"the attacker {kind} has no q", "Leave q out, or name the attacker pq.")
+        return
+    if p is None:
+        yield Fault("kind", "the (p, q) insider needs p", "Give the p of the rule, for example 15.")
+    found = [percent_fault(name, value) for name, value in (("p", p), ("q", q)) if value is not None]
+    yield from (fault for fault in found if fault is not None)
+    if p is not None and not any(found) and not p <= q <= ALL_OF_IT:  # type: ignore[operator]
+        yield Fault("p", "p and q are not 0 < p ≤ q ≤ 100", "For the p% rule use q = 100.")
+
+
+def check_attacker(
+    kind: str, p: object, q: object, level: str, coalition: object, prior: object = None
+) -> None:
+    """Refuse an attacker that means nothing, or another one than its options say.
+
+    Raises
+    ------
+    InputError
+        With the nearest known name or the remedy.
+    """
+    options = {"p": p, "q": q, "level": level, "coalition": coalition, "prior": prior}
+    for fault in attacker_faults(kind, **options):  # type: ignore[arg-type]
+        raise InputError(fault.what, remedy=fault.remedy)
