@@ -195,7 +195,7 @@ def check_cells(count: int, seed: int, *, bounded: bool, signed: bool = False) -
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("bounded", [False, True])
 def test_cells_against_every_pair_of_contributors(bounded: bool, signed: bool) -> None:
-    assert min(check_cells(6, seed=1, bounded=bounded, signed=signed)) >= 5
+    assert min(check_cells(6, seed=1, bounded=bounded, signed=signed)) >= 4
 
 
 @pytest.mark.slow
@@ -331,7 +331,10 @@ def test_the_largest_contributor_attacks_the_second() -> None:
     report = audit_insiders(problem, game.pattern, "pq", p=10, q=100)
     assert game.farthest(0, [(0, 0)], 1) >= 5, "firm 1 is kept off firm 0"
     assert game.farthest(1, [(0, 0)], 0) == pytest.approx(1), "firm 0 is not kept off firm 1"
-    assert report.attackers == ("firm 0",) == report.closest
+    assert report.attackers == ("firm 0", "") and report.closest[0] == "firm 0"
+    assert problem.table.cell_names(report.cells) == ["(r0, c0)", "(r1, c1)"], (
+        "101, of which 100 are one firm's"
+    )
     assert report.reach[0] == pytest.approx(1 / 4.5)
 
 
@@ -383,8 +386,9 @@ def test_lists_that_are_cut_off_are_never_kinder() -> None:
         for depth in (1, 2):
             bare = with_firms(game.problem.replace(), game.cells, depth)
             cut = audit_insiders(bare, game.pattern, "pq", p=100 * game.p, q=100 * game.q)
-            assert (cut.safe <= full.safe).all()
-            stricter += int((cut.safe < full.safe).sum())
+            found, known = set(cut.unsafe_cells.tolist()), set(full.unsafe_cells.tolist())
+            assert known <= found
+            stricter += len(found - known)
     assert stricter > 0
 
 
@@ -402,16 +406,17 @@ def test_a_list_of_all_parts_makes_up_for_short_lists(kind: Kind) -> None:
     verdicts, gained = set(), 0
     for _ in range(40):
         game = random_game(rng)
-        options: dict[str, Any] = {"p": 100 * game.p, "q": 100 * game.q}
+        options: dict[str, Any] = {"p": 100 * game.p, "q": 100 * game.q} if kind == "pq" else {}
         full = audit_insiders(game.problem, game.pattern, kind, **options)
         short = with_firms(game.problem, game.cells, depth=2)
         filled = audit_insiders(short, game.pattern, kind, everything=all_parts(game), **options)
-        assert (filled.safe == full.safe).all()
+        assert np.array_equal(filled.unsafe_cells, full.unsafe_cells)
         assert {(t.contributor, t.safe) for t in filled.totals} == {
             (t.contributor, t.safe) for t in full.totals
         }
         verdicts.update(full.safe.tolist())
-        gained += int((full.safe > audit_insiders(short, game.pattern, kind, **options).safe).sum())
+        blind = audit_insiders(short, game.pattern, kind, **options)
+        gained += len(np.setdiff1d(blind.unsafe_cells, full.unsafe_cells))
     assert verdicts == {True, False}
     assert gained > 0 or kind == "insider"
 

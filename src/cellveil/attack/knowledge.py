@@ -87,7 +87,7 @@ def attacker_faults(
         if prior is not None and (fault := percent_fault("prior", prior)):
             yield fault
     elif prior is not None:
-        yield Fault("prior", "prior knowledge is for the outsider", "Insiders have p and q.")
+        yield Fault("prior", "prior knowledge is for outsiders", "Insiders have p and q.")
     yield from _pq_faults(kind, p, q)
 
 
@@ -102,8 +102,11 @@ def _pq_faults(kind: str, p: object, q: object) -> Iterator[Fault]:
         yield Fault("kind", "the (p, q) insider needs p", "Give the p of the rule, for example 15.")
     found = [percent_fault(name, value) for name, value in (("p", p), ("q", q)) if value is not None]
     yield from (fault for fault in found if fault is not None)
-    if p is not None and not any(found) and not p <= q <= ALL_OF_IT:  # type: ignore[operator]
-        yield Fault("p", "p and q are not 0 < p ≤ q ≤ 100", "For the p% rule use q = 100.")
+    if p is not None and not any(found):
+        if p > q:  # type: ignore[operator]
+            yield Fault("p", "p is above q", "Give 0 < p ≤ q ≤ 100; for the p% rule use q = 100.")
+        if q > ALL_OF_IT:  # type: ignore[operator]
+            yield Fault("q", "q is above 100", "Give 0 < p ≤ q ≤ 100; for the p% rule use q = 100.")
 
 
 def check_attacker(
