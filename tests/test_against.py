@@ -361,7 +361,7 @@ def test_the_command_on_what_nobody_can_protect(folder: Path, command: Command) 
     assert done.code == 3 and "outsider (prior 5 %)" in done.err and not out.exists()
     assert json.loads(report.read_text())["outcome"] == "infeasible"
     done = command("suppress", folder, "--out", out, "--attacker", "insider", "--prior", "5")
-    assert done.code == 2 and "prior knowledge is for the outsider" in done.err
+    assert done.code == 2 and "prior knowledge is for outsiders" in done.err
     done = command("suppress", folder, "--out", out, "--attacker", "pq")
     assert done.code == 2 and "needs p" in done.err
     mixed = ("--attacker", "insider", "--attacker", "outsider", "--prior", "90")
