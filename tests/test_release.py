@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import stat
 import struct
 import zipfile
 from dataclasses import replace
@@ -21,8 +23,9 @@ from cellveil.errors import InputError, MissingExtraError, NotSafeError
 from cellveil.gate import Audit, audit
 from cellveil.problem import Problem, Status
 from cellveil.publishing import FORMATS, Publication, release
-from cellveil.publishing import folder as folder_module
+from cellveil.publishing import swap as swap_module
 from cellveil.publishing.crosstab import NO_CELL, CrossTable
+from cellveil.publishing.lock import locked
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.view import Pattern, PublicView
@@ -437,23 +440,65 @@ def test_a_failing_writer_leaves_the_old_release(safe, tmp_path, monkeypatch, er
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.parametrize("step", range(8))
+@pytest.mark.parametrize("step", range(3))
 def test_a_failing_exchange_is_undone(safe, tmp_path, monkeypatch, step):
     before = contents(release(safe[2], tmp_path / "out", formats=["csv", "parquet", "html"]).folder)
-    moves = []
+    real, moves = Path.rename, []
 
     def move(source, target):
         moves.append(source)
         if len(moves) == step + 1:
             raise OSError("disk full")
-        source.rename(target)
-        return source, target
+        return real(source, target)
 
-    monkeypatch.setattr(folder_module, "_move", move)
+    def broken(one, other):
+        raise OSError("broken")
+
+    if step == 2:  # in one step, which fails
+        monkeypatch.setattr(swap_module, "swap_at_once", broken)
+    else:  # in three steps, of which one fails
+        monkeypatch.setattr(swap_module, "swap_at_once", lambda one, other: False)
+        monkeypatch.setattr(Path, "rename", move)
     with pytest.raises(InputError, match="older release there is unchanged"):
         release(safe[2], tmp_path / "out", formats=["csv", "parquet", "xlsx"], symbol=":")
     assert contents(tmp_path / "out") == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def no_links(*_, **__):
+    raise OSError("not on this file system")
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_whatever_is_not_of_a_release_is_carried_over(safe, tmp_path, monkeypatch, at_once):
+    if not at_once:
+        monkeypatch.setattr(swap_module, "swap_at_once", lambda one, other: False)
+        monkeypatch.setattr(os, "link", no_links)
+    out = release(safe[2], tmp_path / "out", formats=["csv"]).folder
+    (out / "more" / "deep").mkdir(parents=True)
+    (out / "more" / "deep" / "a.txt").write_text("a")
+    (out / "readme").symlink_to("more")
+    out.chmod(0o750)
+    release(safe[2], out, formats=["csv"], symbol=":")
+    assert (out / "more" / "deep" / "a.txt").read_text() == "a"
+    assert (out / "readme").is_symlink() and stat.S_IMODE(out.stat().st_mode) == 0o750
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_release_into_the_working_folder(safe, tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    release(safe[2], ".", formats=["csv"])
+    assert sorted(path.name for path in Path().iterdir()) == ["about.json", "table.csv"]
+
+
+def test_two_releases_into_one_folder_at_once(safe, tmp_path):
+    with locked((tmp_path / "out").resolve()):
+        with pytest.raises(InputError, match="another run is writing into this folder") as caught:
+            release(safe[2], tmp_path / "out")
+        assert caught.value.exit_code == 2 and str(tmp_path / "out") in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+    release(safe[2], tmp_path / "out")
 
 
 # -- wrong arguments -----------------------------------------------------------------------------------------

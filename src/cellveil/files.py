@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
@@ -30,7 +31,7 @@ def atomic_path(target: Path) -> Iterator[Path]:
     try:
         mode = _create(temporary, like=target)
         yield temporary
-        _flush(temporary)
+        flush_file(temporary)
         temporary.chmod(mode)
         temporary.replace(target)
     except OSError as error:
@@ -59,6 +60,26 @@ def sha256(*parts: bytes) -> str:
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)
     return digest.hexdigest()
+
+
+def flush_file(path: Path) -> None:
+    """Wait until the content of a file is on the disk."""
+    with path.open("r+b") as file:  # for writing: elsewhere a handle for reading cannot be flushed
+        os.fsync(file.fileno())
+
+
+def flush_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the system can say so."""
+    if os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network drives cannot
+            raise
+    finally:
+        os.close(handle)
 
 
 def read_text(path: Path, encoding: str | None = None) -> str:
@@ -118,11 +139,6 @@ def _create(temporary: Path, *, like: Path) -> int:
     if like.exists():
         shutil.copymode(like, temporary)
     return temporary.stat().st_mode & 0o777
-
-
-def _flush(path: Path) -> None:
-    with path.open("r+b") as file:  # for writing: elsewhere a handle for reading cannot be flushed
-        os.fsync(file.fileno())
 
 
 def _cannot_write(target: Path, error: OSError) -> InputError:
