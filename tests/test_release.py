@@ -265,9 +265,8 @@ def test_labels_are_columns_and_texts_are_quoted(safe, tmp_path):
     labels = {"industry": {"A": 'Food, "fresh"\nand dry', "B": "=1+1"}}
     done = release(safe[2], tmp_path / "out", formats=["csv", "xlsx"], labels=labels)
     rows = read_csv(done.folder / "table.csv")
-    assert {row["industry"]: row["industry_label"] for row in rows} == {"Total": "", "C": ""} | labels[
-        "industry"
-    ]
+    expected = {"Total": "", "C": ""} | labels["industry"] | {"B": "'=1+1"}
+    assert {row["industry"]: row["industry_label"] for row in rows} == expected
     sheet = openpyxl.load_workbook(done.folder / "table.xlsx")["Data"]
     formula = [cell for row in sheet.iter_rows() for cell in row if cell.value == "=1+1"]
     assert formula and all(cell.data_type == "s" for cell in formula)
@@ -499,6 +498,29 @@ def test_two_releases_into_one_folder_at_once(safe, tmp_path):
         assert caught.value.exit_code == 2 and str(tmp_path / "out") in str(caught.value)
     assert list(tmp_path.iterdir()) == []
     release(safe[2], tmp_path / "out")
+
+
+def test_no_text_is_a_formula(tmp_path):
+    codes = ["=1+1", "+a", "-b|c", "@d", "-7"]
+    table = table_from_interior(
+        [Dimension.of("=dim", Hierarchy.flat(codes))], {"=dim": codes}, [-5, 6, 7, 8, 9]
+    )
+    problem = Problem.of(table, {})
+    pattern = Pattern.hiding(problem, np.zeros(6, dtype=bool), "nothing")
+    labels = {"=dim": {code: f"={code}" for code in codes}}
+    verdict = audit(problem, pattern)
+    out = release(verdict, tmp_path / "out", formats=ALL, labels=labels, title="=t").folder
+    with (out / "table.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0][:2] == ["'=dim", "'=dim_label"]
+    assert {row[0]: row[2] for row in rows[1:]}["'=1+1"] == "-5"
+    assert not [text for row in rows for text in row if text[:1] in tuple("=+@")]
+    book = openpyxl.load_workbook(out / "table.xlsx")
+    cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row if cell.value is not None]
+    assert {cell.data_type for cell in cells} == {"s", "n"}
+    assert {"=1+1", "+a", "=t", "==1+1", -5} <= {cell.value for cell in cells}
+    with pytest.raises(InputError, match="formula"):
+        release(verdict, tmp_path / "out", symbol="=x")
 
 
 # -- wrong arguments -----------------------------------------------------------------------------------------

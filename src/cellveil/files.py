@@ -1,4 +1,4 @@
-"""Reading text with a clear message, and writing files that are either whole or not there."""
+"""Reading text with a clear message, and writing files that are whole or not there, and harmless to open."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import errno
 import hashlib
 import io
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from cellveil.errors import InputError
 
@@ -126,6 +128,42 @@ def read_text_lines(path: Path, encoding: str | None = None) -> list[str]:
     """The lines of a text file, without line ends."""
     text = io.StringIO(read_text(path, encoding), newline=None).read()
     return text.removesuffix("\n").split("\n")
+
+
+# -- texts that a spreadsheet would run ----------------------------------------------------------------------
+
+_RISKY = frozenset("'=+-@\t\r")
+_FORMULA = re.compile(r"'*(?![+-]?\d*(?:[.,]\d+)?\Z)[=+\-@\t\r]")
+
+
+def guarded(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would take for a formula; numbers stay.
+
+    Such texts begin with one of ``= + - @``, a tab or a carriage return, perhaps after apostrophes: then
+    `unguarded` gives every text back.
+
+    Examples
+    --------
+    >>> [guarded(text) for text in ("=1+1", "-cmd", "-5.2", "-", "'=x", "'quoted'", "A")]
+    ["'=1+1", "'-cmd", '-5.2', '-', "''=x", "'quoted'", 'A']
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """Take away the apostrophe that `guarded` has put.
+
+    Examples
+    --------
+    >>> [unguarded(text) for text in ("'=1+1", "=1+1", "''=x", "'quoted'")]
+    ['=1+1', '=1+1', "'=x", "'quoted'"]
+    """
+    return text[1:] if text[:1] == "'" and _FORMULA.match(text) else text
+
+
+def guarded_fields(fields: Iterable[Any]) -> list[Any]:
+    """The fields of a line, all texts guarded."""
+    return [guarded(field) if isinstance(field, str) and field[:1] in _RISKY else field for field in fields]
 
 
 def _create(temporary: Path, *, like: Path) -> int:

@@ -15,7 +15,7 @@ from cellveil.attacker import Attacker
 from cellveil.errors import AdjustmentError, InfeasibleError, InputError, NotSafeError
 from cellveil.files import write_text
 from cellveil.formats.adjusted import write_adjusted
-from cellveil.formats.folder import write_folder
+from cellveil.formats.folder import check_dimension_names, write_folder
 from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern import write_pattern
 from cellveil.gate import Audit
@@ -252,6 +252,7 @@ def _check_release(job: Job, problem: Problem, labels: Labels) -> None:
     if "xlsx" in settings.formats:
         require_excel()
     check_room(job.output / PUBLIC, settings.formats)
+    check_dimension_names(problem.table.dimensions)
     with job.placing_errors("release"):
         publication = Publication.of(
             problem.table,
