@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellveil.errors import InputError
+from cellveil.formats.adjusted import read_adjusted, write_adjusted
 from cellveil.formats.folder import read_folder, write_folder
 from cellveil.formats.instance import read_instance
 from cellveil.formats.jj import read_jj, write_jj
@@ -315,3 +316,72 @@ def test_pattern_of_a_jj_file_has_a_column_cell(tmp_path: Path) -> None:
     put(tmp_path, "x.jj", "0", "2", "0 4 4 s 0 9 0 0 0", "1 4 4 u 0 9 1 1 0", "1", "0 2 : 0 (-1) 1 (1)")
     put(tmp_path, "p.csv", "cell,status", "0,m")
     assert read_pattern(tmp_path / "p.csv", read_jj(tmp_path / "x.jj")).hidden.tolist() == [True, True]
+
+
+# -- names and texts that mean something to file systems and spreadsheets ------------------------------------
+
+ODD = [
+    ["../up", "/abs", "a/b", "a\\b", "C:x"],
+    ["region", "region_2", "region_x2"],
+    ["Region", "region", "REGION", "Region_2"],
+    ["CON", "nul", "com1.csv", ".", "..", "-"],
+    ["50%", "50%25", "a*?<>|b", 'say "x"', "a, b"],
+    ["Größe", "=1+1", "+x", "@y", "'=z", "-5"],
+    ["a", "a_x/y", "a_x"],
+]
+
+
+@pytest.mark.parametrize("names", ODD)
+def test_dimensions_may_be_called_anything(tmp_path: Path, names: list[str]) -> None:
+    trees = [Hierarchy.from_dict({"Total": {"N": ["N1", "N2"], "S": ["S1", "S2"]}})]
+    trees += [
+        Hierarchy.from_dict({"Total": {top: [f"N{k}", f"S{k}"] for k, top in ((1, a), (2, b))}})
+        for a, b in ("xy", "vw")
+    ]
+    odd = [Dimension.of(name, *trees[: 1 + number % 3]) for number, name in enumerate(names[::-1])]
+    codes = {
+        name: [("N1", "S2", "N2")[(row + place) % 3] for row in range(3)] for place, name in enumerate(names)
+    }
+    problem = Problem.of(table_from_interior(odd, codes, [4, 6, 9]), {})
+    write_folder(problem, tmp_path / "in" / "f")
+    files = [file.name for file in tmp_path.rglob("*") if file.is_file()]
+    assert len({name.casefold() for name in files}) == len(files) == 1 + sum(len(d.hierarchies) for d in odd)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+    assert not any(set(name) & set('<>:"/\\|?*') for name in files)
+    again = read_folder(tmp_path / "in" / "f")
+    assert again.content_hash == problem.content_hash
+    assert [d.name for d in again.table.dimensions] == [d.name for d in problem.table.dimensions]
+    for one, two in zip(again.table.dimensions, problem.table.dimensions, strict=True):
+        assert [tree.children for tree in one.hierarchies] == [tree.children for tree in two.hierarchies]
+    pattern = Pattern.hiding(problem, problem.hidden_at_start, "none")
+    write_pattern(problem, pattern, tmp_path / "p.csv")
+    assert (read_pattern(tmp_path / "p.csv", again).status == pattern.status).all()
+
+
+@pytest.mark.parametrize("name", ["", " a", "a\x00", "a\nb", "value", "rhs", "x" * 250, "é" * 130, "a;b;c;d"])
+def test_names_that_cannot_be_kept_are_refused(tmp_path: Path, name: str) -> None:
+    table = table_from_interior([Dimension.of(name, Hierarchy.flat(["N", "S"]))], {name: ["N", "S"]}, [1, 2])
+    with pytest.raises(InputError) as caught:
+        write_folder(Problem.of(table, {}), tmp_path / "f")
+    assert caught.value.remedy
+    assert not (tmp_path / "f").exists()
+
+
+def test_codes_that_look_like_formulas_stand_guarded_and_are_read_back(tmp_path: Path) -> None:
+    codes = ["=1+1", "+a", "-b", "@c", "\td", "'=e", "''=f", "-5", "-", "'g'"]
+    dimension = Dimension.of("=d", Hierarchy.flat(codes))
+    table = table_from_interior([dimension], {"=d": codes}, list(range(1, 11)))
+    problem = Problem.of(table, {})
+    write_folder(problem, tmp_path / "f")
+    write_pattern(problem, Pattern.hiding(problem, problem.hidden_at_start, "none"), tmp_path / "p.csv")
+    write_adjusted(problem, table.values, tmp_path / "a.csv")
+    for file in (*(tmp_path / "f").iterdir(), tmp_path / "p.csv", tmp_path / "a.csv"):
+        with file.open(newline="") as opened:
+            fields = [field for row in csv.reader(opened) for field in row]
+        assert not [text for text in fields if text[:1] in tuple("=+@\t\r") or text == "-b"]
+        assert "-5" in fields and "-" in fields
+    again = read_folder(tmp_path / "f")
+    assert again.content_hash == problem.content_hash
+    assert again.table.dimensions[0].codes == dimension.codes
+    assert (read_pattern(tmp_path / "p.csv", again).status == problem.status).all()
+    assert (read_adjusted(tmp_path / "a.csv", again) == table.values).all()

@@ -569,6 +569,7 @@ def test_infeasible_job_names_the_cells_and_releases_nothing(tmp_path: Path, com
     assert sorted(path.name for path in (tmp_path / "out" / "internal").iterdir()) == [
         "instance",
         "report.json",
+        "run.json",
     ]
     figures = json.loads((tmp_path / "out" / "internal" / "report.json").read_text())
     assert figures["outcome"] == "infeasible" and figures["unsafe_cells"] == ["(N)"]

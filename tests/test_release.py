@@ -2,6 +2,8 @@
 
 import csv
 import json
+import os
+import stat
 import struct
 import zipfile
 from dataclasses import replace
@@ -21,8 +23,9 @@ from cellveil.errors import InputError, MissingExtraError, NotSafeError
 from cellveil.gate import Audit, audit
 from cellveil.problem import Problem, Status
 from cellveil.publishing import FORMATS, Publication, release
-from cellveil.publishing import folder as folder_module
+from cellveil.publishing import swap as swap_module
 from cellveil.publishing.crosstab import NO_CELL, CrossTable
+from cellveil.publishing.lock import locked
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.view import Pattern, PublicView
@@ -262,9 +265,8 @@ def test_labels_are_columns_and_texts_are_quoted(safe, tmp_path):
     labels = {"industry": {"A": 'Food, "fresh"\nand dry', "B": "=1+1"}}
     done = release(safe[2], tmp_path / "out", formats=["csv", "xlsx"], labels=labels)
     rows = read_csv(done.folder / "table.csv")
-    assert {row["industry"]: row["industry_label"] for row in rows} == {"Total": "", "C": ""} | labels[
-        "industry"
-    ]
+    expected = {"Total": "", "C": ""} | labels["industry"] | {"B": "'=1+1"}
+    assert {row["industry"]: row["industry_label"] for row in rows} == expected
     sheet = openpyxl.load_workbook(done.folder / "table.xlsx")["Data"]
     formula = [cell for row in sheet.iter_rows() for cell in row if cell.value == "=1+1"]
     assert formula and all(cell.data_type == "s" for cell in formula)
@@ -437,23 +439,88 @@ def test_a_failing_writer_leaves_the_old_release(safe, tmp_path, monkeypatch, er
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.parametrize("step", range(8))
+@pytest.mark.parametrize("step", range(3))
 def test_a_failing_exchange_is_undone(safe, tmp_path, monkeypatch, step):
     before = contents(release(safe[2], tmp_path / "out", formats=["csv", "parquet", "html"]).folder)
-    moves = []
+    real, moves = Path.rename, []
 
     def move(source, target):
         moves.append(source)
         if len(moves) == step + 1:
             raise OSError("disk full")
-        source.rename(target)
-        return source, target
+        return real(source, target)
 
-    monkeypatch.setattr(folder_module, "_move", move)
+    def broken(one, other):
+        raise OSError("broken")
+
+    if step == 2:  # in one step, which fails
+        monkeypatch.setattr(swap_module, "swap_at_once", broken)
+    else:  # in three steps, of which one fails
+        monkeypatch.setattr(swap_module, "swap_at_once", lambda one, other: False)
+        monkeypatch.setattr(Path, "rename", move)
     with pytest.raises(InputError, match="older release there is unchanged"):
         release(safe[2], tmp_path / "out", formats=["csv", "parquet", "xlsx"], symbol=":")
     assert contents(tmp_path / "out") == before
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def no_links(*_, **__):
+    raise OSError("not on this file system")
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_whatever_is_not_of_a_release_is_carried_over(safe, tmp_path, monkeypatch, at_once):
+    if not at_once:
+        monkeypatch.setattr(swap_module, "swap_at_once", lambda one, other: False)
+        monkeypatch.setattr(os, "link", no_links)
+    out = release(safe[2], tmp_path / "out", formats=["csv"]).folder
+    (out / "more" / "deep").mkdir(parents=True)
+    (out / "more" / "deep" / "a.txt").write_text("a")
+    (out / "readme").symlink_to("more")
+    out.chmod(0o750)
+    release(safe[2], out, formats=["csv"], symbol=":")
+    assert (out / "more" / "deep" / "a.txt").read_text() == "a"
+    assert (out / "readme").is_symlink() and stat.S_IMODE(out.stat().st_mode) == 0o750
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_release_into_the_working_folder(safe, tmp_path, monkeypatch):
+    (tmp_path / "out").mkdir()
+    monkeypatch.chdir(tmp_path / "out")
+    release(safe[2], ".", formats=["csv"])
+    assert sorted(path.name for path in Path().iterdir()) == ["about.json", "table.csv"]
+
+
+def test_two_releases_into_one_folder_at_once(safe, tmp_path):
+    with locked((tmp_path / "out").resolve()):
+        with pytest.raises(InputError, match="another run is writing into this folder") as caught:
+            release(safe[2], tmp_path / "out")
+        assert caught.value.exit_code == 2 and str(tmp_path / "out") in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+    release(safe[2], tmp_path / "out")
+
+
+def test_no_text_is_a_formula(tmp_path):
+    codes = ["=1+1", "+a", "-b|c", "@d", "-7"]
+    table = table_from_interior(
+        [Dimension.of("=dim", Hierarchy.flat(codes))], {"=dim": codes}, [-5, 6, 7, 8, 9]
+    )
+    problem = Problem.of(table, {})
+    pattern = Pattern.hiding(problem, np.zeros(6, dtype=bool), "nothing")
+    labels = {"=dim": {code: f"={code}" for code in codes}}
+    verdict = audit(problem, pattern)
+    out = release(verdict, tmp_path / "out", formats=ALL, labels=labels, title="=t").folder
+    with (out / "table.csv").open(newline="") as file:
+        rows = list(csv.reader(file))
+    assert rows[0][:2] == ["'=dim", "'=dim_label"]
+    assert {row[0]: row[2] for row in rows[1:]}["'=1+1"] == "-5"
+    assert not [text for row in rows for text in row if text[:1] in tuple("=+@")]
+    book = openpyxl.load_workbook(out / "table.xlsx")
+    cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row if cell.value is not None]
+    assert {cell.data_type for cell in cells} == {"s", "n"}
+    assert {"=1+1", "+a", "=t", "==1+1", -5} <= {cell.value for cell in cells}
+    with pytest.raises(InputError, match="formula"):
+        release(verdict, tmp_path / "out", symbol="=x")
 
 
 # -- wrong arguments -----------------------------------------------------------------------------------------

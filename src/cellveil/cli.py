@@ -488,7 +488,13 @@ def _run_job(job: Job, quiet: bool, as_json: bool, job_file: Path | None, keep_b
             typer.echo(read_text(files["figures"]).rstrip())
         _say(quiet or as_json, f"Nothing was released.\nInternal    {_shown(files['figures'])}")
         raise
-    _finish_job(result, quiet, as_json, job_file)
+    try:
+        _finish_job(result, quiet, as_json, job_file)
+    except (OSError, KeyboardInterrupt) as error:  # what was released stays so, also if nobody was told
+        done = "the release is made" if result.release is not None else "nothing was released"
+        raise CellveilError(
+            f"{job.output}: the run is complete and {done}; only printing it failed ({type(error).__name__})."
+        ) from None
 
 
 def _finish_job(result: JobResult, quiet: bool, as_json: bool, job_file: Path | None) -> None:

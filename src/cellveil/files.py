@@ -1,15 +1,18 @@
-"""Reading text with a clear message, and writing files that are either whole or not there."""
+"""Reading text with a clear message, and writing files that are whole or not there, and harmless to open."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import io
 import os
+import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
+from typing import Any
 
 from cellveil.errors import InputError
 
@@ -30,7 +33,7 @@ def atomic_path(target: Path) -> Iterator[Path]:
     try:
         mode = _create(temporary, like=target)
         yield temporary
-        _flush(temporary)
+        flush_file(temporary)
         temporary.chmod(mode)
         temporary.replace(target)
     except OSError as error:
@@ -59,6 +62,26 @@ def sha256(*parts: bytes) -> str:
         digest.update(len(part).to_bytes(8, "little"))
         digest.update(part)
     return digest.hexdigest()
+
+
+def flush_file(path: Path) -> None:
+    """Wait until the content of a file is on the disk."""
+    with path.open("r+b") as file:  # for writing: elsewhere a handle for reading cannot be flushed
+        os.fsync(file.fileno())
+
+
+def flush_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the system can say so."""
+    if os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # some network drives cannot
+            raise
+    finally:
+        os.close(handle)
 
 
 def read_text(path: Path, encoding: str | None = None) -> str:
@@ -107,6 +130,42 @@ def read_text_lines(path: Path, encoding: str | None = None) -> list[str]:
     return text.removesuffix("\n").split("\n")
 
 
+# -- texts that a spreadsheet would run ----------------------------------------------------------------------
+
+_RISKY = frozenset("'=+-@\t\r")
+_FORMULA = re.compile(r"'*(?![+-]?\d*(?:[.,]\d+)?\Z)[=+\-@\t\r]")
+
+
+def guarded(text: str) -> str:
+    """Put an apostrophe before a text that a spreadsheet would take for a formula; numbers stay.
+
+    Such texts begin with one of ``= + - @``, a tab or a carriage return, perhaps after apostrophes: then
+    `unguarded` gives every text back.
+
+    Examples
+    --------
+    >>> [guarded(text) for text in ("=1+1", "-cmd", "-5.2", "-", "'=x", "'quoted'", "A")]
+    ["'=1+1", "'-cmd", '-5.2', '-', "''=x", "'quoted'", 'A']
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """Take away the apostrophe that `guarded` has put.
+
+    Examples
+    --------
+    >>> [unguarded(text) for text in ("'=1+1", "=1+1", "''=x", "'quoted'")]
+    ['=1+1', '=1+1', "'=x", "'quoted'"]
+    """
+    return text[1:] if text[:1] == "'" and _FORMULA.match(text) else text
+
+
+def guarded_fields(fields: Iterable[Any]) -> list[Any]:
+    """The fields of a line, all texts guarded."""
+    return [guarded(field) if isinstance(field, str) and field[:1] in _RISKY else field for field in fields]
+
+
 def _create(temporary: Path, *, like: Path) -> int:
     """Make an empty file with the permissions that `like` has or would get, and return them."""
     like.parent.mkdir(parents=True, exist_ok=True)
@@ -118,11 +177,6 @@ def _create(temporary: Path, *, like: Path) -> int:
     if like.exists():
         shutil.copymode(like, temporary)
     return temporary.stat().st_mode & 0o777
-
-
-def _flush(path: Path) -> None:
-    with path.open("r+b") as file:  # for writing: elsewhere a handle for reading cannot be flushed
-        os.fsync(file.fileno())
 
 
 def _cannot_write(target: Path, error: OSError) -> InputError:

@@ -21,6 +21,9 @@ from cellveil.tables.keys import Int, group, row_numbers
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 
+COLUMNS = ("equation", "coefficient", "rhs")
+"""Columns that are not dimensions."""
+
 FREE = -1
 """Stands for every code."""
 
@@ -104,7 +107,7 @@ def row_keys(relations: Relations) -> list[bytes]:
 
 
 def _check_columns(table: Table, columns: Columns) -> None:
-    known = ["equation", "coefficient", "rhs", *(dimension.name for dimension in table.dimensions)]
+    known = [*COLUMNS, *(dimension.name for dimension in table.dimensions)]
     for position, name in enumerate(columns.names, 1):
         if name not in known:
             raise InputError(

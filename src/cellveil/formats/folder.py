@@ -11,6 +11,10 @@
                                           ``amount``, optionally ``holding``
 ========================================  ====================================================================
 
+Names of dimensions that cannot stand in the name of a file are encoded, see `cellveil.formats.tree_files`. In
+all files, texts that a spreadsheet would take for a formula begin with an apostrophe, see
+`cellveil.files.guarded`.
+
 A dimension without a tree must be tied by equations: its column stands in ``equations.csv``. The number of
 decimals is that of the values as they are written (``4.00`` has two), more where another amount needs more.
 """
@@ -22,12 +26,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unicodedata import category
 
 import numpy as np
 
 from cellveil.errors import InputError, nearest_name
-from cellveil.files import atomic_path
+from cellveil.files import atomic_path, guarded_fields
 from cellveil.formats.amounts import written_decimals
+from cellveil.formats.equations import COLUMNS as EQUATION_COLUMNS
 from cellveil.formats.equations import equation_rows, read_equations, row_keys
 from cellveil.formats.frames import (
     BOUNDS,
@@ -39,7 +45,8 @@ from cellveil.formats.frames import (
     problem_to_arrow,
     read_pairs,
 )
-from cellveil.formats.source import Columns, csv_header, read_columns
+from cellveil.formats.source import DELIMITERS, Columns, csv_header, read_columns
+from cellveil.formats.tree_files import owner_of, stem_of, tree_files
 from cellveil.problem import Problem
 from cellveil.tables.build import Incomplete, assemble
 from cellveil.tables.hierarchy import Dimension, Hierarchy
@@ -108,6 +115,7 @@ def write_folder(problem: Problem, path: Path | str) -> None:
     and every relation is written as an equation.
     """
     path = Path(path)
+    check_dimension_names(problem.table.dimensions)
     dimensions = [_written_dimension(dimension) for dimension in problem.table.dimensions]
     extra = _relations_beyond(problem.table, dimensions)
     if extra is None:
@@ -119,8 +127,9 @@ def write_folder(problem: Problem, path: Path | str) -> None:
     parts: dict[str, _Csv] = {
         CELLS: (frame.column_names, zip(*(column.to_pylist() for column in frame.columns), strict=True))
     }
+    files = tree_files(dimensions)
     for dimension in dimensions:
-        for name, tree in zip(_tree_files(dimension), dimension.hierarchies, strict=True):
+        for name, tree in zip(files[dimension.name], dimension.hierarchies, strict=True):
             parts[name] = ("parent", "child"), _edges(tree)
     if len(extra) or not all(dimension.hierarchies for dimension in dimensions):
         parts[EQUATIONS] = equation_rows(problem.table, extra)
@@ -132,12 +141,30 @@ def write_folder(problem: Problem, path: Path | str) -> None:
             file.unlink(missing_ok=True)
 
 
+def check_dimension_names(dimensions: Sequence[Dimension]) -> None:
+    """Raise where a dimension has a name with which it could not be read back from a folder."""
+    names = [dimension.name for dimension in dimensions]
+    for name in names:
+        is_odd = name != name.strip() or any(category(character) in ("Cc", "Cs") for character in name)
+        if not name or is_odd or name in (*RESERVED, *EQUATION_COLUMNS):
+            raise InputError(
+                f"a dimension cannot be called {name!r} in a folder", remedy="Rename the dimension."
+            )
+    header = ",".join(names)
+    if any(header.count(delimiter) > len(names) for delimiter in DELIMITERS[1:]):
+        raise InputError(
+            "the names of the dimensions have too many characters that part columns",
+            remedy=f"Leave out {' '.join(DELIMITERS[1:].split())} in the names of dimensions.",
+        )
+    tree_files(dimensions)
+
+
 def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a CSV file."""
+    """Write a CSV file; no text in it is taken for a formula by a spreadsheet."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
+        writer.writerow(guarded_fields(header))
+        writer.writerows(map(guarded_fields, rows))
 
 
 # -- reading -------------------------------------------------------------------------------------------------
@@ -165,16 +192,15 @@ def _dimensions(path: Path, columns: Columns, equations: Columns | None) -> dict
 def _trees(path: Path, names: Sequence[str]) -> dict[str, list[Hierarchy]]:
     """The hierarchies of each dimension, that of the plain file name first."""
     files: dict[str, list[Path]] = {name: [] for name in names}
-    for file in sorted(path.glob("hier_*.csv"), key=lambda file: (len(file.stem), file.stem)):
-        stem = file.stem.removeprefix("hier_")
-        owners = [name for name in names if stem == name or stem.startswith(f"{name}_")]
-        if not owners:
+    for file in sorted(path.glob("hier_*.csv"), key=lambda file: (len(file.name), file.name)):
+        owner = owner_of(file.name, names)
+        if owner is None:
             raise InputError(
                 f"the hierarchy belongs to none of the dimensions {', '.join(names)}",
                 file=file,
-                remedy=f"Rename or remove the file. {nearest_name(stem, names)}",
+                remedy=f"Rename or remove the file. {nearest_name(stem_of(file.name), names)}",
             )
-        files[max(owners, key=len)].append(file)
+        files[owner].append(file)
     return {name: [read_pairs(file) for file in found] for name, found in files.items()}
 
 
@@ -252,19 +278,9 @@ def _check_contributions(table: Table, path: Path) -> None:
 
 def _written_dimension(dimension: Dimension) -> Dimension:
     """The dimension as it will be read back."""
-    if dimension.name in RESERVED:
-        raise InputError(
-            f"a dimension cannot be called {dimension.name!r} in a folder", remedy="Rename the dimension."
-        )
     if dimension.hierarchies:
         return Dimension.of(dimension.name, *dimension.hierarchies)
     return Dimension.unstructured(dimension.name, dimension.codes)
-
-
-def _tree_files(dimension: Dimension) -> list[str]:
-    count = len(dimension.hierarchies)
-    further = [f"hier_{dimension.name}_{number:0{len(str(count))}d}.csv" for number in range(2, count + 1)]
-    return [f"hier_{dimension.name}.csv", *further] if count else []
 
 
 def _relations_beyond(table: Table, dimensions: Sequence[Dimension]) -> Int | None:

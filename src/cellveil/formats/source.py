@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.errors import InputError, MissingExtraError, nearest_column, nearest_name
-from cellveil.files import read_text
+from cellveil.files import read_text, unguarded
 from cellveil.formats.amounts import FAULTS, Amounts, amounts_of, floats_of, plain_array
 
 DELIMITERS = ",;\t|"
@@ -172,7 +172,7 @@ def csv_header(path: Path) -> list[str]:
     """The column names of a CSV file, without reading the rest as columns."""
     text = read_text(path)
     _, _, header = next(_csv_rows(text, _delimiter_of(text), path))
-    return [name.strip() for name in header]
+    return [unguarded(name.strip()) for name in header]
 
 
 def _of_frame(frame: Any) -> Columns:
@@ -278,7 +278,7 @@ def _of_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: st
         )
     rows = partial(_csv_rows, text, delimiter, path)
     (_, header_lines, header), *body = islice(rows(), 2)
-    names = [name.strip() for name in header]
+    names = [unguarded(name.strip()) for name in header]
     _check_names(names, path, header_lines)
     if not body:
         empty = pa.table({name: pa.array([], pa.string()) for name in names})
@@ -297,7 +297,20 @@ def _of_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: st
         raise InputError(
             "not a readable CSV file", file=path, remedy="Check quotes and delimiters."
         ) from None
-    return Columns(table, str(path), lambda row: next(islice(rows(), row + 1, None))[0], decimal)
+    return Columns(_unguarded(table), str(path), lambda row: next(islice(rows(), row + 1, None))[0], decimal)
+
+
+def _unguarded(table: Any) -> Any:
+    """Texts without the apostrophe before what a spreadsheet would take for a formula."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for place, name in enumerate(table.column_names):
+        column = table.column(name)
+        if pc.any(pc.starts_with(column, "'")).as_py():
+            texts = pa.array([unguarded(text) for text in column.to_pylist()], pa.string())
+            table = table.set_column(place, name, texts)
+    return table
 
 
 def _csv_rows(text: str, delimiter: str, path: Path) -> Iterator[tuple[int, int, list[str]]]:

@@ -2,22 +2,32 @@
 
 A run that reaches a verdict replaces what an earlier run left in both; a run that does not (bad input, full
 disk, interruption) leaves both as they were. So ``public`` never holds a release that the last verdict does
-not cover.
+not cover. Each of the two folders changes in one step. Of a release, ``internal`` comes first, so that there
+is no release without its report; of a withdrawal, ``public``. When a run dies between the two steps, the next
+one finds it out from ``internal/run.json`` and makes the folders agree again: a release that was not made is
+not made up for, and a withdrawal is completed.
 """
 
 from __future__ import annotations
 
+import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cellveil.errors import InputError
-from cellveil.publishing.folder import replaced_folder
+from cellveil.files import write_text
+from cellveil.publishing import Release
+from cellveil.publishing.folder import files_of_release, release_id
+from cellveil.publishing.lock import locked
+from cellveil.publishing.staging import Staging, clear_leftovers, leftovers, new_run, staged
 
 PUBLIC, INTERNAL = "public", "internal"
+
+RUN_FILE = "run.json"
+"""In ``internal``: the run it is of, and the digest of the release that the run made, if any."""
 
 
 def check_writable(target: Path) -> None:
@@ -54,44 +64,150 @@ def check_apart(inputs: list[Path], public: Path) -> None:
             )
 
 
+@dataclass(frozen=True)
+class NewFiles:
+    """Where a run writes: folders that become ``public`` and ``internal`` when all is written.
+
+    `public` is not there yet: `release` makes it. When it is still missing at the end, nothing is released,
+    and an older release is withdrawn.
+    """
+
+    public: Path
+    internal: Path
+    final_public: Path
+
+    def in_place(self, release: Release) -> Release:
+        """A release into `public` with the folder in which it will be."""
+        return replace(release, folder=self.final_public)
+
+
+class Output:
+    """The two folders of a job's output, locked for one run; made by `open_output`."""
+
+    def __init__(self, public: Path, internal: Path, names: Collection[str]) -> None:
+        self.public, self.internal = public, internal
+        self._ours = (*names, RUN_FILE)
+
+    @contextmanager
+    def replaced(self) -> Iterator[NewFiles]:
+        """Yield folders for new files; when the block succeeds, they take the place of the old ones.
+
+        Raises
+        ------
+        InputError
+            When something cannot be written; then both folders are as they were.
+        """
+        run = new_run()
+        with ExitStack() as stack:
+            stack.enter_context(self._telling_faults(run))
+            public = stack.enter_context(staged(self.public, run))
+            internal = stack.enter_context(staged(self.internal, run))
+            internal.new.mkdir(0o700)
+            yield NewFiles(public.new, internal.new, self.public)
+            released = release_id(public.new)
+            write_text(internal.new / RUN_FILE, json.dumps({"run": run, "release": released}) + "\n")
+            internal.complete(self._ours, private=True)
+            old = files_of_release(self.public)
+            if released is not None:
+                public.complete(old)
+                _in_turn(internal.exchange, internal.exchange, public)
+            elif not old:
+                internal.exchange()
+            elif public.complete_without(old):
+                _in_turn(public.exchange, public.exchange, internal)
+            else:
+                _in_turn(public.withdraw, public.bring_back, internal)
+            public.carry_late(old)
+            internal.carry_late(self._ours)
+
+    @contextmanager
+    def _telling_faults(self, run: str) -> Iterator[None]:
+        """Errors speak of the folders that the user knows, and say what was not done."""
+        try:
+            yield
+        except OSError as error:
+            raise InputError(
+                f"cannot write ({error.strerror or error})",
+                file=self.public.parent,
+                remedy="Free space or choose a folder you may write to; nothing was released.",
+            ) from error
+        except InputError as error:
+            for folder in (self.public, self.internal):
+                staging, place = Staging(folder, run), Path(error.file or "")
+                if staging.container in place.parents:
+                    inside = place.is_relative_to(staging.new)
+                    error.file = str(folder / place.relative_to(staging.new) if inside else folder)
+            raise
+
+
 @contextmanager
-def replaced_files(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder beside `folder`; when the block succeeds, what is in it moves into place."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+def open_output(folder: Path, names: Collection[str]) -> Iterator[Output]:
+    """Lock the output folder of a job for one run, and tidy up after runs that died.
+
+    Parameters
+    ----------
+    names
+        Files and folders in ``internal`` that are of a run.
+
+    Raises
+    ------
+    InputError
+        At once, when another run has the folder.
+    """
+    public, internal = ((folder / name).resolve() for name in (PUBLIC, INTERNAL))
+    with locked(public), locked(internal):
+        _recover(public, internal, (*names, RUN_FILE))
+        yield Output(public, internal, names)
+
+
+def _in_turn(step: Callable[[], None], undo: Callable[[], None], second: Staging) -> None:
+    """Take a step and then exchange the second folder; where that cannot be done, undo the step."""
+    target = second.new.stat()
+    step()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".", dir=folder.parent))
-    except OSError as error:
-        raise _cannot_write(folder, error) from error
+        second.exchange()
+    except BaseException as error:
+        is_done = second.folder.exists() and os.path.samestat(second.folder.stat(), target)
+        if not is_done:
+            undo()
+        if not is_done or not isinstance(error, KeyboardInterrupt):  # it may come when all is done
+            raise
+
+
+# -- runs that died ------------------------------------------------------------------------------------------
+
+
+def _recover(public: Path, internal: Path, ours: Collection[str]) -> None:
+    """Make both folders agree where a run died between the two exchanges, and remove what it left."""
+    for staging in (*leftovers(public), *leftovers(internal)):
+        staging.restore()
+    for staging in leftovers(internal):
+        twin = Staging(public, staging.run)
+        live, other = _note(internal), _note(staging.new)
+        if live is not None and live[0] == staging.run:
+            if live[1] is not None and live[1] == release_id(twin.new) != release_id(public):
+                _take_back(staging, ours)
+        elif other == (staging.run, None) and release_id(public) is None:
+            staging.exchange()
+            staging.carry_late(ours)
+    clear_leftovers(public)
+    clear_leftovers(internal)
+
+
+def _take_back(staging: Staging, ours: Collection[str]) -> None:
+    """Put the internal folder back that a run without its release has replaced."""
+    if not staging.new.exists():
+        staging.new.mkdir(0o700)
+    staging.exchange()
+    staging.carry_late(ours)
+    if not any(staging.folder.iterdir()):
+        staging.folder.rmdir()
+
+
+def _note(internal: Path) -> tuple[str, str | None] | None:
+    """The run that an internal folder is of, and the digest of its release."""
     try:
-        (staging / "new").mkdir()
-        yield staging / "new"
-        for made in sorted((staging / "new").iterdir()):
-            if (folder / made.name).is_dir():  # a folder is not replaced by renaming
-                (folder / made.name).rename(staging / made.name)
-            made.replace(folder / made.name)
-    except OSError as error:
-        raise _cannot_write(folder, error) from error
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
-        with suppress(OSError):  # whichever of them were made for nothing
-            for path in missing:
-                path.rmdir()
-
-
-def withdraw(public: Path) -> None:
-    """Remove the files of an earlier release; others in the folder stay."""
-    if not public.is_dir():
-        return
-    with replaced_folder(public, []):
-        pass  # nothing comes in their place
-    with suppress(OSError):  # only when empty
-        public.rmdir()
-
-
-def _cannot_write(folder: Path, error: OSError) -> InputError:
-    return InputError(
-        f"cannot write ({error.strerror or error})",
-        file=folder,
-        remedy="Free space or choose a folder you may write to; nothing was released.",
-    )
+        data = json.loads((internal / RUN_FILE).read_text(encoding="utf-8"))
+        return str(data["run"]), None if data["release"] is None else str(data["release"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

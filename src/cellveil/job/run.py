@@ -15,18 +15,18 @@ from cellveil.attacker import Attacker
 from cellveil.errors import AdjustmentError, InfeasibleError, InputError, NotSafeError
 from cellveil.files import write_text
 from cellveil.formats.adjusted import write_adjusted
-from cellveil.formats.folder import write_folder
+from cellveil.formats.folder import check_dimension_names, write_folder
 from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern import write_pattern
 from cellveil.gate import Audit
 from cellveil.job.model import AdjustJob, Job
-from cellveil.job.output import INTERNAL, PUBLIC, check_apart, check_folder, replaced_files, withdraw
+from cellveil.job.output import INTERNAL, PUBLIC, NewFiles, Output, check_apart, check_folder, open_output
 from cellveil.job.tables import Labels, build_table, read_labels
 from cellveil.primary import Primary, find_primaries
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.proof import write_certificate
-from cellveil.publishing import Publication, Release, release
+from cellveil.publishing import Publication, Release, check_room, release
 from cellveil.publishing.excel import require_excel
 from cellveil.publishing.plain import header
 from cellveil.report import Report, build_report
@@ -108,11 +108,14 @@ def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = No
     InfeasibleError
         When some cells cannot be protected. Then ``public`` has no release, and ``internal`` the figures.
     """
-    progress = progress or Progress()
-    public, internal = job.output / PUBLIC, job.output / INTERNAL
-    for folder in (public, internal):
-        check_folder(folder)
-    check_apart(job.confidential_inputs(), public)
+    for name in (PUBLIC, INTERNAL):
+        check_folder(job.output / name)
+    check_apart(job.confidential_inputs(), job.output / PUBLIC)
+    with open_output(job.output, FILES.values()) as output:
+        return _run(job, output, keep_best, progress or Progress())
+
+
+def _run(job: Job, output: Output, keep_best: bool, progress: Progress) -> JobResult:
     problem, facts, labels = _problem(job, progress)
     _check_release(job, problem, labels)
     try:
@@ -127,8 +130,8 @@ def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = No
             progress=progress,
         )
     except InfeasibleError as error:
-        withdraw(public)
-        _write_infeasible(job, internal, problem, error)
+        with output.replaced() as new:
+            _write_infeasible(job, new.internal, problem, error)
         raise
     if suppression.was_interrupted and not keep_best:
         raise KeyboardInterrupt
@@ -139,35 +142,29 @@ def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = No
     if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
         verdict = verdict.with_exact_intervals(progress)
     progress.stage("write")
-    with replaced_files(internal) as folder:
-        write_folder(problem, folder / FILES["instance"])
-        write_pattern(problem, suppression.pattern, folder / FILES["pattern"])
+    with output.replaced() as new:
+        write_folder(problem, new.internal / FILES["instance"])
+        write_pattern(problem, suppression.pattern, new.internal / FILES["pattern"])
         if verdict.is_safe:
-            write_certificate(verdict.certificate, folder / FILES["certificate"])
-        else:
-            (internal / FILES["certificate"]).unlink(missing_ok=True)
-        adjusted, adjustment = _adjusted(job, asked, suppression, folder, progress)
+            write_certificate(verdict.certificate, new.internal / FILES["certificate"])
+        adjusted, adjustment = _adjusted(job, asked, suppression, new.internal, progress)
         instead: Audit | str | None = None
         if job.adjust is not None and job.adjust.publish:
             instead = "no adjusted table was found" if adjusted is None else adjusted.audit
-        released = _release(job, instead or verdict, labels)
-        try:
-            report = build_report(
-                problem,
-                suppression,
-                verdict,
-                title=job.title,
-                parameters=_parameters(job) | facts,
-                labels=labels,
-                release=released,
-                adjustment=adjustment,
-                instead=instead,
-            )
-            write_text(folder / FILES["report"], report.to_html())
-            _write_figures(folder, report.to_dict())
-        except BaseException:
-            withdraw(public)  # no release without its report
-            raise
+        released = _release(job, instead or verdict, labels, new)
+        report = build_report(
+            problem,
+            suppression,
+            verdict,
+            title=job.title,
+            parameters=_parameters(job) | facts,
+            labels=labels,
+            release=released,
+            adjustment=adjustment,
+            instead=instead,
+        )
+        write_text(new.internal / FILES["report"], report.to_html())
+        _write_figures(new.internal, report.to_dict())
     return JobResult(problem, suppression, verdict, report, released, internal_files(job))
 
 
@@ -225,7 +222,6 @@ def _adjusted(
     job: Job, problem: Problem, suppression: Suppression, folder: Path, progress: Progress
 ) -> tuple[Adjustment | None, dict[str, Any] | None]:
     """Where the job asks for it: the adjusted table, and its figures beside those of the pattern."""
-    (job.output / INTERNAL / FILES["adjusted"]).unlink(missing_ok=True)
     asked = job.adjust
     if asked is None:
         return None, None
@@ -255,6 +251,8 @@ def _check_release(job: Job, problem: Problem, labels: Labels) -> None:
     settings = job.release
     if "xlsx" in settings.formats:
         require_excel()
+    check_room(job.output / PUBLIC, settings.formats)
+    check_dimension_names(problem.table.dimensions)
     with job.placing_errors("release"):
         publication = Publication.of(
             problem.table,
@@ -266,14 +264,13 @@ def _check_release(job: Job, problem: Problem, labels: Labels) -> None:
         header(publication)
 
 
-def _release(job: Job, verdict: Audit | str, labels: Labels) -> Release | None:
-    """The release of what was audited, or None; then that of an earlier run is removed."""
+def _release(job: Job, verdict: Audit | str, labels: Labels, new: NewFiles) -> Release | None:
+    """The release of what was audited, or None; then that of an earlier run is withdrawn."""
+    if isinstance(verdict, str):
+        return None
     try:
-        if isinstance(verdict, str):
-            raise NotSafeError(verdict)
-        return release(verdict, job.output / PUBLIC, **_wishes(job, labels))
+        return new.in_place(release(verdict, new.public, **_wishes(job, labels)))
     except NotSafeError:
-        withdraw(job.output / PUBLIC)
         return None
 
 
@@ -306,13 +303,10 @@ def _short(value: Any) -> Any:
     return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
-def _write_infeasible(job: Job, internal: Path, problem: Problem, error: InfeasibleError) -> None:
-    """The instance and the figures; what an earlier run reported is removed."""
-    with replaced_files(internal) as folder:
-        write_folder(problem, folder / FILES["instance"])
-        _write_figures(folder, infeasible_figures(problem, job.suppress.method, job.suppress.seed, error))
-        for name in ("report", "pattern", "certificate"):
-            (internal / FILES[name]).unlink(missing_ok=True)
+def _write_infeasible(job: Job, folder: Path, problem: Problem, error: InfeasibleError) -> None:
+    """The instance and the figures."""
+    write_folder(problem, folder / FILES["instance"])
+    _write_figures(folder, infeasible_figures(problem, job.suppress.method, job.suppress.seed, error))
 
 
 def _write_figures(folder: Path, figures: dict[str, Any]) -> None:

@@ -23,10 +23,11 @@ from cellveil.errors import InputError, NotSafeError, nearest_name
 from cellveil.files import write_text
 from cellveil.gate import Audit
 from cellveil.publishing.excel import MAX_ROWS, fits_excel, require_excel, write_excel
-from cellveil.publishing.folder import ABOUT, SOFTWARE, replaced_folder
+from cellveil.publishing.folder import ABOUT, SOFTWARE, files_of_release, replaced_folder
 from cellveil.publishing.page import page_of, public_page
 from cellveil.publishing.plain import header, write_csv, write_parquet
 from cellveil.publishing.publication import Labels, Publication
+from cellveil.publishing.staging import check_foreign
 
 __all__ = ["FORMATS", "Labels", "Publication", "Release", "public_page", "release"]
 
@@ -191,6 +192,12 @@ def check_formats(formats: Sequence[str]) -> None:
             raise InputError(f"unknown format {name!r}", remedy=nearest_name(name, list(FORMATS)))
     if "xlsx" in formats:
         require_excel()
+
+
+def check_room(folder: Path, formats: Sequence[str]) -> None:
+    """Raise where a file that is not of a release stands in the way of one."""
+    names = {*(FORMATS[name][0] for name in formats), ABOUT}
+    check_foreign(folder, names - set(files_of_release(folder)))
 
 
 def _advice(audit: Audit, override: str | None) -> str:

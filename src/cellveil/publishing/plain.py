@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.errors import InputError
+from cellveil.files import guarded
 from cellveil.publishing.publication import Publication
 from cellveil.tables.keys import Int
 
@@ -19,19 +20,20 @@ VALUE, FLAG = "value", "flag"
 
 
 def write_csv(publication: Publication, path: Path) -> None:
-    """Write exact values; hidden ones are the symbol (or empty)."""
+    """Write exact values; hidden ones are the symbol (or empty), and no text is taken for a formula."""
     _, cells = publication.rows
     numbers = cells.tolist()
     values = publication.value_texts()
     flags = [publication.symbol if hidden else "" for hidden in publication.hidden.tolist()]
+    keys = [([*map(guarded, names)], places.tolist()) for _, names, places in key_columns(publication)]
     columns = [
-        *([names[place] for place in places.tolist()] for _, names, places in key_columns(publication)),
+        *([texts[place] for place in places] for texts, places in keys),
         [values[cell] for cell in numbers],
         [flags[cell] for cell in numbers],
     ]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header(publication))
+        writer.writerow(map(guarded, header(publication)))
         writer.writerows(zip(*columns, strict=True))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.errors import InputError
+from cellveil.files import guarded
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.keys import Int, row_numbers
 from cellveil.tables.numbers import text_of
@@ -252,9 +253,14 @@ def _check(table: Table, view: PublicView, symbol: str, labels: Labels, decimals
             f"the view has {len(view.hidden)} cells and the table {table.num_cells}",
             remedy="Make the view from this very problem.",
         )
-    if len(symbol) > MAX_SYMBOL or not symbol.isprintable() or _is_number(symbol):
+    if (
+        len(symbol) > MAX_SYMBOL
+        or not symbol.isprintable()
+        or _is_number(symbol)
+        or guarded(symbol) != symbol
+    ):
         raise InputError(
-            f"the symbol of hidden cells {symbol!r} is a number, too long or not printable",
+            f"the symbol of hidden cells {symbol!r} is a number, a formula, too long or not printable",
             remedy='Use a short text such as "x", ":" or "" for empty.',
         )
     unknown = [name for name in labels if name not in {dimension.name for dimension in table.dimensions}]

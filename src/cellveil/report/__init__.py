@@ -13,7 +13,7 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from cellveil.problem import Problem
+from cellveil.problem import Problem, Status
 from cellveil.publishing import Labels, Release, public_page
 from cellveil.report.audit import attackers_summary
 from cellveil.report.figures import ClassOfCells, Margins, officials_table, plain, rules_fired
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from cellveil.suppression.outcome import Suppression
 
 __all__ = ["Report", "build_report", "public_page"]
+
+WITHHELD = "–: not shown, as it would tell too much about a single hidden cell"
 
 PACKAGES = ("cellveil", "numpy", "scipy", "highspy")
 
@@ -166,8 +168,9 @@ class Report:
     def cost_texts(self) -> tuple[str, str]:
         """The cost, and how near to the least one it is; not where it might tell the value of one cell."""
         run, secondary = self.suppression, self.classes[1]
-        if secondary.value is None and secondary.cells:
-            return "–", "not shown: it may be the value of a single cell"
+        weights = self.problem.weight[run.pattern.hidden & (self.problem.status != Status.PRIMARY)]
+        if secondary.value is None and (weights != 1).any():
+            return "–", "not shown: it may tell the value of a single cell"
         if run.lower_bound is None or run.gap is None:
             return amount(run.cost), "no lower bound"
         return amount(run.cost), f"lower bound {amount(run.lower_bound)}, gap {100 * run.gap:.1f} %"
@@ -234,6 +237,8 @@ class Report:
             )
         cost, bound = self.cost_texts
         lines += ["", f"method {run.method}: {run.outcome} ({run.reason}), cost {cost}, {bound}"]
+        if any(line.value is None for line in self.classes):
+            lines.append(WITHHELD)
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

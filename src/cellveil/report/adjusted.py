@@ -11,7 +11,7 @@ from cellveil.adjustment.model import INTERIOR, kinds_of_cells
 from cellveil.adjustment.outcome import Adjustment
 from cellveil.errors import AdjustmentError
 from cellveil.problem import Problem
-from cellveil.report.figures import plain
+from cellveil.report.figures import plain, tells_a_cell
 
 if TYPE_CHECKING:
     from cellveil.suppression.outcome import Suppression
@@ -51,13 +51,14 @@ def comparison(problem: Problem, adjustment: Adjustment, suppression: Suppressio
     """What each hides or changes, of the same table."""
     hidden, utility = suppression.pattern.hidden, adjustment.judged.utility
     values = np.abs(problem.table.floats())
+    secret = tells_a_cell(np.abs(problem.table.values[hidden]))
     changed, whole = adjustment.values != problem.table.values, max(float(values.sum()), 1e-300)
     return {
         "suppression": {
             "outcome": suppression.outcome,
             "hidden_cells": int(hidden.sum()),
             "percent_cells": 100.0 * float(hidden.mean()),
-            "percent_value": 100.0 * float(values[hidden].sum()) / whole,
+            "percent_value": None if secret else 100.0 * float(values[hidden].sum()) / whole,
             "hidden_totals": int((hidden & (kinds_of_cells(problem.table) > INTERIOR)).sum()),
             "gap": suppression.gap,
         },
@@ -116,9 +117,10 @@ def summary(figures: dict[str, Any]) -> str:
         lines.append(f"not to be released as it is: {pinned_down(pinned)}")
     if figures["comparison"]:
         one, two = figures["comparison"]["suppression"], figures["comparison"]["adjustment"]
+        share = "" if one["percent_value"] is None else f", {one['percent_value']:.1f} % of the value"
         lines.append(
-            f"suppression hides {one['hidden_cells']:,} cells ({one['percent_cells']:.1f} %, "
-            f"{one['percent_value']:.1f} % of the value); adjustment changes {two['changed_cells']:,} "
+            f"suppression hides {one['hidden_cells']:,} cells ({one['percent_cells']:.1f} %{share}); "
+            f"adjustment changes {two['changed_cells']:,} "
             f"({two['percent_cells']:.1f} %), by {two['mean_percent']:.3g} % on average"
         )
     return "\n".join(lines)

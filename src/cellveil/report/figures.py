@@ -34,7 +34,7 @@ BINS = (
 
 @dataclass(frozen=True)
 class ClassOfCells:
-    """One line of the officials' table; `value` is None where it would tell the value of a single cell."""
+    """One line of the officials' table; `value` is None where it would tell too much of a single cell."""
 
     name: str
     cells: int
@@ -46,7 +46,8 @@ class ClassOfCells:
 def officials_table(problem: Problem, pattern: Pattern) -> list[ClassOfCells]:
     """Primary, secondary, published and all cells: number, share, sum of absolute values, share.
 
-    A sum is left out where it is the value of one hidden cell, or tells it by subtraction.
+    Printed sums get into logs. A sum is left out where it tells too much about a single hidden cell
+    (`tells_a_cell`), by itself or when published cells, which everybody can add up, are subtracted.
     """
     size = np.abs(problem.table.values)
     primary = pattern.hidden & (problem.status == Status.PRIMARY)
@@ -54,16 +55,36 @@ def officials_table(problem: Problem, pattern: Pattern) -> list[ClassOfCells]:
     groups = {"primary": primary, "secondary": secondary, "published": ~pattern.hidden}
     groups["total"] = np.ones(len(size), dtype=bool)
     whole = sum(size.tolist())
-    secret = _sums_to_withhold(int(primary.sum()), int(secondary.sum()))
+    secret = _sums_to_withhold(size, primary, secondary)
     return [
         _class_of_cells(name, size[members], len(size), whole, problem.table.decimals, name in secret)
         for name, members in groups.items()
     ]
 
 
-def _sums_to_withhold(primaries: int, secondaries: int) -> set[str]:
-    withheld = {"primary", "secondary"} if 1 in (primaries, secondaries) else set()
-    return withheld | {"published"} if primaries + secondaries == 1 else withheld
+def tells_a_cell(sizes: NDArray[np.int64]) -> bool:
+    """Whether the sum of these absolute values tells one of them nearly, when another one is known.
+
+    It does unless three of them are not 0, and those besides the two largest make up a tenth of the largest:
+    the p % rule with p = 10, cells in the place of contributors. A sum of zeros tells them all.
+
+    Examples
+    --------
+    >>> tells_a_cell(np.array([0, 0, 40])), tells_a_cell(np.array([40, 30, 20])), tells_a_cell(np.array([]))
+    (True, False, False)
+    """
+    if not len(sizes):
+        return False
+    *others, _, largest = sorted([0, *sizes.tolist()])
+    return not any(others) or 10 * sum(others) < largest
+
+
+def _sums_to_withhold(
+    size: NDArray[np.int64], primary: NDArray[np.bool_], secondary: NDArray[np.bool_]
+) -> set[str]:
+    if tells_a_cell(size[primary | secondary]):
+        return {"primary", "secondary", "published", "total"}
+    return {"primary", "secondary"} if tells_a_cell(size[primary]) or tells_a_cell(size[secondary]) else set()
 
 
 def _class_of_cells(

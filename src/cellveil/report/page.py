@@ -79,7 +79,7 @@ def _class_line(report: Report, line: Any) -> dict[str, Any]:
         "cells": f"{line.cells:,}",
         "percent_cells": f"{line.percent_cells:.1f}",
         "value": "–" if value is None else grouped(int(value.replace(".", "")), decimals),
-        "percent_value": "–" if line.percent_value is None else f"{line.percent_value:.1f}",
+        "percent_value": _one_decimal(line.percent_value),
         "colour": COLOURS.get(line.name, "transparent"),
     }
 
@@ -112,10 +112,14 @@ def _comparison(adjustment: Mapping[str, Any] | None) -> list[tuple[str, str, st
         ("cells hidden or changed", f"{one['hidden_cells']:,}", f"{two['changed_cells']:,}"),
         ("totals among them", f"{one['hidden_totals']:,}", f"{two['changed_totals']:,}"),
         ("% of cells", f"{one['percent_cells']:.1f}", f"{two['percent_cells']:.1f}"),
-        ("% of value in these cells", f"{one['percent_value']:.1f}", f"{two['percent_value']:.1f}"),
+        ("% of value in these cells", _one_decimal(one["percent_value"]), _one_decimal(two["percent_value"])),
         ("mean change of all cells, %", "0", f"{two['mean_percent']:.2f}"),
         ("gap to the best, %", _percent(one["gap"]), _percent(two["gap"])),
     ]
+
+
+def _one_decimal(percent: float | None) -> str:
+    return "–" if percent is None else f"{percent:.1f}"
 
 
 def _percent(share: float | None) -> str:

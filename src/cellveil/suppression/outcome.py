@@ -128,7 +128,7 @@ class Suppression:
 
     def __repr__(self) -> str:
         relaxed = f", relaxed: {self.relaxation}" if self.relaxation is not None else ""
-        return f"Suppression({self.method!r}, {self.outcome}, cost {self.cost:g}, {self.pattern!r}{relaxed})"
+        return f"Suppression({self.method!r}, {self.outcome}, {self.pattern!r}{relaxed})"
 
     def _repr_html_(self) -> str:
         return f"<code>{self!r}</code>"
