@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -34,13 +34,14 @@ from cellveil.attack.movement import Movement
 from cellveil.attack.totals import Totals, TotalVerdict
 from cellveil.errors import InputError, name_some
 from cellveil.problem import Problem, Status
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.tables.keys import Int
 from cellveil.view import Pattern, PublicView
 
 Kind = Literal["insider", "pq"]
 Shares = dict[int, Fraction]
 
+NOT_JUDGED = "not judged: time ran out"
 KNOWS_AS_MUCH = "everybody who knows as much as the second largest contributor of the cell"
 
 
@@ -60,6 +61,9 @@ class InsiderReport:
         Per cell: whether it is primary; whether it is published, and so not safe.
     safe
         Per cell: whether it was shown protected against every insider.
+    judged
+        Per cell: whether there was time to judge it. One that was not judged is not safe, but nobody was
+        found who gets at it either.
     attackers
         Per cell: who is not kept off, or "" where everybody is; internal, like all ids.
     closest
@@ -88,6 +92,7 @@ class InsiderReport:
     reason: str
     num_lps: int
     seconds: float
+    judged: NDArray[np.bool_]
 
     @property
     def is_safe(self) -> bool:
@@ -98,6 +103,34 @@ class InsiderReport:
     def unsafe_cells(self) -> Int:
         """Numbers of the cells not shown safe."""
         return self.cells[~self.safe]
+
+    @property
+    def exposed_cells(self) -> Int:
+        """Those of them that were judged: somebody gets at them, as far as the programs tell."""
+        return self.cells[~self.safe & self.judged]
+
+    def with_anew(self, others: InsiderReport) -> InsiderReport:
+        """The report with the verdicts on some cells replaced: of a pattern that hides no less."""
+        places = np.searchsorted(self.cells, others.cells)
+        safe, reach, judged = self.safe.copy(), self.reach.copy(), self.judged.copy()
+        safe[places], reach[places], judged[places] = others.safe, others.reach, others.judged
+        published = self.is_published.copy()
+        published[places] = others.is_published
+        names = np.array([self.attackers, self.closest], dtype=object).reshape(2, -1)
+        names[:, places] = np.array([others.attackers, others.closest], dtype=object).reshape(2, -1)
+        return replace(
+            others,
+            cells=self.cells,
+            is_primary=self.is_primary,
+            is_published=published,
+            safe=safe,
+            attackers=tuple(names[0]),
+            closest=tuple(names[1]),
+            reach=reach,
+            num_lps=self.num_lps + others.num_lps,
+            seconds=self.seconds + others.seconds,
+            judged=judged,
+        )
 
     def __repr__(self) -> str:
         verdict = "safe" if self.is_safe else f"NOT SAFE: {len(self.unsafe_cells)} not shown protected"
@@ -155,11 +188,14 @@ def audit_insiders(
     cells = insiders.asked if only is None else np.intersect1d(insiders.asked, only)
     order = cells[np.argsort(movement.component_of[cells], kind="stable")]
     found: dict[int, _Verdict] = {}
+    deadline = Deadline(time_limit)
     for done, cell in enumerate(order.tolist()):
-        is_hidden = view.hidden[cell]
-        found[cell] = _judged(insiders, movement, cell) if is_hidden else _told(insiders, cell)
+        if not view.hidden[cell]:
+            found[cell] = _told(insiders, cell)
+        else:
+            found[cell] = _judged_in_time(insiders, movement, cell, deadline)
         progress.advance(done + 1, len(order), lps=movement.num_lps)
-    left = None if time_limit is None else time_limit - (time.perf_counter() - started)
+    left = deadline.left
     totals, asked = _totals(insiders, view, left, progress)
     verdicts = [found[cell] for cell in cells.tolist()]
     safe = np.array([verdict.safe for verdict in verdicts], dtype=bool)
@@ -178,6 +214,7 @@ def audit_insiders(
         _reason(unclear > 0 and not safe.all(), totals, problem.table.cell_names(cells[~view.hidden[cells]])),
         movement.num_lps + (asked.num_lps if asked else 0),
         time.perf_counter() - started,
+        np.array([verdict.closest != NOT_JUDGED for verdict in verdicts], dtype=bool),
     )
 
 
@@ -240,6 +277,15 @@ def insiders_of(
     check_attacker(kind, p, q, "unit", coalition)
     assert p is not None
     return PriorPosterior(problem, parts, p, q, coalition)
+
+
+def _judged_in_time(insiders: Insiders, movement: _Farthest, cell: int, deadline: Deadline) -> _Verdict:
+    """The same within the time there is: what it cuts short was not judged, unless it is safe."""
+    if deadline.is_over:
+        movement.unclear += 1
+        return _Verdict(False, NOT_JUDGED, 0.0)
+    verdict = _judged(insiders, movement, cell)
+    return _Verdict(False, NOT_JUDGED, 0.0) if deadline.is_over and not verdict.safe else verdict
 
 
 def _judged(insiders: Insiders, movement: _Farthest, cell: int) -> _Verdict:

@@ -21,6 +21,10 @@ class Progress:
         """Tell how far the stage is; `figures` are shown beside it (never cell values)."""
 
 
+OVERTIME_SHARE, OVERTIME_SECONDS = 0.05, 1.0
+"""Share of a limit, and seconds, that may be spent beyond it on bringing things to an end: half of what the
+promise “1.1 × limit + 3 s” leaves, the other half being for what cannot look at the clock."""
+
 _uncounted = 0.0
 
 
@@ -50,7 +54,10 @@ def not_counting() -> Iterator[None]:
 
 
 class Deadline:
-    """A moment after which a search returns what it has."""
+    """A moment after which a search returns what it has.
+
+    One is made where a limit is given, and handed on; stages get a `share` of what is left of it.
+    """
 
     def __init__(self, time_limit: float | None) -> None:
         self.limit = time_limit
@@ -74,6 +81,22 @@ class Deadline:
     def moment(self) -> float | None:
         """The moment on the clock of `counted_time`."""
         return self._end
+
+    def share(self, share: float, most: float | None = None) -> Deadline:
+        """An earlier one: after such a share of the time left, and at most so many seconds.
+
+        Without a limit there is none, whatever `most`: work is then bounded by counting.
+        """
+        left = self.left
+        if left is None:
+            return self
+        return Deadline(share * left if most is None else min(share * left, most))
+
+    def overtime(self) -> Deadline:
+        """A later one, for what must be brought to an end when the time is up: by cheap means, that is."""
+        if self.limit is None or self.left is None:
+            return self
+        return Deadline(self.left + OVERTIME_SHARE * self.limit + OVERTIME_SECONDS)
 
 
 class Stopwatch:

@@ -27,7 +27,7 @@ from cellveil.problem import Problem
 from cellveil.progress import Deadline, Progress
 from cellveil.suppression.insider_shield import InsiderShield
 from cellveil.suppression.outsider_shield import OutsiderShield, WholeShield, with_prior
-from cellveil.suppression.shield import Bool, Moves, Shield
+from cellveil.suppression.shield import Bool, Judged, Moves, Shield
 from cellveil.tables.keys import Int
 from cellveil.view import Pattern
 
@@ -72,45 +72,86 @@ class Defence:
         self.basis_name = with_prior("outsider", min(priors)) if priors else ""
         self.num_lps = 0
         self.reason = "complete"
+        self._hurried = np.zeros(problem.table.num_cells, dtype=bool)
+        self._deadline = Deadline(None)
 
-    def strengthened(self, hidden: Bool, time_limit: float | None, claims: Witnesses | None = None) -> Bool:
+    def strengthened(self, hidden: Bool, deadline: Deadline, claims: Witnesses | None = None) -> Bool:
         """A pattern against all attackers, made from one against the outsider.
 
-        Stops where some cells proved infeasible: see `infeasible`.
+        Stops where some cells proved infeasible (see `infeasible`), and when time is up. What was found open
+        by then is hidden with all that hangs together with it, and judged as far as overtime goes; what was
+        not judged by then is not safe.
         """
-        deadline = Deadline(time_limit)
         moves = Moves(self.problem, deadline)
-        self._outsider = OutsiderShield(self.problem, seed=self._seed, claims=claims)
+        self._deadline = overtime = deadline.overtime()
+        for shield in self._everybody:
+            if isinstance(shield, OutsiderShield):
+                shield.believe(claims)
         self._progress.stage("other attackers")
         start = hidden
         for number in range(ROUNDS):
             before = hidden
             for shield in self._everybody:
-                if not shield.judge(hidden).is_safe and not deadline.is_over:
+                if not shield.judge(hidden, deadline).is_safe and not deadline.is_over:
                     hidden = shield.strengthen(hidden, moves)
             self._progress.advance(number + 1, None, hidden=int(hidden.sum()))
-            if self._is_infeasible or np.array_equal(before, hidden):
+            if self._is_infeasible or np.array_equal(before, hidden) or deadline.is_over:
                 break
         self.num_lps += moves.num_lps
         if self._is_infeasible:
             return hidden
-        if not self._is_safe(hidden):
+        if not self._is_safe(hidden, overtime):
             self.reason = _cut_short(deadline)
-            hidden = hidden | moves.neighbours(self._unsafe(hidden))
-        return self._thinned(hidden, start, deadline) if self._is_safe(hidden) else hidden
+            hidden = self._hidden_whole(hidden, moves, deadline)
+        return self._thinned(hidden, start, deadline) if self._is_safe(hidden, overtime) else hidden
+
+    def hurried(self, hidden: Bool) -> Bool:
+        """Those of the cells that are hidden only because time ran out."""
+        hurried = self._hurried.copy()
+        for shield in self._everybody:
+            hurried |= shield.hurried
+        return hurried & hidden
+
+    def _hidden_whole(self, hidden: Bool, moves: Moves, deadline: Deadline) -> Bool:
+        """The last resort: all that hangs together with what is open, where that can be shown to be safe."""
+        before = [shield.last for shield in self._everybody]
+        whole = hidden | moves.neighbours(self._unsafe(hidden, self._deadline))
+        if deadline.is_over and not self._is_safe(whole, self._deadline):
+            self._recall(before)
+            self.reason = "time limit"
+            return hidden
+        if deadline.is_over:
+            self._hurried = whole & ~hidden
+        return whole
+
+    def _recall(self, verdicts: Sequence[Judged | None]) -> None:
+        """Go back to earlier verdicts: those on the pattern that is kept."""
+        for shield, last in zip(self._everybody, verdicts, strict=True):
+            shield.last = last
 
     def infeasible(self, hidden: Bool) -> tuple[Int, str] | None:
         """Cells that no pattern protects, and against whom, by the name in its verdict on the pattern."""
         for shield in self._everybody:
             if shield.infeasible:
-                return np.array(sorted(shield.infeasible)), shield.judge(hidden).attacker
+                return np.array(sorted(shield.infeasible)), shield.judge(hidden, self._deadline).attacker
         return None
 
     def verdicts(self, pattern: Pattern) -> list[Verdict]:
-        """The verdicts on all attackers named, outsiders of the standard criterion aside."""
-        pairs = zip(self._attackers, self._shields, strict=True)
+        """The verdicts on all attackers named, outsiders of the standard criterion aside.
+
+        On insiders as far as the time for the search allows; the audit against outsiders takes the time it
+        needs, as in every suppression.
+        """
+        pairs, endless = zip(self._attackers, self._shields, strict=True), Deadline(None)
         return [
-            Verdict.of(attacker, shield.known, pattern, shield.judge(pattern.hidden))
+            Verdict.of(
+                attacker,
+                shield.known,
+                pattern,
+                shield.judge(
+                    pattern.hidden, endless if isinstance(shield, OutsiderShield) else self._deadline
+                ),
+            )
             for attacker, shield in pairs
             if not attacker.is_plain_outsider
         ]
@@ -123,12 +164,12 @@ class Defence:
     def _is_infeasible(self) -> bool:
         return any(shield.infeasible for shield in self._everybody)
 
-    def _is_safe(self, hidden: Bool) -> bool:
-        return all(shield.judge(hidden).is_safe for shield in self._everybody)
+    def _is_safe(self, hidden: Bool, deadline: Deadline) -> bool:
+        return all(shield.judge(hidden, deadline).is_safe for shield in self._everybody)
 
-    def _unsafe(self, hidden: Bool) -> Int:
+    def _unsafe(self, hidden: Bool, deadline: Deadline) -> Int:
         """Cells not shown protected against somebody; all primary ones where only totals are open."""
-        unsafe = [shield.judge(hidden).unsafe_cells for shield in self._everybody]
+        unsafe = [shield.judge(hidden, deadline).unsafe_cells for shield in self._everybody]
         cells = np.unique(np.concatenate(unsafe))
         return cells if len(cells) else self.problem.primaries
 
@@ -141,13 +182,14 @@ class Defence:
         for done, cell in enumerate(order[:TRIALS].tolist()):
             if work > TRIAL_WORK or deadline.is_over:
                 break
-            trial = hidden.copy()
+            trial, before = hidden.copy(), [judge.last for judge in self._everybody]
             trial[cell] = False
-            objector, num_lps = _first_to_object(judges, trial, self._primaries_near(cell))
+            objector, num_lps = _first_to_object(judges, trial, self._primaries_near(cell), deadline)
             work += num_lps * int(hidden.sum())
             if objector is None:
                 hidden = trial
             else:  # who objects is asked first the next time
+                self._recall(before)
                 judges = [objector, *(judge for judge in judges if judge is not objector)]
             self._progress.advance(done + 1, min(len(order), TRIALS), hidden=int(hidden.sum()))
         return hidden
@@ -166,12 +208,14 @@ def _shield(problem: Problem, attacker: Attacker, seed: int) -> Shield:
     return kind(problem, attacker.prior, seed=seed)
 
 
-def _first_to_object(judges: Sequence[Shield], hidden: Bool, near: Int) -> tuple[Shield | None, int]:
+def _first_to_object(
+    judges: Sequence[Shield], hidden: Bool, near: Int, deadline: Deadline
+) -> tuple[Shield | None, int]:
     """Somebody who gets at one of the primary cells near, or else at any; and the programs spent on it."""
     spent = 0
     for is_whole in (False, True) if len(near) else (True,):
         for judge in judges:
-            report = judge.judge(hidden) if is_whole else judge.judge_part(hidden, near)
+            report = judge.judge(hidden, deadline) if is_whole else judge.judge_part(hidden, near, deadline)
             spent += 1 + report.num_lps
             if not report.is_safe:
                 return judge, spent

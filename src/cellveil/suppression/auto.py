@@ -25,11 +25,12 @@ meets. Does not ensure the least cost; the bound says how far off it can be at m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cellveil.problem import Problem, Status
 from cellveil.progress import Deadline, Progress, counted_time
@@ -43,11 +44,14 @@ from cellveil.suppression.incremental import Incremental
 from cellveil.suppression.irregular import MOST_CELLS, Harvesting, everything, finish_jointly, is_irregular
 from cellveil.suppression.network import network
 from cellveil.suppression.optimal import optimal
+from cellveil.suppression.options import Option
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.packing import Packing, applies
 from cellveil.suppression.search import Search, drop_unused
 from cellveil.suppression.sequential import SMALL, Stepwise
 from cellveil.suppression.ties import Merged, merged
+
+Bool = NDArray[np.bool_]
 
 INTERRUPTED = "interrupted: the cheapest complete pattern so far"
 
@@ -77,6 +81,10 @@ MOST_FOR_EXACT, MOST_FLOWS_FOR_EXACT, EXACT_SHARE = 1_500, 5_000, 0.6
 MOST_IF_CLOSE, CLOSE = 5_000, 0.05
 """The same in tables where the search came so close to the bound."""
 
+JOINT_SHARE = 0.6
+"""Share of the time that joint solves for a first pattern of an irregular table may take: with a short limit
+they are most of what can be done, and five times cheaper than hiding everything."""
+
 BOUND_SHARE, START_SHARE, PROGRAM_SHARE = 0.1, 0.1, 0.5
 """Shares of the time limit that each bound may take, at the beginning and at the end, a first pattern where
 there are no cubes, and of what is then left programs one demand at a time."""
@@ -96,8 +104,24 @@ MOST_TO_MERGE, MOST_REGULAR, WORTH_MERGING = 60_000, 700, 0.05
 with, are looked through for ties; and the share worth merging."""
 
 
+GOOD_ENOUGH, ALWAYS_BOUNDED = 0.2, 1_500
+"""A bound within this share of the cost tells enough: no time is spent on a better one unless asked to, but
+in tables of up to so many cells, where it takes next to none."""
+
+AUTO: Mapping[str, Option] = {
+    "better_bound": Option(
+        False, "spend a tenth of the time on a better bound even where it is close already"
+    )
+}
+
+
 def auto(
-    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+    problem: Problem,
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    better_bound: bool = False,
 ) -> Draft:
     """Protect all demands by the best means for the table at hand; see the head of the module."""
     deadline = Deadline(None if time_limit is None else (1 - BOUND_SHARE) * time_limit)
@@ -106,8 +130,8 @@ def auto(
     problem = problem.replace(table=structured(problem.table))
     tied = _tied(problem)
     if tied is None:
-        return _auto(problem, deadline, seed, progress)
-    return tied.unfold(_auto(tied.problem, deadline, seed, progress))
+        return _auto(problem, deadline, seed, progress, better_bound)
+    return tied.unfold(_auto(tied.problem, deadline, seed, progress, better_bound))
 
 
 def _tied(problem: Problem) -> Merged | None:
@@ -122,10 +146,11 @@ def _tied(problem: Problem) -> Merged | None:
     return tied if pays else None
 
 
-def _auto(problem: Problem, deadline: Deadline, seed: int, progress: Progress) -> Draft:
+def _auto(problem: Problem, deadline: Deadline, seed: int, progress: Progress, better_bound: bool) -> Draft:
     limit = deadline.limit
     cover = cover_bound(problem, time_limit=None if limit is None else min(BOUND_SHARE * limit, FIRST_BOUND))
     run = _Run(problem, cover, deadline, seed, progress)
+    run.wants_better_bound = better_bound
     try:
         draft = run.by_the_best_means()
     except KeyboardInterrupt:
@@ -150,6 +175,7 @@ class _Run:
         self._least = np.inf
         self._proven = 0.0
         self._packing = 0.0
+        self.wants_better_bound = False
 
     def by_the_best_means(self) -> Draft:
         """Choose by structure and size."""
@@ -170,18 +196,22 @@ class _Run:
         is_final = draft.infeasible or draft.reason == INTERRUPTED or self.cost_of(draft) <= bound
         if self._proven or is_final or (limit is None and size > MOST_TO_RELAX):
             return bound
+        is_close = self.cost_of(draft) - bound <= GOOD_ENOUGH * self.cost_of(draft)
+        if is_close and size > ALWAYS_BOUNDED and not self.wants_better_bound:
+            return bound
         return max(bound, self._better_bound())
 
     def _better_bound(self) -> float:
         """By whole covers, and in tables that are not too large by the relaxation of branch and cut."""
         self.progress.stage("better bound")
         limit, size = self.deadline.limit, self.problem.table.num_cells
+        end = Deadline(None if limit is None else BOUND_SHARE * limit)
         tied = merged(self.problem) if size <= MOST_TO_RELAX else None
         problem, forced = (self.problem, 0.0) if tied is None else (tied.problem, tied.forced)
-        seconds = None if limit is None else BOUND_SHARE * limit / 2
-        bound = cover_bound(problem, time_limit=seconds, integral=True, nodes=BOUND_NODES).bound
-        if size <= MOST_TO_RELAX and limit is not None:
-            bound = max(bound, relaxed_bound(problem, time_limit=seconds))
+        half = end.share(0.5).left
+        bound = cover_bound(problem, time_limit=half, integral=True, nodes=BOUND_NODES).bound
+        if size <= MOST_TO_RELAX and limit is not None and not end.is_over:
+            bound = max(bound, relaxed_bound(problem, time_limit=end.left))
         return bound + forced
 
     def cost_of(self, draft: Draft) -> float:
@@ -197,11 +227,15 @@ class _Run:
         program = Incremental(Book(self.problem))
         return max((program.size_of(int(cell)) for cell in self.problem.primaries), default=0)
 
-    def tell(self, book: Book) -> None:
-        """Report cost, bound, gap and open demands; keep the pattern if it is complete and the cheapest."""
+    def tell(self, book: Book, hurried: Bool | None = None) -> None:
+        """Report cost, bound, gap and open demands; keep the pattern if it is complete and the cheapest.
+
+        `hurried` are cells that nothing but lack of time will have hidden, if this is the one that stays.
+        """
         if not book.num_open and book.cost < self._least:
             self._least = book.cost
-            self.kept = self._draft(book, "complete")
+            self.kept = Draft(book.hidden.copy(), witnesses=book.witnesses())
+            self.kept.add_hurried(None if hurried is None else hurried & book.hidden)
         gap = (book.cost - self.bound.bound) / book.cost if book.cost > 0 else 0.0
         figures = {"cost": book.cost, "bound": self.bound.bound, "gap": gap, "open": book.num_open}
         self.progress.advance(len(self.problem.primaries) * 2 - book.num_open, None, **figures)
@@ -231,7 +265,7 @@ class _Run:
             left = self.deadline.left
             until = None if left is None else Deadline(PROGRAM_SHARE * left)
             completion = self._completed(Book(self.problem, hidden), self._harvesting, until)
-            self.tell(completion.book)
+            self.tell(completion.book, completion.hurried)
             if best is None or _is_better(completion, best):
                 best = completion
         assert best is not None
@@ -316,24 +350,35 @@ class _Run:
         """A complete pattern to start from, then programs with harvests, then search; the cheapest counts."""
         book = Book(self.problem)
         self.progress.stage("start")
-        limit = self.deadline.limit
-        share = Deadline(None if limit is None else START_SHARE * limit)
-        start = book
-        if applies(self.problem.table):
-            Packing(book, seed=self.seed).prove(share.moment)
-            start = self._copied(book)
-            Packing(start, seed=self.seed).protect(share.moment)
-        if start.num_open:
-            start = everything(self.problem, share.seconds, seed=self.seed)
-        self.tell(start)
+        self._start_irregular(book)
         self.progress.stage("programs")
         completion = self._one_by_one_then_jointly(book)
-        self.tell(completion.book)
+        self.tell(completion.book, completion.hurried)
         if not completion.book.num_open:
             self._search(completion, self.is_over)
         if completion.infeasible or self.kept is None:
             return completion.draft()
         return replace(self.kept, reason="time limit" if self.is_over() else "complete")
+
+    def _start_irregular(self, book: Book) -> None:
+        """A first complete pattern: by cubes, else by a few joint solves, else everything that moves."""
+        start = book
+        if applies(self.problem.table):
+            share = self.deadline.share(START_SHARE)
+            Packing(book, seed=self.seed).prove(share.moment)
+            start = self._copied(book)
+            Packing(start, seed=self.seed).protect(share.moment)
+        if start.num_open:
+            start = self._copied(book)
+            finish_jointly(start, self.deadline.share(JOINT_SHARE).seconds, seed=self.seed)
+        if 0 < start.num_open <= FEW:
+            start = self._completed(start, self._harvesting, self.deadline.share(JOINT_SHARE)).book
+        if not start.num_open:
+            drop_unused(start)
+            self.tell(start)
+            return
+        share = self.deadline.share(START_SHARE)
+        self.tell(everything(self.problem, share.seconds, seed=self.seed), ~self.problem.hidden_at_start)
 
     def _harvesting(self, book: Book) -> Incremental:
         return Harvesting(book, self.deadline.seconds, seed=self.seed)
@@ -383,6 +428,8 @@ class _Run:
     def _grown(self, book: Book, start: Book | None) -> Draft:
         """The splitting engine on what is open; what the clock leaves open as in the start."""
         reserve = self._packing + FINISH_SHARE * (self.deadline.limit or 0.0)
+        if start is not None and self._is_late(reserve):
+            return self._as_packed(start)
 
         def is_late() -> bool:
             self.tell(book)
@@ -398,7 +445,7 @@ class _Run:
             Packing(book, seed=self.seed).protect(self.deadline.moment)
             book.add_all(start.witnesses(), hide=True)
         completion = self._completed(book)
-        self.tell(completion.book)
+        self.tell(completion.book, completion.hurried)
         if completion.infeasible or self.kept is None:
             return completion.draft()
         if self.deadline.limit is not None and completion.book is book and not book.num_open:
@@ -406,6 +453,16 @@ class _Run:
             self.progress.stage("search")
             growth.regrow(book, self.is_over, self.tell)
         return replace(self.kept, reason="time limit" if self.is_over() else "complete")
+
+    def _as_packed(self, start: Book) -> Draft:
+        """Where cubes took so long that there is no time for anything else, nor to pack them twice."""
+        if start.num_open:
+            completion = self._completed(start)
+            self.tell(completion.book, completion.hurried)
+            return completion.draft()
+        self._polish(start)
+        assert self.kept is not None
+        return replace(self.kept, reason="time limit")
 
     def _is_late(self, reserve: float) -> bool:
         left = self.deadline.left
@@ -415,9 +472,6 @@ class _Run:
         copy = Book(self.problem, book.hidden)
         copy.add_all(book.witnesses())
         return copy
-
-    def _draft(self, book: Book, reason: str) -> Draft:
-        return Draft(book.hidden.copy(), reason=reason, witnesses=book.witnesses())
 
 
 def _is_better(one: Completion, other: Completion) -> bool:

@@ -4,9 +4,9 @@
   book is set up anew with those levels, and keeps its pattern and witnesses.
 * A demand that nothing can meet is noted as infeasible.
 * A demand without a clear answer stays open. In the end, and when time is up, what is open is given to cubes
-  where the table has them, and else everything movable in its component is hidden: that protects whatever can
-  be protected at all. Harvests inside it spare the audit most of its programs. Whoever has a complete pattern
-  already can do without.
+  where the table has them. The last resort is to hide everything movable in its component: that protects
+  whatever can be protected at all, and the cells so hidden are counted. Harvests inside it spare the audit
+  most of its programs. Whoever has a complete pattern already can do without.
 
 Requires a protector that tells met, impossible and unclear apart. Ensures that the book keeps the promise of
 `cellveil.suppression.book`; the audit decides about demands left without a witness.
@@ -28,14 +28,14 @@ from cellveil.suppression.incremental import SLOPES, Incremental
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.packing import Packing, applies
 from cellveil.suppression.search import drop_unused
-from cellveil.suppression.settling import Settling, TimeLeft
+from cellveil.suppression.settling import Settling
 from cellveil.tables.recover import with_structure
 from cellveil.tables.table import Table
 
 Bool = NDArray[np.bool_]
 
-OVERTIME = 0.1
-"""Share of a time limit that may be spent beyond it on witnesses."""
+PACKED = 0.7
+"""Share of the overtime for cubes; the rest is for harvests inside what had to be hidden whole."""
 
 OUT_OF_TIME = "time limit: what was still open was protected by hiding more than needed"
 UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
@@ -86,6 +86,8 @@ class Completion:
         Demands that no pattern meets.
     reason
         Why it stopped: "complete", or what cut it short.
+    hurried
+        Cells that were hidden only because time ran out; None for none.
     earlier_lps
         Programs solved before the present protector came in.
     """
@@ -106,6 +108,7 @@ class Completion:
         self.infeasible: list[Demand] = []
         self.reason = "complete"
         self._unclear: set[tuple[int, bool]] = set()
+        self.hurried: Bool | None = None
         self.earlier_lps = 0
 
     @property
@@ -135,6 +138,7 @@ class Completion:
             infeasible=self.infeasible,
             num_lps=self.num_lps,
             witnesses=self.book.witnesses(),
+            hurried=None if self.hurried is None else self.hurried & self.book.hidden,
         )
 
     def _pass(self) -> bool:
@@ -186,16 +190,15 @@ class Completion:
         book, problem = self.book, self.book.problem
         if self.reason == "complete":
             self.reason = UNCLEAR
+        overtime = self.deadline.overtime()
         if applies(problem.table):
-            Packing(book, seed=self.seed).protect()
+            Packing(book, seed=self.seed).protect(overtime.share(PACKED).moment)
         if not book.num_open:
             return
         number, _ = split(problem.table.relations, problem.status != Status.FROZEN)
         touched = np.isin(number, number[book.open_demands()[0]]) & (number >= 0)
-        book.hide(np.flatnonzero(touched & ~book.hidden))
-        Settling(problem, _at_most(self.deadline)).harvest(book, np.random.default_rng(self.seed))
-
-
-def _at_most(deadline: Deadline) -> TimeLeft | None:
-    """Seconds for what must be done when time is up: a share of the limit."""
-    return None if deadline.limit is None else Deadline(OVERTIME * deadline.limit).seconds
+        new = touched & ~book.hidden
+        if self.reason == OUT_OF_TIME:
+            self.hurried = new
+        book.hide(np.flatnonzero(new))
+        Settling(problem, overtime.seconds).harvest(book, np.random.default_rng(self.seed))

@@ -293,7 +293,7 @@ class FlowSearch:
                 best, pattern = self.book.cost, self.book.hidden.copy()
             progress.advance(done, turns, cost=best)
         if self.book.cost > best:
-            self.deadline = None  # a pattern that was met before is met again soon
+            self.deadline = None  # a pattern that was met before is met again soon, flow after flow
             self.book = Book(self.book.problem, pattern)
             self.take_free()
 
@@ -331,7 +331,7 @@ def conclude(search: FlowSearch, infeasible: list[Demand], seed: int, progress: 
     networks, book = search.networks, search.book
     draft = Draft(book.hidden.copy(), infeasible=infeasible, witnesses=book.witnesses())
     if book.num_open > len(infeasible):
-        draft.hidden[networks.cells] = True
+        draft.hide_for_lack_of_time(networks.tail >= 0)
         draft.reason = "time limit: the networks were hidden whole"
     elif search.is_late:
         draft.reason = "time limit"
@@ -340,6 +340,7 @@ def conclude(search: FlowSearch, infeasible: list[Demand], seed: int, progress: 
         left = None if search.deadline is None else max(search.deadline - counted_time(), 1e-3)
         other = sequential(rest, time_limit=left, seed=seed, progress=progress)
         draft.hidden |= other.hidden
+        draft.add_hurried(other.hurried)
         draft.infeasible += other.infeasible
         draft.num_lps = other.num_lps
         draft.reason = other.reason if other.reason != "complete" else draft.reason

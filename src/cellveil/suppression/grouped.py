@@ -40,7 +40,7 @@ from cellveil.suppression.incremental import Incremental
 from cellveil.suppression.options import Option
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.sequential import SMALL
-from cellveil.suppression.settling import SIZE_CLASS, Settling, Task
+from cellveil.suppression.settling import SIZE_CLASS, Settling, Task, TimeLeft
 from cellveil.tables.keys import Int
 
 GROUPED: Mapping[str, Option] = {
@@ -111,6 +111,7 @@ class Together(Incremental):
     def __init__(self, book: Book) -> None:
         super().__init__(book, slopes=())
         self._growth: Growth | None = None
+        self._left: TimeLeft = lambda: None
 
     def reset(self, book: Book) -> None:
         """Go on with another book of the same problem: the programs stay in memory."""
@@ -177,7 +178,8 @@ class Together(Incremental):
 
     def _by_splitting(self, cells: Int, up: bool, deadline: Deadline, seed: int) -> None:
         if self._growth is None:
-            self._growth = Growth(self.book.problem, seed=seed)
+            self._growth = Growth(self.book.problem, seed=seed, time_left=lambda: self._left())
+        self._left = deadline.seconds
         need = self.book.need_up if up else self.book.need_down
         size = np.floor(np.log10(need[cells]) / SIZE_CLASS).astype(int)
         for number in np.unique(size)[::-1].tolist():

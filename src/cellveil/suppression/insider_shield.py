@@ -30,9 +30,11 @@ from cellveil.attack.insiders import EVERYBODY, NOBODY, Insiders, OwnParts, Prio
 from cellveil.attack.totals import Totals
 from cellveil.attack.witness import Witness
 from cellveil.attacker import Attacker
+from cellveil.auditing import OutsiderReport
 from cellveil.gate.audit import attack_as_insiders
 from cellveil.insider_audit import InsiderReport, Kind, insiders_of
 from cellveil.problem import Problem
+from cellveil.progress import Deadline
 from cellveil.suppression.shield import NO_MOVE, Bool, Float, Move, Moves, Shield, Verdict
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED, unscale
@@ -53,23 +55,34 @@ class InsiderShield(Shield):
         self.insiders = insiders_of(problem, kind, attacker.p, attacker.q, attacker.coalition, parts)
         self._found: dict[int, list[Witness]] = {}
 
-    def attack(self, problem: Problem, pattern: Pattern) -> InsiderReport:
+    def attack(self, problem: Problem, pattern: Pattern, deadline: Deadline) -> InsiderReport:
         """Attack as every contributor."""
-        return self._attack(pattern)
+        return self._attack(pattern, deadline)
 
-    def judge_part(self, hidden: Bool, cells: Int) -> InsiderReport:
+    def judge_part(self, hidden: Bool, cells: Int, deadline: Deadline) -> InsiderReport:
         """See `Shield.judge_part`."""
-        return self._attack(Pattern.hiding(self.known, hidden, ""), cells)
+        return self._attack(Pattern.hiding(self.known, hidden, ""), deadline, cells)
 
-    def _attack(self, pattern: Pattern, only: Int | None = None) -> InsiderReport:
-        return attack_as_insiders(self.known, pattern, self.attacker, only=only)
+    def _attack(self, pattern: Pattern, deadline: Deadline, only: Int | None = None) -> InsiderReport:
+        return attack_as_insiders(self.known, pattern, self.attacker, only=only, time_limit=deadline.left)
+
+    def judge_anew(self, hidden: Bool, deadline: Deadline) -> OutsiderReport | InsiderReport:
+        """See `Shield.judge_anew`; what was safe in a pattern is safe in one that hides more."""
+        last = self.last
+        if last is None or self.attacker.kind == "pq" or (last.hidden & ~hidden).any():
+            return super().judge_anew(hidden, deadline)
+        report = last.report
+        others = self.judge_part(hidden, report.unsafe_cells, deadline)
+        assert isinstance(report, InsiderReport)
+        return report.with_anew(others)
 
     def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
         """See `Shield.strengthen`."""
-        report, insiders, before = self.judge(hidden), self.insiders, hidden
+        report, insiders, before = self.judge(hidden, moves.deadline), self.insiders, hidden
+        assert isinstance(report, InsiderReport)
         asked = [
             (-amount, cell, up)
-            for cell in report.unsafe_cells.tolist()
+            for cell in report.exposed_cells.tolist()
             for up, amount in insiders.demands(cell)
         ]
         for amount, cell, up in sorted(asked):
@@ -77,7 +90,7 @@ class InsiderShield(Shield):
                 return hidden
             question = _CellQuestion(insiders, moves, cell, up, -amount)
             hidden = self._answered(question, self._harvest(cell, up, hidden), hidden, moves)
-        if isinstance(insiders, PriorPosterior) and isinstance(report, InsiderReport):
+        if isinstance(insiders, PriorPosterior):
             hidden = self._protect_totals(Totals(insiders, before), report, hidden, moves)
         return hidden
 

@@ -80,6 +80,8 @@ def finish_jointly(book: Book, time_left: TimeLeft, *, seed: int = 0) -> None:
     movable = book.problem.status != Status.FROZEN
     for _ in range(JOINT_ROUNDS):
         for task in grouped(book, rng):
+            if not book.num_open:
+                return
             moved = settling.missing(task, book.hidden, movable)
             if moved is None:
                 return

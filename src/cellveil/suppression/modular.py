@@ -115,7 +115,7 @@ def _pack_where_large(whole: Completion, deadline: Deadline, seed: int) -> None:
     if not applies(whole.book.problem.table) or all(whole.protector.size_of(cell) <= LARGE for cell in cells):
         return
     packing = Packing(whole.book, seed=seed)
-    packing.protect()
+    packing.protect(deadline.moment)
     packing.clean(deadline.moment)
 
 

@@ -150,6 +150,10 @@ def _together(problem: Problem, solvers: Sequence[_PartSolver]) -> Draft:
     for solver in solvers:
         hidden[solver.part.component.cells[solver.best.hidden]] = True
         witnesses += solver.best.witnesses
+    hurried = np.zeros_like(hidden)
+    for solver in solvers:
+        if solver.is_as_at_first and solver.reason == "time limit":
+            hurried[solver.part.component.cells[solver.best.hidden & ~solver.part.held]] = True
     reasons = [solver.reason for solver in solvers if solver.reason != "complete"]
     return Draft(
         hidden,
@@ -157,6 +161,7 @@ def _together(problem: Problem, solvers: Sequence[_PartSolver]) -> Draft:
         lower_bound=math.fsum(solver.bound for solver in solvers),
         num_lps=sum(solver.separation.num_attacks for solver in solvers),
         witnesses=Witnesses.of(witnesses),
+        hurried=hurried if hurried.any() else None,
         figures={
             "nodes": sum(solver.nodes for solver in solvers),
             "rows": sum(len(solver.separation.pool) for solver in solvers),
@@ -207,7 +212,12 @@ class _PartSolver:
         self._rows: Sequence[Row] = ()
         self._relaxation: Relaxation | None = None
         self._everything = separation.judge(np.ones(self.part.num_cells, dtype=bool), stop=end)
-        self.best = self._reduced(np.ones(self.part.num_cells, dtype=bool), self._everything)
+        self.best = self._first = self._reduced(np.ones(self.part.num_cells, dtype=bool), self._everything)
+
+    @property
+    def is_as_at_first(self) -> bool:
+        """Whether nothing better was found than everything that some witness moves."""
+        return self.best is self._first
 
     def __len__(self) -> int:
         return self.part.num_cells

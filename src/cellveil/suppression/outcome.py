@@ -37,6 +37,8 @@ class Draft:
         Proven least cost, where the method has one.
     witnesses
         Deviations the method found: claims, which the audit checks before it believes them.
+    hurried
+        Cells that are hidden only because time ran out before anything cheaper was tried; None for none.
     figures
         What else the method counted, by name.
     """
@@ -47,7 +49,18 @@ class Draft:
     lower_bound: float | None = None
     num_lps: int = 0
     witnesses: Witnesses = field(default_factory=lambda: Witnesses.of([]))
+    hurried: NDArray[np.bool_] | None = None
     figures: Mapping[str, int] = field(default_factory=dict)
+
+    def hide_for_lack_of_time(self, cells: NDArray[np.bool_]) -> None:
+        """Hide these cells too, and note those that were not hidden before."""
+        self.add_hurried(cells & ~self.hidden)
+        self.hidden = self.hidden | cells
+
+    def add_hurried(self, cells: NDArray[np.bool_] | None) -> None:
+        """Note cells that are hidden only because time ran out."""
+        if cells is not None and cells.any():
+            self.hurried = cells if self.hurried is None else self.hurried | cells
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -69,6 +82,9 @@ class Suppression:
     relaxation
         What was freed or lowered, where the requirements as given could not be met; all the rest is then
         about the relaxed problem.
+    hidden_for_lack_of_time
+        How many cells are hidden only because time ran out before a cheaper pattern was found: whole parts
+        of the table. The reason then begins with it, and says what to do.
     """
 
     pattern: Pattern
@@ -81,6 +97,7 @@ class Suppression:
     seed: int
     num_lps: int
     relaxation: Relaxation | None = None
+    hidden_for_lack_of_time: int = 0
 
     @property
     def method(self) -> str:
@@ -127,8 +144,10 @@ class Suppression:
         return self.audit.is_safe
 
     def __repr__(self) -> str:
-        relaxed = f", relaxed: {self.relaxation}" if self.relaxation is not None else ""
-        return f"Suppression({self.method!r}, {self.outcome}, {self.pattern!r}{relaxed})"
+        further = f", relaxed: {self.relaxation}" if self.relaxation is not None else ""
+        if self.hidden_for_lack_of_time:
+            further += f", {self.hidden_for_lack_of_time} cells hidden for lack of time"
+        return f"Suppression({self.method!r}, {self.outcome}, {self.pattern!r}{further})"
 
     def _repr_html_(self) -> str:
         return f"<code>{self!r}</code>"

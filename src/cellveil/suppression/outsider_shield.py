@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from cellveil.attack.witness import Ledger, Witnesses
 from cellveil.auditing import OutsiderReport, audit_outsider
 from cellveil.problem import Problem, Status
-from cellveil.progress import Progress
+from cellveil.progress import Deadline, Progress
 from cellveil.suppression.demands import Demands
+from cellveil.suppression.outcome import Draft
 from cellveil.suppression.sequential import sequential
 from cellveil.suppression.shield import Bool, Moves, Shield
 from cellveil.tables.keys import Int
@@ -30,18 +31,31 @@ class OutsiderShield(Shield):
         claims: Witnesses | None = None,
     ) -> None:
         super().__init__(problem if prior is None else problem.known_within(prior))
-        self._prior, self._seed, self._claims = prior, seed, claims
+        self._prior, self._seed = prior, seed
+        self._claims = claims
 
-    def attack(self, problem: Problem, pattern: Pattern) -> OutsiderReport:
+    def believe(self, claims: Witnesses | None) -> None:
+        """Try these deviations first; each is checked before it counts."""
+        self._claims = claims
+
+    def attack(self, problem: Problem, pattern: Pattern, deadline: Deadline) -> OutsiderReport:
         """Attack; what the method or an earlier attack showed need not be shown again."""
-        report = audit_outsider(problem, pattern, exact=False, whole=self.whole, claims=self._claims)
+        report = audit_outsider(
+            problem, pattern, exact=False, whole=self.whole, claims=self._claims, time_limit=deadline.left
+        )
         if report.is_safe and problem is self.known:
             self._claims = Witnesses.proven_by(report.certificate)
         return report.named(with_prior(report.attacker, self._prior))
 
     def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
         """See `Shield.strengthen`."""
-        return mended(self.known, hidden, self.judge(hidden).unsafe_cells, self._seed)
+        unsafe = self.judge(hidden, moves.deadline).unsafe_cells
+        if moves.deadline.is_over:
+            return hidden
+        draft = mended(self.known, hidden, unsafe, moves.deadline, seed=self._seed)
+        if draft.hurried is not None:
+            self.hurried |= draft.hurried & ~hidden
+        return draft.hidden
 
 
 class WholeShield(OutsiderShield):
@@ -58,7 +72,7 @@ class WholeShield(OutsiderShield):
         hidden, known = hidden.copy(), self.known
         ledger = Ledger(known, hidden, whole=True)
         rooms = ledger.room_down, ledger.room_up
-        for demand in Demands(known).of(self.judge(hidden).unsafe_cells):
+        for demand in Demands(known).of(self.judge(hidden, moves.deadline).unsafe_cells):
             if moves.deadline.is_over:
                 break
             move = moves.push(demand.cell, demand.amount, rooms, hidden, up=demand.up, whole=True)
@@ -73,7 +87,15 @@ def with_prior(name: str, prior: float | None) -> str:
     return name if prior is None else f"{name} (prior {prior:g} %)"
 
 
-def mended(problem: Problem, hidden: Bool, unsafe: Int, seed: int, progress: Progress | None = None) -> Bool:
+def mended(
+    problem: Problem,
+    hidden: Bool,
+    unsafe: Int,
+    deadline: Deadline,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Draft:
     """Protect rejected cells anew, to a hair more than asked, starting from the pattern."""
     short = np.zeros(problem.table.num_cells, dtype=bool)
     short[unsafe] = True
@@ -88,4 +110,6 @@ def mended(problem: Problem, hidden: Bool, unsafe: Int, seed: int, progress: Pro
         upl=raised(problem.upl, problem.up),
         spl=np.where(short, problem.spl, 0),
     )
-    return sequential(start, seed=seed, progress=progress).hidden | hidden
+    draft = sequential(start, time_limit=deadline.left, seed=seed, progress=progress)
+    draft.hidden = draft.hidden | hidden
+    return draft

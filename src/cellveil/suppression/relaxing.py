@@ -26,11 +26,15 @@ import numpy as np
 from cellveil.auditing import audit_outsider
 from cellveil.errors import InfeasibleError, name_some
 from cellveil.problem import Problem, Status
+from cellveil.progress import Deadline
 from cellveil.solvers.tolerances import ROUNDING
 from cellveil.suppression.conflicts import Conflict, Level, Reach, Side, conflict_with, levels_of
 from cellveil.suppression.optimal import optimal
 from cellveil.tables.keys import Int
 from cellveil.view import Pattern
+
+AUDIT_SHARE = 0.4
+"""Share of the time for finding the cells in conflict."""
 
 MOST_CONFLICTS = 20
 """So many levels are explained."""
@@ -117,12 +121,15 @@ class Diagnosis:
         The cheapest way out; None where there is none.
     hopeless
         Names of the cells for which there is none: they cannot move at all.
+    was_cut
+        Whether time ran out, so that nothing is known about ways out.
     """
 
     cells: Int
     conflicts: tuple[Conflict, ...]
     relaxation: Relaxation | None
     hopeless: tuple[str, ...]
+    was_cut: bool = False
 
     def __repr__(self) -> str:
         return f"Diagnosis({len(self.cells)} cells in conflict, way out: {self.relaxation or 'none'})"
@@ -158,20 +165,25 @@ def diagnose(problem: Problem, *, time_limit: float | None = None, seed: int = 0
     >>> diagnosis.relaxation.freed_names
     ('(r0, c1)',)
     """
+    deadline = Deadline(time_limit)
     everything = problem.status != Status.FROZEN
-    unsafe = audit_outsider(
-        problem, Pattern.hiding(problem, everything, "everything"), exact=False
-    ).unsafe_cells
+    pattern, share = Pattern.hiding(problem, everything, "everything"), deadline.share(AUDIT_SHARE)
+    unsafe = audit_outsider(problem, pattern, exact=False, time_limit=share.left).unsafe_cells
     reach = Reach(problem)
     rooms = reach.rooms(everything)
-    levels = [level for level in levels_of(problem, unsafe.tolist()) if not reach.is_met(level, *rooms)]
-    conflicts = tuple(conflict_with(reach, level) for level in levels[:MOST_CONFLICTS])
+    asked = levels_of(problem, unsafe.tolist())
+    levels = [level for level in asked if not deadline.is_over and not reach.is_met(level, *rooms)]
+    conflicts = tuple(
+        conflict_with(reach, level) for level in levels[:MOST_CONFLICTS] if not deadline.is_over
+    )
     cells = np.unique(np.array([level.cell for level in levels], dtype=np.int64))
-    lowered = _lowered(reach, levels)
+    lowered = {} if deadline.is_over else _lowered(reach, levels)
+    if deadline.is_over:  # what was not asked yet might stand in the way as well
+        return Diagnosis(cells, conflicts, None, (), was_cut=True)
     weaker = _with_levels(problem, lowered)
     if isinstance(weaker, tuple):
         return Diagnosis(cells, conflicts, None, weaker)
-    return Diagnosis(cells, conflicts, _freeing(problem, weaker, lowered, cells, time_limit, seed), ())
+    return Diagnosis(cells, conflicts, _freeing(problem, weaker, lowered, cells, deadline.left, seed), ())
 
 
 def infeasibility(
@@ -209,6 +221,8 @@ def _bounds_told(names: list[str]) -> str:
 
 def _way_out(diagnosis: Diagnosis) -> str:
     relaxation = diagnosis.relaxation
+    if diagnosis.was_cut:
+        return "There was no time to look for a way out: give a longer time limit, or recode the table."
     if relaxation is None:
         hopeless = f": {name_some(diagnosis.hopeless)} cannot move at all" if diagnosis.hopeless else ""
         return f"No relaxation helps{hopeless}. Recode the table."

@@ -13,10 +13,10 @@ from cellveil.auditing import audit_outsider
 from cellveil.errors import InputError, nearest_name
 from cellveil.gate import Audit, Verdict
 from cellveil.problem import Problem, Status
-from cellveil.progress import Progress, StageClock, Stopwatch
+from cellveil.progress import Deadline, Progress, StageClock, Stopwatch
 from cellveil.solvers.threads import default_workers, using
 from cellveil.suppression.against import Defence
-from cellveil.suppression.auto import auto
+from cellveil.suppression.auto import AUTO, auto
 from cellveil.suppression.cover import cover_bound
 from cellveil.suppression.cycles import cycles
 from cellveil.suppression.elimination import elimination
@@ -36,7 +36,15 @@ from cellveil.suppression.textbook import TEXTBOOK, textbook
 from cellveil.view import Pattern
 
 MENDING_ROUNDS = 3
-BOUND_SECONDS = 30.0
+
+METHOD_SHARE, DIAGNOSIS_SHARE, BOUND_SHARE = 0.5, 0.5, 0.5
+"""Shares of the time left: for the method, where there are further attackers; for the diagnosis, where there
+is no safe pattern; and for the bound, where the method has none."""
+
+BOUND_SECONDS, MOST_BOUNDED_LATE = 30.0, 200_000
+"""Seconds for that bound at most; and cells of a table up to which there is one even if time is up."""
+
+REMEDY = "Give a longer time limit, or take the method hypercube, which is the fastest"
 
 
 @dataclass(frozen=True)
@@ -56,7 +64,7 @@ class MethodEntry:
 
 
 METHODS: Mapping[str, MethodEntry] = {
-    "auto": MethodEntry(auto, "the best means for the table at hand, until the limit"),
+    "auto": MethodEntry(auto, "the best means for the table at hand, until the limit", AUTO),
     "sequential": MethodEntry(
         prepared(sequential), "cheapest deviations, one demand after the other", {**PROTECT, **PRESELECT}
     ),
@@ -105,8 +113,9 @@ def suppress(
     attackers
         Whom to keep off besides the outsider: see `cellveil.suppression.against`.
     time_limit
-        Seconds for the search; when they are over, the best that is safe is returned, and the reason says so.
-        With other attackers one half is for the method, the rest for what they make necessary.
+        Seconds for everything but audit and verification; when they are over, the best that is safe is
+        returned, and the reason says so. With other attackers one half is for the method, the rest for what
+        they make necessary; insiders that could not be judged by then count as not kept off.
     seed
         For methods that draw random numbers.
     workers
@@ -138,21 +147,26 @@ def suppress(
     run = METHODS[method].run
     chosen = read_options(method, METHODS[method].options, options or {})
     workers = default_workers() if workers is None else workers
-    watch = Stopwatch()
+    watch, deadline = Stopwatch(), Deadline(time_limit)
     defence = Defence(problem, attackers, seed=seed, progress=progress)
-    share = time_limit / 2 if time_limit is not None and attackers else time_limit
+    share = deadline.share(METHOD_SHARE) if attackers else deadline
     with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed, using(workers):
-        draft = run(defence.basis, time_limit=share, seed=seed, progress=observed, **chosen)
+        draft = run(defence.basis, time_limit=share.left, seed=seed, progress=observed, **chosen)
     if draft.infeasible:
-        diagnosis = diagnose(defence.basis, time_limit=time_limit, seed=seed)
+        diagnosis = diagnose(
+            defence.basis, time_limit=deadline.overtime().share(DIAGNOSIS_SHARE).left, seed=seed
+        )
         if relax and diagnosis.relaxation is not None:
-            settings = {"time_limit": time_limit, "seed": seed, "workers": workers, "progress": progress}
+            left = deadline.overtime().left
+            settings = {"time_limit": left, "seed": seed, "workers": workers, "progress": progress}
             return _relaxed(problem, diagnosis.relaxation, method, attackers, settings | {"options": chosen})
         cells = np.unique([demand.cell for demand in draft.infeasible])
         raise infeasibility(problem, cells, defence.basis_name, diagnosis)
-    if draft.lower_bound is None:
+    if draft.lower_bound is None and (not deadline.is_over or problem.table.num_cells <= MOST_BOUNDED_LATE):
         with watch.time("bound"):
-            bound = cover_bound(problem, time_limit=BOUND_SECONDS).bound
+            left = deadline.overtime().share(BOUND_SHARE).left
+            seconds = BOUND_SECONDS if left is None else min(left, BOUND_SECONDS)
+            bound = cover_bound(problem, time_limit=seconds).bound
             draft.lower_bound = bound if np.isfinite(bound) else None
     pattern = Pattern.hiding(problem, draft.hidden, method)
     with watch.time("audit"):
@@ -163,19 +177,28 @@ def suppress(
         if report.is_safe or not len(report.unsafe_cells):
             break
         with watch.time("suppress"):
-            hidden = mended(problem, pattern.hidden, report.unsafe_cells, seed, progress)
-        pattern = Pattern.hiding(problem, hidden, method)
+            more = mended(
+                problem,
+                pattern.hidden,
+                report.unsafe_cells,
+                deadline.overtime().share(1 / MENDING_ROUNDS),
+                seed=seed,
+                progress=progress,
+            )
+        draft.add_hurried(more.hurried)
+        pattern = Pattern.hiding(problem, more.hidden, method)
         with watch.time("audit"):
             report = audit_outsider(problem, pattern, exact=False, workers=workers, progress=progress)
     verdicts = []
     if attackers:
         with watch.time("attackers"):
-            hidden = defence.strengthened(pattern.hidden, share, draft.witnesses)
+            hidden = defence.strengthened(pattern.hidden, deadline, draft.witnesses)
+            draft.add_hurried(defence.hurried(hidden))
             if impossible := defence.infeasible(hidden):
                 raise infeasibility(problem, *impossible)
             pattern = Pattern.hiding(problem, hidden, method)
-            verdicts = defence.verdicts(pattern)
         with watch.time("audit"):
+            verdicts = defence.verdicts(pattern)
             report = audit_outsider(
                 problem, pattern, exact=False, workers=workers, claims=draft.witnesses, progress=progress
             )
@@ -212,6 +235,9 @@ def _conclude(
     bound = draft.lower_bound
     if bound is not None:  # it speaks of what a method adds; what is hidden at the start has its cost anyway
         bound += float(problem.weight[problem.status == Status.SECONDARY].sum())
+    hurried = 0  # whoever interrupts a search did not run out of time
+    if draft.hurried is not None and not draft.reason.startswith("interrupted"):
+        hurried = int((draft.hurried & secondary).sum())
     outcome: Outcome = "safe" if judged.is_safe else "not_safe"
     # what is proven of the outsider's problem holds for the harder one against more attackers
     if judged.is_safe and bound is not None and cost <= bound * (1 + 1e-9):
@@ -220,13 +246,27 @@ def _conclude(
         pattern=pattern,
         audit=judged,
         outcome=outcome,
-        reason=draft.reason if judged.is_safe else _why_not_safe(judged, draft),
+        reason=_reason(
+            draft.reason if judged.is_safe else _why_not_safe(judged, draft), draft.reason, hurried
+        ),
         cost=cost,
         lower_bound=bound,
         seconds=watch.seconds,
         seed=seed,
         num_lps=draft.num_lps + judged.num_lps,
+        hidden_for_lack_of_time=hurried,
     )
+
+
+def _reason(reason: str, of_draft: str, hurried: int) -> str:
+    """What to say of how the run ended: first of all that time ran out, where it did and that matters."""
+    if hurried:
+        cells = "1 cell is" if hurried == 1 else f"{hurried:,} cells are"
+        what = f"time ran out: {cells} hidden only because there was no time for a cheaper pattern"
+        return f"{what}. {REMEDY}" if reason == of_draft else f"{what}; {reason}. {REMEDY}"
+    if reason != of_draft and of_draft.startswith("time limit"):
+        return f"time ran out: {reason}. {REMEDY}"
+    return reason
 
 
 def _why_not_safe(judged: Audit, draft: Draft) -> str:

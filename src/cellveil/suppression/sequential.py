@@ -31,6 +31,7 @@ from cellveil.suppression.growth import Growth
 from cellveil.suppression.incremental import Incremental, Verdict
 from cellveil.suppression.outcome import Draft
 from cellveil.suppression.search import Search
+from cellveil.suppression.settling import TimeLeft
 
 SMALL = 2_500
 """Components of up to so many cells are left to linear programs."""
@@ -46,6 +47,7 @@ class Stepwise(Incremental):
         super().__init__(book)
         self._seed = seed
         self._growth: Growth | None = None
+        self._left: TimeLeft = lambda: None
 
     def protect(
         self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = math.inf
@@ -53,8 +55,9 @@ class Stepwise(Incremental):
         """See `Incremental.protect`; what splitting does not bring to an end is left to a program."""
         if self.size_of(cell) > SMALL and budget == math.inf:
             if self._growth is None:
-                self._growth = Growth(self.book.problem, seed=self._seed)
+                self._growth = Growth(self.book.problem, seed=self._seed, time_left=lambda: self._left())
             deadline = Deadline(time_limit)
+            self._left = deadline.seconds
             if self._growth.protect(self.book, cell, up, lambda: deadline.is_over):
                 return "met"
         return super().protect(cell, up, time_limit=time_limit, budget=budget)

@@ -32,6 +32,15 @@ Float = NDArray[np.float64]
 Verdict = Literal["met", "impossible", "unclear"]
 
 
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A pattern with the verdict on it, and whether time ran out meanwhile."""
+
+    hidden: Bool
+    report: OutsiderReport | InsiderReport
+    was_cut: bool
+
+
 class Shield(ABC):
     """Protection against one attacker.
 
@@ -44,21 +53,34 @@ class Shield(ABC):
     ----------
     infeasible
         Cells that no pattern protects against this attacker.
+    hurried
+        Cells that were hidden only because time ran out.
+    last
+        The last verdict.
     """
 
     def __init__(self, known: Problem) -> None:
         self.known = known
         self.infeasible: set[int] = set()
-        self._judged: tuple[Bool, OutsiderReport | InsiderReport] | None = None
+        self.hurried = np.zeros(known.table.num_cells, dtype=bool)
+        self.last: Judged | None = None
 
-    def judge(self, hidden: Bool) -> OutsiderReport | InsiderReport:
-        """The verdict on the pattern; asked for again, it is not worked out again."""
-        if self._judged is None or not np.array_equal(self._judged[0], hidden):
-            report = self.attack(self.known, Pattern.hiding(self.known, hidden, ""))
-            self._judged = hidden.copy(), report
-        return self._judged[1]
+    def judge(self, hidden: Bool, deadline: Deadline) -> OutsiderReport | InsiderReport:
+        """The verdict on the pattern as far as time allows; asked for again, it is not worked out again.
 
-    def judge_part(self, hidden: Bool, cells: Int) -> OutsiderReport | InsiderReport:
+        Unless there is time now for what there was none before.
+        """
+        last = self.last
+        if last is None or not np.array_equal(last.hidden, hidden) or (last.was_cut and not deadline.is_over):
+            report = self.judge_anew(hidden, deadline)
+            last = self.last = Judged(hidden.copy(), report, deadline.is_over)
+        return last.report
+
+    def judge_anew(self, hidden: Bool, deadline: Deadline) -> OutsiderReport | InsiderReport:
+        """The verdict on a pattern that was not judged before."""
+        return self.attack(self.known, Pattern.hiding(self.known, hidden, ""), deadline)
+
+    def judge_part(self, hidden: Bool, cells: Int, deadline: Deadline) -> OutsiderReport | InsiderReport:
         """The verdict on these primary cells only."""
         others = np.setdiff1d(self.known.primaries, cells)
         status = self.known.status.copy()
@@ -67,11 +89,13 @@ class Shield(ABC):
         for level in levels.values():
             level[others] = 0
         part = self.known.replace(status=status, **levels)
-        return self.attack(part, Pattern.hiding(part, hidden, ""))
+        return self.attack(part, Pattern.hiding(part, hidden, ""), deadline)
 
     @abstractmethod
-    def attack(self, problem: Problem, pattern: Pattern) -> OutsiderReport | InsiderReport:
-        """Attack the pattern of the problem, or of a part of it."""
+    def attack(
+        self, problem: Problem, pattern: Pattern, deadline: Deadline
+    ) -> OutsiderReport | InsiderReport:
+        """Attack the pattern of the problem, or of a part of it; what there is no time for is not shown."""
 
     @abstractmethod
     def strengthen(self, hidden: Bool, moves: Moves) -> Bool:

@@ -138,6 +138,10 @@ class _Protector:
 
     def give_up(self, demands: Demands, draft: Draft, reason: str) -> None:
         """Hide everything movable, which protects whatever can be protected at all."""
+        if reason.startswith("time limit"):
+            new = np.zeros_like(self.hidden)
+            new[self.cells] = ~self.hidden[self.cells]
+            draft.add_hurried(new)
         self.hidden[self.cells] = True
         draft.reason = reason
         for demand in demands.of(self.cells):

@@ -68,6 +68,7 @@ class Merged:
             infeasible=[self._demand(demand) for demand in draft.infeasible],
             lower_bound=bound,
             witnesses=self._witnesses(draft.witnesses),
+            hurried=None if draft.hurried is None else self._of_class(draft.hurried),
         )
 
     def _of_class(self, chosen: Bool) -> Bool:
