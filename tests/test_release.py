@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import cellveil as cv
 import cellveil.publishing as release_module
 from cellveil.attacker import Attacker
 from cellveil.errors import InputError, MissingExtraError, NotSafeError
@@ -566,3 +567,18 @@ def test_too_many_rows_for_excel_are_said(safe, tmp_path, monkeypatch):
     monkeypatch.setattr("cellveil.publishing.excel.MAX_ROWS", 20)
     done = release(safe[2], tmp_path / "out")
     assert "xlsx" in done.skipped and "table.xlsx" not in done.files
+
+
+def test_what_was_audited_cannot_be_changed_afterwards(safe):
+    verdict = safe[2]
+    report = verdict.outsider
+    arrays = [report.safe, report.lower, report.cells, verdict.view.hidden, verdict.view.published]
+    arrays += [verdict.pattern.status, verdict.pattern.hidden, verdict.problem.upl]
+    arrays += [verdict.certificate.cells, verdict.certificate.numerators, verdict.verification.protected]
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+    good = cv.adjust(safe[0]).audit
+    for array in (good.adjusted.pinned, good.adjusted.sensitive, good.view.published):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0

@@ -1,7 +1,7 @@
 """The internal report and the public page."""
 
 import json
-from dataclasses import fields
+from dataclasses import fields, replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -315,3 +315,14 @@ def test_the_internal_page_says_what_the_verdict_does_not_cover():
     for problem, is_noted in ((plain, False), (linked, True)):
         page = report_on(problem, pattern).to_html()
         assert ("Not covered by this verdict" in page) == ("<li>firms &amp; units</li>" in page) == is_noted
+
+
+def test_cells_hidden_for_lack_of_time_are_told_first():
+    problem, pattern = planted()
+    verdict = audit(problem, pattern)
+    hurried = replace(run_of(problem, pattern, verdict), hidden_for_lack_of_time=1234)
+    report = build_report(problem, hurried, verdict)
+    told = "1,234 cells are hidden only because the time limit was too short"
+    assert told in report.summary().splitlines()[3] and told in report.to_html()
+    assert report.to_dict()["hidden_for_lack_of_time"] == 1234
+    assert "time limit" not in build_report(problem, run_of(problem, pattern, verdict), verdict).summary()

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from cellveil.attack.adjusted import FREE, Candidates, Shares, open_senses, wide_values
 from cellveil.errors import InputError, nearest_name
 from cellveil.problem import Problem, Status
+from cellveil.tables.frozen import freeze
 from cellveil.tables.keys import Int
 from cellveil.tables.numbers import UNBOUNDED
 
@@ -87,6 +88,9 @@ class AdjustedAudit:
     pinned: Bool
     utility: Utility
     seconds: float
+
+    def __post_init__(self) -> None:
+        freeze(self, ("sensitive", "is_open", "pinned"))
 
     @property
     def is_safe(self) -> bool:

@@ -28,6 +28,7 @@ from cellveil.progress import Progress
 from cellveil.proof.certificate import Certificate, pattern_hash
 from cellveil.proof.verify import check_witnesses
 from cellveil.solvers import tolerances
+from cellveil.tables.frozen import freeze
 from cellveil.tables.keys import Int
 from cellveil.view import Pattern, PublicView
 
@@ -35,6 +36,8 @@ Float = NDArray[np.float64]
 
 MOST_ELIMINATED = 30_000
 """Deviations that are hard to make exact are put onto a lattice in components of up to so many cells."""
+
+ARRAYS = ("cells", "lower", "upper", "required_lower", "required_upper", "required_width", "safe")
 
 MIN_PARALLEL = 16
 """Fewer cells than this are not worth the start of further processes."""
@@ -85,6 +88,9 @@ class OutsiderReport:
     seconds: float
     tolerance: str
     certificate: Certificate
+
+    def __post_init__(self) -> None:
+        freeze(self, ARRAYS)
 
     @property
     def is_safe(self) -> bool:

@@ -35,6 +35,7 @@ from cellveil.attack.totals import Totals, TotalVerdict
 from cellveil.errors import InputError, name_some
 from cellveil.problem import Problem, Status
 from cellveil.progress import Deadline, Progress
+from cellveil.tables.frozen import freeze
 from cellveil.tables.keys import Int
 from cellveil.view import Pattern, PublicView
 
@@ -93,6 +94,9 @@ class InsiderReport:
     num_lps: int
     seconds: float
     judged: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        freeze(self, ("cells", "is_primary", "is_published", "safe", "reach", "judged"))
 
     @property
     def is_safe(self) -> bool:

@@ -142,6 +142,15 @@ class Report:
         """Whom the verdict says nothing about, in words."""
         return "everybody" if self.decisive is None else self.decisive.not_asked
 
+    @property
+    def out_of_time(self) -> str:
+        """How many cells are hidden only for lack of time, and what to do; empty where none is."""
+        number = self.suppression.hidden_for_lack_of_time
+        if not number:
+            return ""
+        cells = "1 cell is" if number == 1 else f"{number:,} cells are"
+        return f"OUT OF TIME: {cells} hidden only because the time limit was too short. Give a longer one."
+
     @cached_property
     def classes(self) -> list[ClassOfCells]:
         """The officials' table."""
@@ -187,6 +196,7 @@ class Report:
             "method": run.method,
             "outcome": run.outcome,
             "reason": run.reason,
+            "hidden_for_lack_of_time": run.hidden_for_lack_of_time,
             "cells": self.problem.table.num_cells,
             "primaries": len(self.problem.primaries),
             "secondaries": cells["secondary"],
@@ -226,6 +236,7 @@ class Report:
         width = max(len(line.value or "") for line in self.classes)
         width = max(width, len("value"))
         lines = [self.heading, self.verdict, f"Not asked: {self.not_asked}."]
+        lines += [self.out_of_time] if self.out_of_time else []
         lines += [f"Released under an exception: {self.override}"] if self.override else []
         lines += [] if run.relaxation is None else run.relaxation.lines()
         lines += ["", f"{'':10} {'cells':>12} {'%':>6} {'value':>{width}} {'%':>6}"]
