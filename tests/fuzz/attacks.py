@@ -7,8 +7,9 @@ give a bound on the cell that holds whatever the solver did. Where no such proof
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, linprog, milp
@@ -16,8 +17,18 @@ from scipy.sparse import csr_matrix
 
 from fuzz.world import Key
 
-Box = dict[Key, tuple[Fraction | int | None, Fraction | int | None]]
-"""For each hidden cell the least and the largest movement that the attacker cannot rule out."""
+End = Fraction | int | None
+
+
+class Box(dict[Key, tuple[End, End]]):
+    """For each hidden cell the least and the largest movement that the attacker cannot rule out."""
+
+    @cached_property
+    def floats(self) -> tuple[np.ndarray, np.ndarray]:
+        """Both ends of all cells, in their order."""
+        ends = [_floats(pair) for pair in self.values()]
+        return np.array([low for low, _ in ends]), np.array([high for _, high in ends])
+
 
 DENOMINATORS = (1, 2, 6, 12, 60, 420, 5040, 10**5)
 SHORT = 1e-6
@@ -29,7 +40,6 @@ class Moves:
 
     hidden: list[Key]
     relations: list[dict[Key, int]]
-    pool: list[dict[Key, float]] = field(default_factory=list)
     programs: int = 0
     unproved: int = 0
 
@@ -41,6 +51,7 @@ class Moves:
         shape = (len(self.rows), len(self.hidden))
         data = ([c for _, _, c in entries], ([r for r, _, _ in entries], [k for _, k, _ in entries]))
         self.matrix = csr_matrix(data, shape=shape, dtype=float)
+        self.pool = np.zeros((0, len(self.hidden)))
 
     def shortfall(self, cell: Key, up: bool, amount: Fraction | int, box: Box) -> Fraction | None:
         """Where it is proved that the cell cannot move that far: how far it can at most; else None."""
@@ -48,10 +59,13 @@ class Moves:
             return None
         size = max(1.0, float(amount))
         self.programs += 1
-        bounds = [_floats(box[key]) for key in self.hidden]
+        lows, highs = (ends.copy() for ends in box.floats)
         place = self.place[cell]
-        low, high = bounds[place]
-        bounds[place] = (low, min(high, size)) if up else (max(low, -size), high)  # no need to go further
+        if up:  # no need to go further
+            highs[place] = min(highs[place], size)
+        else:
+            lows[place] = max(lows[place], -size)
+        bounds = np.column_stack([lows, highs])
         cost = np.zeros(len(self.hidden))
         cost[place] = -1.0 if up else 1.0
         found = linprog(
@@ -64,21 +78,19 @@ class Moves:
             self.unproved += 1
             return None
         if -found.fun >= float(amount) - SHORT * size:
-            self.pool.append(dict(zip(self.hidden, found.x.tolist(), strict=True)))
+            self.pool = np.vstack([self.pool, found.x])
             return None
         return self._proved(found.eqlin.marginals if self.rows else np.zeros(0), place, up, amount, box)
 
     def _is_in_pool(self, cell: Key, up: bool, amount: Fraction | int, box: Box) -> bool:
         """Whether a movement found before does, made smaller so that it goes just far enough."""
-        for move in self.pool:
-            for sign in (1, -1):
-                step = move[cell] * sign * (1 if up else -1)
-                if step <= 0 or step < float(amount) * (1 - SHORT):
-                    continue
-                share = sign * min(1.0, float(amount) / step)
-                if all(_is_within(share * moved, box[key]) for key, moved in move.items() if moved):
-                    return True
-        return False
+        lows, highs = box.floats
+        steps = self.pool[:, self.place[cell]] * (1 if up else -1)
+        enough = np.abs(steps) >= float(amount) * (1 - SHORT)
+        shares = np.sign(steps[enough]) * np.minimum(1.0, float(amount) / np.abs(steps[enough]))
+        moved = self.pool[enough] * shares[:, None]
+        slack = 1e-9 * np.maximum(1.0, np.abs(moved))
+        return bool(((moved >= lows - slack) & (moved <= highs + slack)).all(axis=1).any())
 
     def _proved(
         self, multipliers: np.ndarray, place: int, up: bool, amount: Fraction | int, box: Box
@@ -140,15 +152,9 @@ def _floats(ends: tuple[Fraction | int | None, Fraction | int | None]) -> tuple[
     return (-np.inf if low is None else float(low), np.inf if high is None else float(high))
 
 
-def _is_within(moved: float, ends: tuple[Fraction | int | None, Fraction | int | None]) -> bool:
-    low, high = _floats(ends)
-    slack = 1e-9 * max(1.0, abs(moved))
-    return low - slack <= moved <= high + slack
-
-
 def narrowed(box: Box, limits: Mapping[Key, tuple[Fraction | int, Fraction | int]]) -> Box:
     """A box in which some cells have less room."""
-    found = dict(box)
+    found = Box(box)
     for key, (low, high) in limits.items():
         below, above = box[key]
         found[key] = (low if below is None else max(below, low), high if above is None else min(above, high))

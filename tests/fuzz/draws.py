@@ -46,11 +46,11 @@ class Draws:
         rng, letter = self.rng, name[0]
         settings: dict[str, Any] = {}
         if kind == "flat":
-            leaves = [f"{letter}{i}" for i in range(1, rng.randint(2, 3 if small else 5) + 1)]
+            leaves = [f"{letter}{i}" for i in range(1, rng.randint(2, 3 if small else 4) + 1)]
             self.pairs[name] = [[(TOTAL, leaf) for leaf in leaves]]
         else:
             self.features.add(f"dimension {kind}")
-            groups = {g: [f"{g}{i}" for i in range(1, rng.randint(2, 3) + 1)] for g in "AB" + "C" * (not small)}
+            groups = {g: [f"{g}{i}" for i in range(1, rng.randint(2, 3) + 1)] for g in "AB" + "C" * (not small and rng.random() < 0.4)}
             if kind == "single child":
                 groups["A"] = ["A1"]
             leaves = [leaf for below in groups.values() for leaf in below]
@@ -136,7 +136,7 @@ class Draws:
     def method(self) -> None:
         """Mostly the default method."""
         rng = self.rng
-        suppress: dict[str, Any] = {"time_limit": 5.0, "seed": rng.randint(0, 9)}
+        suppress: dict[str, Any] = {"time_limit": 1.0, "seed": rng.randint(0, 9)}
         if rng.random() < 0.2:
             suppress["method"] = rng.choice(METHODS)
             self.features.add("another method")
@@ -145,7 +145,7 @@ class Draws:
     def adjustment(self) -> None:
         """Publish an adjusted table in place of the suppressed one."""
         rng = self.rng
-        adjust: dict[str, Any] = {"publish": True, "time_limit": 2.0}
+        adjust: dict[str, Any] = {"publish": True, "time_limit": 1.0}
         adjust["objective"] = rng.choice(["l1", "l1", "value", "l2"])
         if rng.random() < 0.7:
             adjust["limit"] = rng.choice([20, 40, 60, 100])

@@ -74,6 +74,7 @@ class InsiderAttack:
     # -- insiders who know their own parts ------------------------------------------------------------------
 
     def _self_knowing(self) -> Iterator[tuple[str, str]]:
+        known: dict[Group, Box] = {}
         for cell, levels in self.unsafe.items():
             if self.shown[cell] is not None:
                 continue
@@ -81,7 +82,9 @@ class InsiderAttack:
                 present = self.parts[cell].keys()
                 if present and present <= group:
                     continue  # its own cell
-                box = self._known_to(group)
+                if group not in known:
+                    known[group] = self._known_to(group)
+                box = known[group]
                 for up, amount in self._demands(cell, group, levels):
                     short = self.moves.shortfall(cell, up, amount, box)
                     if short is not None:
@@ -100,7 +103,7 @@ class InsiderAttack:
                 room = self.world.value(key) - self.own(group, key)
                 limits[key] = (-max(room, 0), 10**15)
         found = narrowed(self.box, limits)
-        return {key: (low, None if high == 10**15 else high) for key, (low, high) in found.items()}
+        return Box({key: (low, None if high == 10**15 else high) for key, (low, high) in found.items()})
 
     def _demands(self, cell: Key, group: Group, levels: tuple[int, int, int]) -> Iterator[tuple[bool, int]]:
         lpl, upl, spl = levels
@@ -169,7 +172,7 @@ class InsiderAttack:
             for attacker in self.everybody:
                 if attacker == target:
                     continue
-                ranges, at_risk = dict(self.box), False
+                ranges, at_risk = Box(self.box), False
                 for key in finest:
                     part = abs(self.parts[key].get(target, 0)) if key in cells else 0
                     own = abs(self.parts[key].get(attacker, 0))

@@ -97,6 +97,8 @@ def _records(
     spread = rng.choices([1, 2, 3], [50, 30, 20])[0]
     same_weight = rng.random() < 0.8
     weights = rng.choice([[1, 1.5, 2, 3], [1, 2, 5, 20], [0.5, 1, 4], [1, 1, 1, 50]])
+    if len(variables) == 3:  # rounded amounts would not add up across variables
+        weights = [1, 2, 5, 20]
     rows = []
     for firm in range(firms):
         group = rng.randint(0, max(firms * 2 // 3, 1))

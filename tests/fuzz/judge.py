@@ -150,7 +150,7 @@ class _Release:
     def box(self) -> Box:
         """What everybody knows of the hidden cells, as movements."""
         world = self.world
-        found: Box = {}
+        found = Box()
         for key in self.hidden:
             value, lb, ub = world.value(key), world.lb[key], world.ub[key]
             found[key] = (None if lb is None else min(lb - value, 0), None if ub is None else max(ub - value, 0))

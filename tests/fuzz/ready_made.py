@@ -21,7 +21,7 @@ def write_table_job(draws: Draws) -> None:
         if negative and rng.random() < 0.15:
             value = -value
         values[leaves] = value, count
-    totals = rng.choice(["given", "given", "none"])
+    totals = "none" if counts_only and rng.random() < 0.5 else "given"
     table: dict[str, Any] = {"dimensions": dims, "file": "table.csv", "contributors": "firms"}
     if totals == "none":
         table["totals"] = totals
