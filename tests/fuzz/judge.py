@@ -101,7 +101,7 @@ def _scan(world: World, shown: dict[Key, int | None], public: Path, verdict: Ver
         if path.suffix not in (".csv", ".json", ".html"):
             continue
         text = re.sub("[0-9a-f]{40,}", "", path.read_text(encoding="utf-8").replace("\u202f", ""))
-        if any(name in text for name in world.ids):
+        if world.ids & set(re.findall(r"\w+", text)):
             verdict.add("leak", f"an id stands in {path.name}")
         if secrets & set(re.findall(r"\d+", text)):
             verdict.add("leak", f"a hidden value stands in {path.name}")
