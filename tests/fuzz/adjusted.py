@@ -108,7 +108,10 @@ def _pinned(
             continue
         far = program.as_far(key, rise + fall)
         if far is False:
-            yield "adjusted: pinned down", f"{key}: true {world.value(key)}, published {shown[key]}, {unsafe[key]}"
+            yield (
+                "adjusted: pinned down",
+                f"{key}: true {world.value(key)}, published {shown[key]}, {unsafe[key]}",
+            )
 
 
 class _Tables:

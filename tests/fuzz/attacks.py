@@ -69,8 +69,8 @@ class Moves:
         cost = np.zeros(len(self.hidden))
         cost[place] = -1.0 if up else 1.0
         found = linprog(
-            cost, A_eq=self.matrix if self.rows else None, b_eq=np.zeros(len(self.rows)) if self.rows else None,
-            bounds=bounds, method="highs",
+            cost, A_eq=self.matrix if self.rows else None,
+            b_eq=np.zeros(len(self.rows)) if self.rows else None, bounds=bounds, method="highs",
         )  # fmt: skip
         if found.status == 3:
             return None

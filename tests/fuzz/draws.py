@@ -1,4 +1,4 @@
-"""What all kinds of random jobs draw alike: dimensions, cells by hand, levels, method, adjustment, release."""
+"""What all kinds of random jobs draw alike: dimensions, cells by hand, levels, method, release."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ class Draws:
             self.pairs[name] = [[(TOTAL, leaf) for leaf in leaves]]
         else:
             self.features.add(f"dimension {kind}")
-            groups = {g: [f"{g}{i}" for i in range(1, rng.randint(2, 3) + 1)] for g in "AB" + "C" * (not small and rng.random() < 0.4)}
+            groups = {
+                g: [f"{g}{i}" for i in range(1, rng.randint(2, 3) + 1)]
+                for g in "AB" + "C" * (not small and rng.random() < 0.4)
+            }
             if kind == "single child":
                 groups["A"] = ["A1"]
             leaves = [leaf for below in groups.values() for leaf in below]

@@ -58,7 +58,9 @@ class InsiderAttack:
             yield frozenset([who])
         if self.members > 1:
             here = sorted(self.parts[cell], key=lambda who: -abs(self.parts[cell][who]))
-            around = dict.fromkeys([*here[:4], *(who for key in self.moves.hidden for who in self.parts[key])])
+            around = dict.fromkeys(
+                [*here[:4], *(who for key in self.moves.hidden for who in self.parts[key])]
+            )
             for number, some in enumerate(combinations(around, self.members)):
                 if number == MOST_GROUPS:
                     break
@@ -134,7 +136,8 @@ class InsiderAttack:
                     short = self.moves.shortfall(cell, up, needed, box)
                     if short is not None:
                         way = "up" if up else "down"
-                        what = f"{sorted(group)}: {cell} can move {way} by {float(short):g}, needs {float(needed):g}"
+                        reach = f"by {float(short):g}, needs {float(needed):g}"
+                        what = f"{sorted(group)}: {cell} can move {way} {reach}"
                         yield f"open to {self.name}", what
         yield from self._totals(p, q)
 

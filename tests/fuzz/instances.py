@@ -78,9 +78,7 @@ def _write_cells(draws: Draws, dims: list[str], cells: dict[Any, tuple[float, in
     draws.write_rows("instance/cells.csv", header, rows)
 
 
-def _write_contributions(
-    draws: Draws, dims: list[str], parts: dict[tuple[str, ...], dict[str, int]]
-) -> None:
+def _write_contributions(draws: Draws, dims: list[str], parts: dict[tuple[str, ...], dict[str, int]]) -> None:
     rng = draws.rng
     groups = {who: f"holdingQ{rng.randint(0, 9):03d}" for some in parts.values() for who in sorted(some)}
     lines = [(*key, who, part, groups[who]) for key, some in parts.items() for who, part in some.items()]

@@ -112,7 +112,7 @@ def _records(
             row: dict[str, Any] = {"firm": f"firmQ{firm:03d}", "grp": f"holdingQ{group:03d}"}
             for name in dims:
                 row[draws.column(name)] = codes[name]
-                row |= {level: codes[name][:1] for level in draws.job["dimensions"].get(name, {}).get("levels", [])}
+                row |= dict.fromkeys(draws.job["dimensions"].get(name, {}).get("levels", []), codes[name][:1])
             row |= _amounts(rng, variables, unit, skew, roles)
             row["staff"] = rng.randint(1, 50)
             row["w"] = weight if same_weight else rng.choice(weights)
@@ -203,17 +203,25 @@ def _rule(draws: Draws, roles: dict[str, bool], depth: int = 0) -> dict[str, Any
     makers: dict[str, Callable[[], dict[str, Any]]] = {
         "threshold": lambda: {"rule": "threshold", "minimum": rng.choice([2, 3, 3, 4])} | holding,
         "p%": lambda: {"rule": "p%", "p": rng.choice([5, 10, 15, 20, 12.5])} | _coalition(rng) | holding,
-        "dominance": lambda: {"rule": "dominance", "n": rng.choice([1, 1, 2, 3]), "k": rng.choice([70, 80, 85, 90])}
-        | holding,
-        "pq": lambda: {"rule": "pq", "p": rng.choice([5, 10, 20]), "q": rng.choice([40, 60, 100])}
-        | _coalition(rng)
-        | holding,
+        "dominance": lambda: (
+            {"rule": "dominance", "n": rng.choice([1, 1, 2, 3]), "k": rng.choice([70, 80, 85, 90])} | holding
+        ),
+        "pq": lambda: (
+            {"rule": "pq", "p": rng.choice([5, 10, 20]), "q": rng.choice([40, 60, 100])}
+            | _coalition(rng)
+            | holding
+        ),
         "zero": lambda: {"rule": "zero", "range": rng.choice([1, 5])},
         "preset": lambda: _preset(draws, roles),
     }
     weights = [22, 26, 16, 10, 5, 18]
     if roles["request"]:
-        makers["request"] = lambda: {"rule": "request", "share1": rng.choice([20, 40]), "share2": 50, "minimum": 2}
+        makers["request"] = lambda: {
+            "rule": "request",
+            "share1": rng.choice([20, 40]),
+            "share2": 50,
+            "minimum": 2,
+        }
         weights.append(60)
     if depth == 0:
         makers["combined"] = lambda: _combined(draws, roles)

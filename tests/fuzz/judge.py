@@ -107,7 +107,10 @@ def _scan(world: World, shown: dict[Key, int | None], public: Path, verdict: Ver
             verdict.add("leak", f"a hidden value stands in {path.name}")
         if path.suffix == ".html":
             symbol = re.escape(world.job.get("release", {}).get("symbol", "x"))
-            marks = {re.sub(r' class="(.*?)\bsum\b ?', r' class="\1', m) for m in re.findall(rf"<td[^>]*>{symbol}</td>", text)}
+            marks = {
+                re.sub(r' class="(.*?)\bsum\b ?', r' class="\1', m)
+                for m in re.findall(rf"<td[^>]*>{symbol}</td>", text)
+            }
             if len({m.replace(' class=""', "") for m in marks}) > 2:
                 verdict.add("leak", f"hidden cells look different in {path.name}: {sorted(marks)}")
 
@@ -153,7 +156,10 @@ class _Release:
         found = Box()
         for key in self.hidden:
             value, lb, ub = world.value(key), world.lb[key], world.ub[key]
-            found[key] = (None if lb is None else min(lb - value, 0), None if ub is None else max(ub - value, 0))
+            found[key] = (
+                None if lb is None else min(lb - value, 0),
+                None if ub is None else max(ub - value, 0),
+            )
         return found
 
     def _attack(self, attacker: dict) -> None:  # type: ignore[type-arg]
@@ -174,12 +180,19 @@ class _Release:
             for key in self.hidden:
                 reach = int(share * abs(self.world.value(key)))
                 low, high = box[key]
-                box[key] = (-reach if low is None else max(low, -reach), reach if high is None else min(high, reach))
+                box[key] = (
+                    -reach if low is None else max(low, -reach),
+                    reach if high is None else min(high, reach),
+                )
         for key, (lpl, upl, spl) in self.unsafe.items():
             if self.shown[key] is not HIDDEN:
                 continue
             for up, amount in ((True, upl), (False, lpl)):
-                short = moves.whole_shortfall(key, up, amount, box) if whole else moves.shortfall(key, up, amount, box)
+                short = (
+                    moves.whole_shortfall(key, up, amount, box)
+                    if whole
+                    else moves.shortfall(key, up, amount, box)
+                )
                 if short is not None:
                     what = f"{key} can move {'up' if up else 'down'} by {float(short):g}, needs {amount}"
                     self.verdict.add(f"open to {name}", what)

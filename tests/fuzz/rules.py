@@ -197,7 +197,11 @@ class Evaluation:
 def _tau_argus(given: dict[str, Any]) -> dict[str, Any]:
     amounts: list[Any] = []
     for prefix, level in (("", "unit"), ("holding_", "holding")):
-        further = {"level": level, "weighted": given.get("weighted", False), "safety_range": given.get("manual", 20)}
+        further = {
+            "level": level,
+            "weighted": given.get("weighted", False),
+            "safety_range": given.get("manual", 20),
+        }
         for n, k in given.get(f"{prefix}nk", []):
             amounts.append({"rule": "dominance", "n": n, "k": k} | further)
         p = given.get(f"{prefix}p", [])

@@ -42,7 +42,9 @@ def run_one(seed: int, folder: Path, *, by_command: bool = False) -> Ran:
     ran = Ran(seed, outcome, features, faults)
     table, report = folder / "out" / "public" / "table.csv", folder / "out" / "internal" / "report.json"
     if table.exists() != (outcome == RELEASED):
-        ran.faults.append(("gate", f"ended {outcome!r}, and there is {'a' if table.exists() else 'no'} release"))
+        ran.faults.append(
+            ("gate", f"ended {outcome!r}, and there is {'a' if table.exists() else 'no'} release")
+        )
     if report.exists():
         figures = json.loads(report.read_text(encoding="utf-8"))
         is_released = figures.get("release") is not None

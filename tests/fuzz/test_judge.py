@@ -36,7 +36,11 @@ def lay(
     """A job on region × branch with a release made by hand."""
     names = columns.split()
     folder.mkdir(exist_ok=True)
-    write_rows(folder / "firms.csv", [*names, *(["grp"] if "grp" not in names else [])], [(*f, "holdingQ") for f in firms])
+    write_rows(
+        folder / "firms.csv",
+        [*names, *(["grp"] if "grp" not in names else [])],
+        [(*f, "holdingQ") for f in firms],
+    )
     job = {
         "output": "out",
         "microdata": {"file": "firms.csv", "contributor": "firm"} | settings.pop("microdata", {}),
@@ -116,7 +120,10 @@ def test_the_paper_s_example_of_an_aggregation(tmp_path: Path) -> None:
 
 
 def test_a_published_cell_that_fails_the_criterion(tmp_path: Path) -> None:
-    settings = {"rules": [{"rule": "threshold", "minimum": 2}], "attackers": [{"kind": "pq", "p": 20, "q": 100}]}
+    settings = {
+        "rules": [{"rule": "threshold", "minimum": 2}],
+        "attackers": [{"kind": "pq", "p": 20, "q": 100}],
+    }
     assert kinds(lay(tmp_path, paper(), [], settings)) == {"published in spite of pq"}
 
 
@@ -127,7 +134,10 @@ def test_one_firm_in_two_cells(tmp_path: Path) -> None:
         ("South", "wood"): {"E": 60, "F": 50, "G": 40}, ("South", "toys"): {"E": 50, "F": 50, "G": 50},
     }  # fmt: skip
     firms = [(firm, *key, amount) for key, some in parts.items() for firm, amount in some.items()]
-    settings = {"rules": [{"rule": "pq", "p": 10, "q": 100}], "attackers": [{"kind": "pq", "p": 10, "q": 100}]}
+    settings = {
+        "rules": [{"rule": "pq", "p": 10, "q": 100}],
+        "attackers": [{"kind": "pq", "p": 10, "q": 100}],
+    }
     assert kinds(lay(tmp_path / "a", firms, RECTANGLE, dict(settings))) == {"total open to pq"}
     assert kinds(lay(tmp_path / "b", firms, SIX, dict(settings))) == set()
 
@@ -152,7 +162,9 @@ def test_values_that_are_not_the_true_ones(tmp_path: Path) -> None:
 
 
 def test_an_id_and_a_hidden_value_in_a_public_file(tmp_path: Path) -> None:
-    firms = [(name.replace("Ann", "firmQ1"), *rest[:2], rest[2] * 10**5 + n) for n, (name, *rest) in enumerate(ANN)]
+    firms = [
+        (name.replace("Ann", "firmQ1"), *rest[:2], rest[2] * 10**5 + n) for n, (name, *rest) in enumerate(ANN)
+    ]
     folder = lay(tmp_path, firms, RECTANGLE, dict(ANN_UNSAFE))
     assert kinds(folder) == set()
     page = folder / "out" / "public" / "index.html"
@@ -175,7 +187,7 @@ def test_an_empty_cell_that_a_rule_about_zeros_marks(tmp_path: Path) -> None:
     assert kinds(lay(tmp_path, firms, [], settings)) == {"empty primary published"}
 
 
-# -- rules ----------------------------------------------------------------------------------------------------
+# -- rules --------------------------------------------------------------------------------------------------
 
 
 def levels(folder: Path, rule: dict[str, Any], firms: list[tuple[Any, ...]], **more: Any) -> dict[Codes, int]:
@@ -208,16 +220,23 @@ def test_weights_fill_places(tmp_path: Path) -> None:
     assert set(primaries(world)) == {("S", "Total")}
 
 
-# -- adjusted tables ------------------------------------------------------------------------------------------
+# -- adjusted tables ----------------------------------------------------------------------------------------
 
 
 def test_adjusted_tables(tmp_path: Path) -> None:
     adjusted = {"adjust": {"publish": True}}
-    moved = {("North", "food"): "16", ("South", "food"): "26", ("North", "wood"): "35", ("South", "wood"): "22",
-             ("North", "Total"): "60", ("South", "Total"): "60"}  # fmt: skip
+    moved = {("North", "food"): "16", ("South", "food"): "26", ("North", "wood"): "35"}
+    moved |= {("South", "wood"): "22", ("North", "Total"): "60", ("South", "Total"): "60"}
     assert kinds(lay(tmp_path / "a", ANN, [], ANN_UNSAFE | adjusted, shown=moved)) == set()
-    inside = moved | {("North", "food"): "19", ("South", "food"): "23", ("North", "Total"): "63", ("South", "Total"): "57"}
-    assert kinds(lay(tmp_path / "b", ANN, [], ANN_UNSAFE | adjusted, shown=inside)) >= {"adjusted: inside its levels"}
+    inside = moved | {
+        ("North", "food"): "19",
+        ("South", "food"): "23",
+        ("North", "Total"): "63",
+        ("South", "Total"): "57",
+    }
+    assert kinds(lay(tmp_path / "b", ANN, [], ANN_UNSAFE | adjusted, shown=inside)) >= {
+        "adjusted: inside its levels"
+    }
     assert "adjusted: not additive" in kinds(
         lay(tmp_path / "c", ANN, [], ANN_UNSAFE | adjusted, shown=moved | {("North", "toys"): "10"})
     )

@@ -139,7 +139,9 @@ class Axis:
                     self._merge(parent, children[0])
         self.total = self.name(self.total)
         self.codes = list(
-            dict.fromkeys([self.total] + [self.name(code) for tree in self.trees for pair in tree for code in pair])
+            dict.fromkeys(
+                [self.total] + [self.name(code) for tree in self.trees for pair in tree for code in pair]
+            )
         )
         self.sums: list[tuple[str, list[str]]] = []
         for tree in self.trees:
