@@ -91,7 +91,8 @@ def _records(
     draws: Draws, dims: list[str], variables: list[str], roles: dict[str, bool]
 ) -> list[dict[str, Any]]:
     rng = draws.rng
-    firms = rng.randint(8, 34)
+    crowded = roles["weight"] and rng.random() < 0.5  # cells with more contributors than are listed
+    firms = rng.randint(30, 60) if crowded else rng.randint(8, 34)
     unit = rng.choices([1, 0.5, 1000], [75, 15, 10])[0]
     skew = rng.choice([0.6, 1.0, 1.6])
     spread = rng.choices([1, 2, 3], [50, 30, 20])[0]
