@@ -80,15 +80,22 @@ def _limit(world: World, key: Key) -> Fraction | None:
     if "limit" not in adjust and "limit_marginals" not in adjust and "limit_total" not in adjust:
         return None
     interior = adjust.get("limit")
+    marginal, total = (adjust.get(name, interior) for name in ("limit_marginals", "limit_total"))
+    is_grand = all(
+        code == world.totals.get(name, code) for name, code in zip(world.dimensions, key, strict=True)
+    )
+    sums = [relation for relation in world.relations if relation.get(key) == -1]
+    parts = [sum(c == 1 and bool(world.cells[k].count) for k, c in relation.items()) for relation in sums]
+    is_clear = any(number > 1 for number in parts) and not world.job.get("equations")
     limits = [interior]
-    stem = key[:-1] if world.dimensions[-1:] == ["variable"] else key
-    totals = [world.totals[name] for name in world.dimensions if name != "variable"]
-    has_parts = any(relation.get(key) == -1 for relation in world.relations)
-    is_total = list(stem) == totals
-    if has_parts:
-        limits.append(adjust.get("limit_marginals", interior))
-    if has_parts and is_total:
-        limits.append(adjust.get("limit_total", interior))
+    if sums:
+        limits = (
+            [total]
+            if is_grand and is_clear
+            else [marginal, total]
+            if is_clear
+            else [interior, marginal, total]
+        )
     if any(limit is None for limit in limits):
         return None
     return max(fraction(limit) for limit in limits) / 100

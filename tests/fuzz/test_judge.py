@@ -245,3 +245,35 @@ def test_adjusted_tables(tmp_path: Path) -> None:
     assert kinds(lay(tmp_path / "d", ANN, [], settings, shown=moved)) >= {"adjusted: set m shows its value"}
     tight = ANN_UNSAFE | {"adjust": {"publish": True, "limit": 1}}
     assert kinds(lay(tmp_path / "e", ANN, [], tight, shown=moved)) >= {"adjusted: beyond its limit"}
+
+
+@pytest.mark.parametrize(("published", "others", "pinned"), [("55", "95", True), ("45", "105", False)])
+def test_limits_in_per_cent_are_of_each_possible_table(
+    published: str, others: str, pinned: bool, tmp_path: Path
+) -> None:
+    """The rest was 90.5 to 100 before it became 95: so the cell was 50 to 59.5, and is at least 5 off."""
+    firms = [("a", "P", "all", 50), ("b", "O", "all", 60), ("c", "O", "all", 40)]
+    settings = {
+        "cells": [{"key": {"region": "P"}, "status": "u"}],
+        "levels": {"safety_range": 10.0},
+        "adjust": {"publish": True, "limit": 5, "limit_total": 0},
+    }
+    shown = {
+        (code, kind): text for code, text in (("P", published), ("O", others)) for kind in ("all", "Total")
+    }
+    expected = {"adjusted: pinned down"} if pinned else set()
+    assert kinds(lay(tmp_path, firms, [], settings, shown=shown)) == expected
+
+
+def test_an_insider_with_a_loss_asks_for_the_whole_lower_level(tmp_path: Path) -> None:
+    firms = [
+        ("a", "North", "food", -50), ("b", "North", "food", 100), ("c", "North", "wood", 900),
+        ("d", "South", "food", 900), ("e", "South", "food", 900), ("a", "South", "wood", 60),
+    ]  # fmt: skip
+    settings = {
+        "cells": ANN_UNSAFE["cells"][:1],
+        "levels": {"safety_range": 90.0, "upper_factor": 0.0},
+        "microdata": {"allow_negative": True},
+        "attackers": [{"kind": "insider"}],
+    }
+    assert kinds(lay(tmp_path, firms, RECTANGLE, settings)) == {"open to insider"}
