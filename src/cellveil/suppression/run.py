@@ -138,7 +138,7 @@ def suppress(
     >>> from cellveil.datasets import two_way
     >>> problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
     >>> suppress(problem)
-    Suppression('auto', optimal, cost 39, Pattern('auto', 4 of 16 cells hidden))
+    Suppression('auto', optimal, Pattern('auto', 4 of 16 cells hidden))
     """
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}", remedy=nearest_name(method, list(METHODS)))
