@@ -90,7 +90,7 @@ def test_the_same_seed_gives_the_same_table():
 
 def test_the_data_of_a_seed_do_not_change_between_versions():
     problem = random_table((20, 40, 5), hierarchical=[1], seed=1)
-    assert problem.content_hash == "df45a0bf5c8ab97941fcf8996c989da1b43a8c1b0eb36438cfb6267d7159e41a"
+    assert problem.content_hash == "665e387523cb9e674990c93c15ae8ec86a5133b2d1d2c12f7ce1e39da03ddcc3"
 
 
 def test_contributions_do_not_change_the_table():
