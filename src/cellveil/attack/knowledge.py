@@ -48,20 +48,6 @@ def percent_fault(name: str, value: object) -> Fault | None:
     return None
 
 
-def percent_of(value: object, name: str) -> float:
-    """The value, if it can be taken as per cent.
-
-    Raises
-    ------
-    InputError
-        When it is not above 0, or below 1, and so looks like a share.
-    """
-    fault = percent_fault(name, value)
-    if fault is not None:
-        raise InputError(fault.what, remedy=fault.remedy)
-    return float(value)  # type: ignore[arg-type]
-
-
 def attacker_faults(
     kind: str,
     *,

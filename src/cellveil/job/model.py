@@ -315,11 +315,11 @@ class AttackerJob(_Strict):
         description="outsider (with prior knowledge), integer (knows that values are whole), insider (a "
         "contributor who knows its own part), pq (one who also knows the others' to within q %)."
     )
-    p: Percent | None = Field(None, gt=0, le=100, description="Of pq, in per cent.")
-    q: Percent = Field(100.0, gt=0, le=100, description="Of pq, in per cent.")
+    p: float | None = Field(None, gt=0, le=100, description="Of pq, in per cent.")
+    q: float = Field(100.0, gt=0, le=100, description="Of pq, in per cent.")
     level: Literal["unit", "holding"] = Field("unit", description="Who is an insider.")
     coalition: int = Field(1, ge=1, description="How many insiders put their knowledge together.")
-    prior: Percent | None = Field(
+    prior: float | None = Field(
         None, gt=0, description="Of outsider and integer: knows every value to within so many per cent."
     )
 
