@@ -13,7 +13,6 @@ from cellveil.attacker import Attacker
 from cellveil.datasets import two_way
 from cellveil.insider_audit import audit_insiders
 from cellveil.problem import Problem, Status
-from cellveil.report.audit import audit_figures
 from cellveil.tables.numbers import UNBOUNDED
 from cellveil.view import Pattern
 from test_insiders import with_contributions
@@ -46,11 +45,9 @@ def test_a_published_cell_that_fails_the_criterion_is_not_safe() -> None:
     assert report.is_published.all() and not report.is_primary.any()
     assert report.attackers == ("firm 4",)
     assert "published although unsafe by the criterion: (r0, c1)" in report.reason
-    joint = cv.audit(problem, pattern, attackers=[Attacker(), PQ])
-    assert not joint.is_safe and problem.table.cell_names(joint.unsafe_cells) == ["(r0, c1)"]
-    figures = audit_figures(joint)
-    assert [row["cell"] for row in figures["cells"] if not row["safe"]] == ["(r0, c1)"]
-    assert "(r0, c1)" in " ".join(joint.objections)
+    whole = cv.audit(problem, pattern, attackers=[Attacker(), PQ])
+    assert not whole.is_safe and "(r0, c1)" in " ".join(whole.objections)
+    assert not whole.verdict.startswith("Safe") and "(r0, c1)" in whole.verdict
 
 
 @pytest.mark.parametrize("primaries", [{}, {(1, 2): 3}])
