@@ -294,7 +294,7 @@ def test_demo_ends_with_a_release_and_can_be_run_again(tmp_path: Path, command: 
     out = tmp_path / "demo"
     ended = command("demo", "--firms", 100, "--out", out)
     assert ended.code == 0 and "Safe against outsiders: every one of the" in ended.out
-    assert "Open this" in ended.out
+    assert "Open this" in ended.out and f"Run it      cellveil run {out / 'job.toml'}" in ended.out
     public = listing(out / "public")
     assert set(public) == {"about.json", "index.html", "table.csv", "table.parquet", "table.xlsx"}
     assert (out / "internal" / "report.html").is_file()

@@ -11,6 +11,8 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from shlex import quote
+from shutil import which
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -503,6 +505,7 @@ def _finish_job(result: JobResult, quiet: bool, as_json: bool, job_file: Path | 
     lines = [result.summary(), ""]
     if job_file is not None:
         lines.append(f"Job file    {_shown(job_file)}")
+        lines.append(f"Run it      {_program()} run {quote(str(_shown(job_file)))}")
     if result.release is not None:
         lines += [f"Public      {_shown(result.release.folder / name)}" for name in result.release.files]
         lines += [f"Left out    {name}: {why}" for name, why in result.release.skipped.items()]
@@ -517,6 +520,20 @@ def _finish_job(result: JobResult, quiet: bool, as_json: bool, job_file: Path | 
         released = "released" if result.release is not None else "not safe, and nothing was released"
         _leave_interrupted(f"the best pattern so far was kept: it was {released}.")
     _exit(0 if result.is_safe and result.release is not None else 1)
+
+
+def _program() -> str:
+    """What to type for this program from here: its name where that finds it, else its place."""
+    own = Path(sys.argv[0]).absolute()
+    if own.stem != "cellveil":
+        return "cellveil"
+    found = which("cellveil")
+    return "cellveil" if found and Path(found).samefile(own) else quote(str(_shown_as_is(own)))
+
+
+def _shown_as_is(path: Path) -> Path:
+    """Relative to the working folder where it lies below it; links are not followed."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def _shown(path: Path) -> Path:
