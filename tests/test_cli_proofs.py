@@ -113,7 +113,7 @@ def test_prior_knowledge_and_coalitions(folder: Path, command: Command) -> None:
     assert command("audit", folder, pattern, "--prior", "10").code == 1, "cells of 20 can move by 2, not 3"
     assert command("audit", folder, pattern, "--prior", "0").code == 2
     done = command("audit", folder, pattern, "--attacker", "insider", "--prior", "10")
-    assert done.code == 2 and "for the outsider" in done.err
+    assert done.code == 2 and "for outsiders" in done.err
     report = folder.parent / "r.json"
     both = ["--attacker", "outsider", "--attacker", "insider"]
     assert command("audit", folder, pattern, *both, "--report", report).code == 1

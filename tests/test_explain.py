@@ -414,12 +414,6 @@ def test_figures_of_an_audit_explain_unsafe_cells_without_values() -> None:
     assert told == {"(A, N)": "(A, N) = (Total, N) − (B, N) − (C, N)"}
 
 
-def test_figures_without_a_pattern_have_no_explanations() -> None:
-    problem, _ = planted()
-    figures = audit_figures(audit(problem, primaries_only(problem)))
-    assert all("explanation" not in cell for cell in figures["cells"])
-
-
 @pytest.mark.parametrize(("up", "down", "signs"), [(0, 0, ""), (1, 0, "≤"), (0, 1, "≥"), (1, 1, "≤≥")])
 def test_only_the_bounds_that_are_too_tight_are_told(up: int, down: int, signs: str) -> None:
     """In a square of hidden cells (A, N) rises until (B, N) is 0, and falls until (B, S) is."""

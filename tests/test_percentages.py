@@ -67,9 +67,6 @@ JOB = '[[tables]]\nfile = "t.csv"\ndimensions = ["a"]\n[[rules]]\nrule = "thresh
         "[adjust]\nlimit = {}",
         "[adjust]\nlimit_marginals = {}",
         "[adjust]\nlimit_total = {}",
-        '[[attackers]]\nkind = "pq"\np = {}',
-        '[[attackers]]\nkind = "pq"\np = 15\nq = {}',
-        '[[attackers]]\nkind = "outsider"\nprior = {}',
     ],
 )
 def test_job_files_refuse_shares(tmp_path: Path, section: str) -> None:
@@ -88,9 +85,6 @@ def test_job_files_refuse_shares(tmp_path: Path, section: str) -> None:
 
 def test_job_files_take_small_percentages_with_their_sign(tmp_path: Path) -> None:
     file = tmp_path / "job.toml"
-    file.write_text(
-        JOB.format('[[attackers]]\nkind = "outsider"\nprior = "0.5 %"\n[adjust]\nlimit_total = 0')
-    )
+    file.write_text(JOB.format('[adjust]\nlimit = "0.5 %"\nlimit_total = 0'))
     job = read_job(file)
-    assert job.attackers[0].prior == 0.5
-    assert job.adjust is not None and job.adjust.limit_total == 0
+    assert job.adjust is not None and job.adjust.limit == 0.5 and job.adjust.limit_total == 0

@@ -2,6 +2,7 @@
 
 import gzip
 import itertools
+from dataclasses import replace
 import json
 from fractions import Fraction
 
@@ -158,7 +159,7 @@ def test_weights_waivers_and_signs_of_dominance(n, inclusive):
 
 def test_weights_that_are_not_whole_fill_parts_of_slots():
     units = contributors([[(10, 1, False), (6, 1, False), (4, 1, False)]])
-    units.top_weight[0] = [1.5, 0.25, 7.0, np.nan]
+    units = replace(units, top_weight=np.array([[1.5, 0.25, 7.0, np.nan]]))
     table = table_of(units)  # total 20; two slots hold 1.5 · 10 + 0.5 · 6 = 18
     assert Dominance(2, 90, inclusive=True).judge(table).unsafe.all()
     assert not Dominance(2, 90).judge(table).unsafe.any()
