@@ -2,8 +2,8 @@
 
 import gzip
 import itertools
-from dataclasses import replace
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
