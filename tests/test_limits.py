@@ -266,3 +266,22 @@ def test_the_diagnosis_has_its_share_of_the_limit(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(run, "diagnose", spy)
     found = suppress(frozen_row(), time_limit=100.0, relax=True)
     assert found.relaxation is not None and 0 < limits[0] <= 0.5 * 106.0
+
+
+def test_the_proof_of_an_adjustment_passes_its_time_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole numbers for the senses that branch and cut found are looked for within the limit, too."""
+    from cellveil.adjustment.exact import prove
+    from cellveil.adjustment.given import Given
+    from cellveil.adjustment.model import Limits, build_model
+
+    model = build_model(two_way([[20, 50, 30], [8, 19, 22]], primaries={(0, 0): 3}), "l1", Limits())
+    limits = []
+    fit = Given.fit
+
+    def noted(self: Given, senses: Any, time_limit: float | None = None) -> Any:
+        limits.append(time_limit)
+        return fit(self, senses, time_limit)
+
+    monkeypatch.setattr(Given, "fit", noted)
+    assert prove(model, Given(model), seconds=30.0).fit is not None
+    assert limits and all(limit is not None and limit <= 30.0 for limit in limits)

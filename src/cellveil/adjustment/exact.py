@@ -42,6 +42,9 @@ Bool = NDArray[np.bool_]
 ROUNDS = 10
 CLOSE = 1e-6
 
+LEAST_TO_FIT = 1.0
+"""Seconds to make senses a whole adjustment when time is over and there is none yet."""
+
 
 @dataclass(frozen=True, eq=False)
 class Proof:
@@ -196,7 +199,9 @@ def prove(
         if answer.reason == "infeasible":
             return Proof(None, np.inf, "infeasible", total_nodes)
         bound, senses = max(bound, answer.bound), mixed.senses_of(answer)
-        found = None if senses is None else given.fit(senses)
+        least = 0.0 if best is not None else LEAST_TO_FIT
+        left = None if end is None else max(end - counted_time(), least)
+        found = None if senses is None else given.fit(senses, left)
         if found is not None and (best is None or found.cost < best.cost):
             best = found
         out_of_time = end is not None and counted_time() > end
