@@ -70,6 +70,7 @@ class World:
     waivers: dict[str, set[str]] = field(default_factory=lambda: {level: set() for level in LEVELS})
     requests: dict[str, dict[str, set[str]]] = field(default_factory=lambda: {level: {} for level in LEVELS})
     signed: set[str] = field(default_factory=set)
+    freed: set[str] = field(default_factory=set)
     has_parts: bool = False
     ids: set[str] = field(default_factory=set)
     statuses: dict[Key, str] = field(default_factory=dict)
@@ -380,17 +381,21 @@ def _by_hand(world: World) -> None:
 
 
 def _known_bounds(world: World) -> None:
+    """Bounds belong to the variable; with a negative value or contribution it has no natural ones."""
     kind = world.job.get("bounds", "natural")
-    values = {key: world.value(key) for key in world.cells}
-    least, most = min(0, *values.values()), max(0, *values.values())
-    by_variable: dict[str, int] = defaultdict(int)
-    for key, value in values.items():
-        by_variable[world.variable(key)] = min(by_variable[world.variable(key)], value)
+    least: dict[str, int] = defaultdict(int)
+    most: dict[str, int] = defaultdict(int)
+    for key, cell in world.cells.items():
+        variable, value = world.variable(key), world.value(key)
+        least[variable], most[variable] = min(least[variable], value), max(most[variable], value)
+        if value < 0 or any(part < 0 for parts in cell.own_parts.values() for part in parts.values()):
+            world.freed.add(variable)
     for key in world.cells:
-        natural = 0 if by_variable[world.variable(key)] >= 0 else None
+        variable = world.variable(key)
+        natural = None if variable in world.freed else 0
         world.lb_for_levels[key] = world.lb[key] = None if kind == "free" else natural
         world.ub[key] = None
         if kind == "tau-argus":
-            world.lb[key] = -(-3 * least // 2)
-            world.ub[key] = 3 * most // 2
+            world.lb[key] = -(-3 * least[variable] // 2)
+            world.ub[key] = 3 * most[variable] // 2
             world.lb_for_levels[key] = world.lb[key] if natural is None else 0
