@@ -195,3 +195,18 @@ def test_planted_faults_are_caught(fault: Callable[[Problem], Problem]) -> None:
             expected = is_protected(problem, pattern)
             wrong += dict(zip(report.cells.tolist(), report.safe.tolist(), strict=True)) != expected
     assert wrong > 0
+
+
+def test_a_worker_ends_when_nobody_waits_for_it(monkeypatch):
+    """Processes of an audit whose program was killed do not go on for hours."""
+    from cellveil import auditing
+    from cellveil.datasets import random_table
+
+    problem = random_table((5, 5), seed=1)
+    view = PublicView.of(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
+    cells = problem.primaries.tolist()
+    assert auditing._examine(problem, view, (False, False, None), cells).cells == cells
+    parents = iter([77, 77, *[1] * len(cells)])
+    monkeypatch.setattr(auditing.os, "getppid", lambda: next(parents))
+    with pytest.raises(SystemExit):
+        auditing._examine(problem, view, (False, False, None), cells * 2)

@@ -8,6 +8,7 @@ are the certificate, which `cellveil.proof` checks without any of this code.
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -197,8 +198,10 @@ def _in_parallel(judge: _Judge, cells: list[int], workers: int, time_limit: floa
 def _examine(
     problem: Problem, view: PublicView, settings: tuple[bool, bool, float | None], cells: list[int]
 ) -> _Findings:
-    judge = _Judge(problem, view, *settings)
+    judge, parent = _Judge(problem, view, *settings), os.getppid()
     for cell in cells:
+        if os.getppid() != parent:  # whoever asked is gone, and nobody waits for the answer
+            raise SystemExit(1)
         judge.examine(cell)
     attack = judge.attack
     return _Findings(
