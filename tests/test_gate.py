@@ -94,6 +94,9 @@ def test_an_adjusted_table_goes_through_the_same_gate(tmp_path: Path) -> None:
 def test_no_attacker_is_no_audit(firms: Problem) -> None:
     with pytest.raises(cv.InputError, match="no attacker is named"):
         cv.audit(firms, hiding(firms), attackers=[])
+    pattern = hiding(firms, *SQUARE)
+    empty = cv.Audit(firms, cv.PublicView.of(firms, pattern), pattern=pattern)
+    assert not empty.is_safe and "nobody was asked" in empty.verdict
 
 
 def test_a_published_primary_is_named_whatever_the_attacks_say(firms: Problem) -> None:

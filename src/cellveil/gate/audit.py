@@ -93,7 +93,7 @@ class Audit:
             pinned = int(self.adjusted.pinned.sum())
             told = [f"{pinned} sensitive cells could be pinned down"] if pinned else []
             return (*self.adjusted.faults, *told)
-        found = []
+        found = [] if self.verdicts else ["nobody was asked"]
         bare = self.problem.primaries[~self.view.hidden[self.problem.primaries]]
         if len(bare):
             names = name_some(self.problem.table.cell_names(bare[:NAMED]))
