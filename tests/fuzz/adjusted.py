@@ -64,7 +64,8 @@ def _kept(
         yield "adjusted: beyond bounds", f"{key}"
     if key in unsafe:
         rise, fall = _reach(unsafe[key])
-        if not ((rise and value - true >= rise) or (fall and true - value >= fall)):
+        far_enough = (rise and value - true >= rise) or (fall and true - value >= fall)
+        if (rise or fall) and not far_enough:  # a level of 0 asks for nothing
             yield "adjusted: inside its levels", f"{key}: {true} became {value}, levels {unsafe[key]}"
         return
     if (true == 0 or world.statuses.get(key) == "z") and value != true:
