@@ -12,8 +12,8 @@ demo: $(STAMP)
 	$(BIN)/cellveil demo --out cellveil-demo
 
 test: $(TEST_STAMP)
-	$(BIN)/ruff format --check src tests benchmarks
-	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks experiments
+	$(BIN)/ruff check src tests benchmarks experiments
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" src tests
 
@@ -33,8 +33,8 @@ screenshots: $(STAMP)
 	$(BIN)/python benchmarks/readme.py screenshots
 
 format: $(TEST_STAMP)
-	$(BIN)/ruff format src tests benchmarks
-	$(BIN)/ruff check --fix src tests benchmarks
+	$(BIN)/ruff format src tests benchmarks experiments
+	$(BIN)/ruff check --fix src tests benchmarks experiments
 
 clean:
 	rm -rf $(VENV) cellveil-demo

@@ -15,15 +15,15 @@ import time
 
 import numpy as np
 
-from cellveil.attack.components import split
-from cellveil.attack.cubes import prove_by_cubes
-from cellveil.attack.witness import Ledger
-from cellveil.auditing import audit_outsider
+from cellveil.certificate import Certificate, verify
 from cellveil.datasets import random_table
+from cellveil.deviations.components import split
+from cellveil.deviations.cubes import prove_by_cubes
+from cellveil.deviations.witness import Ledger
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.proof import Certificate, verify
 from cellveil.solvers.lp import LiveLP, LPStatus
-from cellveil.view import Pattern
 
 
 def protected(

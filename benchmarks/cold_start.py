@@ -12,8 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from cellveil.kernels import compiled
-from cellveil.kernels.translation import Unit
+from cellveil.jit import compiled
+from cellveil.jit.translation import Unit
 
 RUN = """
 from cellveil.datasets import random_table
@@ -40,8 +40,8 @@ def main() -> None:
     print(f"{'loading LLVM':20}{time.process_time() - began:28.2f} s CPU")
     whole = 0.0
     for name in modules():
-        importlib.import_module(f"cellveil.kernels.{name}")
-        kernels = compiled._by_module[f"cellveil.kernels.{name}"]
+        importlib.import_module(f"cellveil.jit.{name}")
+        kernels = compiled._by_module[f"cellveil.jit.{name}"]
         unit, began = Unit(compiled._loop_of), time.process_time()
         unit.source([kernel.loop for kernel in kernels])
         translating = time.process_time() - began

@@ -63,10 +63,10 @@ def problem_of(name: str) -> Any:
 
 def run_one(name: str, method: str, time_limit: float) -> dict[str, Any]:
     """Solve one table; the pattern of `optimal` is audited and its certificate verified."""
-    from cellveil.auditing import audit_outsider
-    from cellveil.proof import verify
-    from cellveil.suppression.optimal import optimal
-    from cellveil.view import Pattern
+    from cellveil.certificate import verify
+    from cellveil.judge.outsider import audit_outsider
+    from cellveil.pattern import Pattern
+    from cellveil.suppression.methods.optimal import optimal
 
     optimal(problem_of("two-way 4x4 1"))  # loads what is loaded once
     problem = problem_of(name)
@@ -93,7 +93,7 @@ def run_one(name: str, method: str, time_limit: float) -> dict[str, Any]:
 
 def plain_benders(problem: Any, time_limit: float) -> dict[str, Any]:
     """The textbook loop, part by part."""
-    from cellveil.suppression.exact_model import parts_of
+    from cellveil.suppression.exact.parts import parts_of
 
     end = time.monotonic() + time_limit
     parts, stuck = parts_of(problem)
@@ -106,7 +106,7 @@ def _benders_part(part: Any, end: float) -> float | None:
     import pyscipopt
     from pyscipopt import quicksum
 
-    from cellveil.suppression.exact_attack import LPAttacker
+    from cellveil.suppression.exact.fractional_attack import LPAttacker
 
     attacker = LPAttacker(part)
     rows: list[tuple[NDArray[np.int64], NDArray[np.float64], float]] = []

@@ -54,10 +54,10 @@ def problem_of(name: str) -> Any:
 
 def _business(name: str) -> Any:
     from cellveil.datasets import business
-    from cellveil.primary import make_problem
-    from cellveil.sensitivity import AnyOf, PPercent, Threshold
+    from cellveil.microdata.tabulate import tabulate
+    from cellveil.rules import AnyOf, PPercent, Threshold
+    from cellveil.rules.apply import make_problem
     from cellveil.tables.link import link
-    from cellveil.tables.tabulate import tabulate
 
     data = business(3_000 if name == "17401" else 50_000)
     industry, region, size = data.dimensions
@@ -74,11 +74,11 @@ def _business(name: str) -> Any:
 def _demo() -> Any:
     from cellveil.datasets import business
     from cellveil.datasets.demo import write_demo_job
-    from cellveil.job.read import read_job
-    from cellveil.job.tables import build_table
-    from cellveil.primary import make_problem
+    from cellveil.job.build_tables import build_table
+    from cellveil.job.reading import read_job
     from cellveil.progress import Progress
-    from cellveil.sensitivity import rule_from_dict
+    from cellveil.rules import rule_from_dict
+    from cellveil.rules.apply import make_problem
 
     with TemporaryDirectory() as folder:
         job = read_job(write_demo_job(business(), Path(folder)))
@@ -88,7 +88,7 @@ def _demo() -> Any:
 def run_one(task: dict[str, Any]) -> dict[str, Any]:
     """Protect one table, in this process."""
     import cellveil as cv
-    from cellveil.attacker import Attacker
+    from cellveil.attackers.attacker import Attacker
     from cellveil.datasets import random_table
 
     tiny = [random_table(sizes, seed=1) for sizes in ((6, 7), (5, 4, 4))]
@@ -178,8 +178,8 @@ def main() -> None:
         return
     methods = given.methods
     if methods == ["all"]:
-        from cellveil.adjustment.run import METHODS as ADJUSTING
-        from cellveil.suppression.run import METHODS
+        from cellveil.adjustment.adjusting import METHODS as ADJUSTING
+        from cellveil.suppression.suppressing import METHODS
 
         methods = list(ADJUSTING if given.adjust else METHODS)
     print("| table | method | attackers | limit | s | CPU | with audit | cost | gap | hidden | outcome | |")

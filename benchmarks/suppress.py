@@ -119,7 +119,7 @@ def run_one(task: dict[str, Any]) -> dict[str, Any]:
     from cellveil.formats.instance import read_instance
     from cellveil.problem import Status
     from cellveil.suppression import suppress
-    from cellveil.suppression.cover import cover_bound
+    from cellveil.suppression.bounds.cover import cover_bound
 
     case = Case(**task["case"])
     problem = (

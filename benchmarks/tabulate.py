@@ -55,7 +55,7 @@ def dimensions() -> list[Dimension]:
 
 
 def by_cellveil(path: Path, ids: bool) -> np.ndarray:
-    from cellveil.tables.tabulate import tabulate
+    from cellveil.microdata.tabulate import tabulate
 
     table = tabulate(path, dimensions(), "amount", contributor="contributor" if ids else None, depth=2)
     return np.column_stack([*table.keys, table.values, table.units.count, table.units.top])

@@ -16,9 +16,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cellveil.attack.unpick import unpick
+from cellveil.attack.bound_propagation import unpick
 from cellveil.datasets import random_table
-from cellveil.view import Pattern, PublicView
+from cellveil.pattern import Pattern
+from cellveil.public_view import PublicView
 
 
 def seconds(action: Callable[[], object]) -> float:

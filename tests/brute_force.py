@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.view import Pattern
 
 
 def intervals(problem: Problem, pattern: Pattern) -> dict[int, tuple[Fraction, Fraction]]:

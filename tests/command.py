@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cellveil.cli import run_command
+from cellveil.cli.app import run_command
 
 
 @dataclass(frozen=True)

@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from cellveil.files import write_text
-from cellveil.job.output import RUN_FILE, open_output
+from cellveil.job.output_folder import RUN_FILE, open_output
+from cellveil.public_view import PublicView
 from cellveil.publishing import swap, write_release
 from cellveil.publishing.publication import Publication
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.view import PublicView
 
 NAMES = ("report.json", "instance")
 CALLS = ("rename", "replace", "link", "unlink", "rmdir", "mkdir", "chmod", "fsync")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from cellveil.arrays import Int
 from cellveil.datasets import random_table
 from cellveil.problem import Problem, Status
-from cellveil.suppression.textbook import textbook
+from cellveil.suppression.methods.textbook import textbook
 from cellveil.tables.build import assemble, roll_up
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.tables.keys import Int
 from cellveil.tables.link import link
 from cellveil.tables.table import Table
 

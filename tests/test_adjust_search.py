@@ -9,21 +9,21 @@ import pytest
 from numpy.typing import NDArray
 
 import cellveil as cv
-from cellveil.adjustment.annealing import Annealing, rounded, search_senses
-from cellveil.adjustment.coordinates import Coordinates
-from cellveil.adjustment.cover import cover_bound
-from cellveil.adjustment.exact import prove
-from cellveil.adjustment.flips import Flips, fair_prices
-from cellveil.adjustment.given import Given
-from cellveil.adjustment.merging import merged_model
+from cellveil.adjustment.annealed_imbalance import Flips, fair_prices
+from cellveil.adjustment.annealed_splitting import Annealing, rounded, search_senses
+from cellveil.adjustment.branch_and_bound import Tree
+from cellveil.adjustment.fixed_senses import Given
+from cellveil.adjustment.integer_descent import without_totals
+from cellveil.adjustment.lower_bound import cover_bound
+from cellveil.adjustment.merge_tied import merged_model
+from cellveil.adjustment.mixed_integer import prove
 from cellveil.adjustment.model import Model, build_model
-from cellveil.adjustment.search import Tabu, descend
-from cellveil.adjustment.starts import start_senses
-from cellveil.adjustment.steps import without_totals
-from cellveil.adjustment.tree import Tree
+from cellveil.adjustment.null_space import Coordinates
+from cellveil.adjustment.sense_search import Tabu, descend
+from cellveil.adjustment.start_rules import start_senses
+from cellveil.clock import Deadline
 from cellveil.datasets import cube
 from cellveil.problem import Problem
-from cellveil.progress import Deadline
 
 INSTANCES = Path(os.environ.get("CELLVEIL_INSTANCES") or Path(__file__).parents[2] / "shared" / "instances")
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import cellveil as cv
-from cellveil.attack import adjusted as adjusted_attack
-from cellveil.attack.adjusted import FREE, Candidates, Shares
 from cellveil.datasets import cube
+from cellveil.judge import adjusted_attack as adjusted_attack
+from cellveil.judge.adjusted_attack import FREE, Candidates, Shares
 from cellveil.problem import Problem, Status
 
 LARGEST = 12

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 import cellveil as cv
-from cellveil.adjustment.annealing import Annealing
-from cellveil.adjustment.cover import cover_bound
-from cellveil.adjustment.exact import Mixed
-from cellveil.adjustment.given import Given
-from cellveil.adjustment.large import annealed
+from cellveil.adjustment.annealed_splitting import Annealing
+from cellveil.adjustment.fixed_senses import Given
+from cellveil.adjustment.large_tables import annealed
+from cellveil.adjustment.lower_bound import cover_bound
+from cellveil.adjustment.mixed_integer import Mixed
 from cellveil.adjustment.model import build_model
-from cellveil.adjustment.starts import start_senses
+from cellveil.adjustment.start_rules import start_senses
+from cellveil.clock import Deadline
 from cellveil.problem import Problem, Status
-from cellveil.progress import Deadline
-from cellveil.report.adjusted import comparison
+from cellveil.report.adjustment_figures import comparison
 from command import Command
 
 INTERIOR = [[20, 50, 10], [8, 19, 22], [17, 32, 12]]
@@ -144,7 +144,7 @@ def test_the_covering_bound_holds(seed: int, objective: str) -> None:
 
 
 def test_large_tables_take_the_way_without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cellveil.adjustment import run
+    from cellveil.adjustment import adjusting as run
 
     monkeypatch.setattr(run, "LARGE", 10)
     problem = cv.random_table((6, 5, 4), contributors=4, zeros=0.1, primaries=0.15, seed=2, unit=10)

@@ -11,14 +11,14 @@ from scipy.optimize import LinearConstraint, milp
 
 import cellveil as cv
 from cellveil.adjustment import OBJECTIVES, STARTS
-from cellveil.adjustment.exact import Mixed
-from cellveil.adjustment.given import Given
-from cellveil.adjustment.imbalance import imbalances
+from cellveil.adjustment.fixed_senses import Given
+from cellveil.adjustment.imbalance_rows import imbalances
+from cellveil.adjustment.mixed_integer import Mixed
 from cellveil.adjustment.model import FARTHEST, Model, build_model, kinds_of_cells
-from cellveil.adjustment.search import Tabu, descend
-from cellveil.adjustment.starts import start_senses
+from cellveil.adjustment.sense_search import Tabu, descend
+from cellveil.adjustment.start_rules import start_senses
+from cellveil.clock import Deadline
 from cellveil.problem import Problem, Status
-from cellveil.progress import Deadline
 
 COX_DANDEKAR = [
     [200, 40, 50, 200, 120],

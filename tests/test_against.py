@@ -11,28 +11,28 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cellveil.attacker import Attacker
+from cellveil.attackers.attacker import Attacker
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InfeasibleError, InputError
-from cellveil.formats.folder import write_folder
-from cellveil.gate import audit
-from cellveil.insider_audit import audit_insiders
-from cellveil.primary import make_problem
+from cellveil.formats.tidy_folder import write_folder
+from cellveil.judge import audit
+from cellveil.judge.insider import audit_insiders
+from cellveil.microdata.tabulate import tabulate
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.progress import Deadline
 from cellveil.report import build_report
-from cellveil.sensitivity import PPercent
+from cellveil.rules import PPercent
+from cellveil.rules.apply import make_problem
 from cellveil.suppression import suppress
-from cellveil.suppression.against import Defence
-from cellveil.suppression.shield import Moves
+from cellveil.suppression.other_attackers.defence import Defence
+from cellveil.suppression.other_attackers.shield import Moves
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.link import link
-from cellveil.tables.numbers import UNBOUNDED
 from cellveil.tables.relations import Relations
+from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.table import CELL, Table
-from cellveil.tables.tabulate import tabulate
-from cellveil.view import Pattern
 from command import Command, command
 from test_insiders import with_contributions
 

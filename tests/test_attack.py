@@ -9,13 +9,14 @@ import pytest
 
 from brute_force import intervals, is_protected
 from cellveil.attack.intervals import OutsiderAttack
-from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
+from cellveil.public_view import PublicView
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
-from cellveil.tables.numbers import UNBOUNDED
-from cellveil.view import Pattern, PublicView
+from cellveil.tables.scaled import UNBOUNDED
 from small_problems import SHAPES, half_hidden_problem
 
 Disagreement = tuple[str, int]
@@ -109,7 +110,7 @@ def test_a_published_primary_is_never_safe() -> None:
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_no_time_means_not_safe(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cellveil.auditing.prove_by_cubes", lambda *args, **options: 0)
+    monkeypatch.setattr("cellveil.judge.outsider.prove_by_cubes", lambda *args, **options: 0)
     problem = two_way([[20, 50, 9], [8, 19, 7], [5, 6, 9]], primaries={(0, 0): 3})
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "all")
     report = audit_outsider(problem, everything, exact=exact, time_limit=0)
@@ -127,7 +128,7 @@ def test_an_unclear_solver_means_not_safe(status: LPStatus, monkeypatch: pytest.
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_workers_do_not_change_the_verdict(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cellveil.auditing.MIN_PARALLEL", 2)
+    monkeypatch.setattr("cellveil.judge.outsider.MIN_PARALLEL", 2)
     problem = random_table((6, 6, 5), contributors=3, zeros=0.2, seed=9)
     rng = np.random.default_rng(1)
     hidden = problem.hidden_at_start | (
@@ -199,8 +200,8 @@ def test_planted_faults_are_caught(fault: Callable[[Problem], Problem]) -> None:
 
 def test_a_worker_ends_when_nobody_waits_for_it(monkeypatch):
     """Processes of an audit whose program was killed do not go on for hours."""
-    from cellveil import auditing
     from cellveil.datasets import random_table
+    from cellveil.judge import outsider as auditing
 
     problem = random_table((5, 5), seed=1)
     view = PublicView.of(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import cellveil as cv
-from cellveil.attack.insiders import OwnParts
-from cellveil.attacker import Attacker
-from cellveil.cli_options import AttackerName, Level, attackers_of
+from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.own_parts import OwnParts
+from cellveil.cli.options import AttackerName, Level, attackers_of
 from cellveil.datasets import two_way
 from cellveil.errors import InputError
-from cellveil.insider_audit import audit_insiders
 from cellveil.job import read_job
+from cellveil.judge.insider import audit_insiders
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.view import Pattern
 
 ODD = [
     ({"kind": "insiders"}, "Did you mean 'insider'?"),

@@ -14,15 +14,15 @@ import pandas as pd
 import pytest
 
 from cellveil.errors import CellveilError, InputError
-from cellveil.formats.folder import read_folder, write_folder
-from cellveil.formats.frames import read_problem, read_table
+from cellveil.formats.columns import read_columns
 from cellveil.formats.instance import read_instance
 from cellveil.formats.jj import read_jj, write_jj
-from cellveil.formats.pattern import read_pattern, write_pattern
-from cellveil.formats.source import read_columns
+from cellveil.formats.pattern_file import read_pattern, write_pattern
+from cellveil.formats.ready_made import read_problem, read_table
+from cellveil.formats.tidy_folder import read_folder, write_folder
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.tables.hierarchy import Hierarchy
-from cellveil.view import Pattern
 
 SECRET = "987654"
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellveil.attack.witness import Witness, Witnesses, are_deviations
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations.demand import Demands
+from cellveil.deviations.ledger import Book
+from cellveil.deviations.witness import Witness, Witnesses, are_deviations
 from cellveil.problem import Problem, Status
-from cellveil.suppression.book import Book
-from cellveil.suppression.demands import Demands
 from small_problems import SHAPES, small_problem
 
 

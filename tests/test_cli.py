@@ -13,11 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 import cellveil as cv
-from cellveil.cli import app
-from cellveil.formats.folder import write_folder
+from cellveil.cli.app import app
 from cellveil.formats.jj import write_jj
+from cellveil.formats.tidy_folder import write_folder
+from cellveil.pattern import Pattern
 from cellveil.problem import Status
-from cellveil.view import Pattern
 from command import Command, command, listing
 
 __all__ = ["command"]

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix
 
-import cellveil.suppression.cover as cover
+import cellveil.suppression.bounds.cover as cover
 from brute_force import is_protected
 from cellveil.datasets import random_table, two_way
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.solvers.covering import Covering, proven_bound, solve_relaxed
 from cellveil.suppression import suppress
-from cellveil.suppression.cover import cover_bound
+from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
-from cellveil.view import Pattern
 from small_problems import SHAPES, half_hidden_problem, small_problem
 
 

@@ -7,14 +7,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cellveil.attack.cubes import prove_by_cubes
-from cellveil.attack.witness import Ledger
-from cellveil.auditing import audit_outsider
+from cellveil.certificate import Certificate, Verification, verify
+from cellveil.certificate.certificate import pattern_hash
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations.cubes import prove_by_cubes
+from cellveil.deviations.witness import Ledger
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.proof import Certificate, Verification, verify
-from cellveil.proof.certificate import pattern_hash
-from cellveil.view import Pattern
 from small_problems import SHAPES, small_problem
 
 
@@ -58,7 +58,7 @@ def by_enumeration(problem: Problem, hidden: np.ndarray) -> dict[tuple[int, bool
 
 @pytest.mark.parametrize("shape", [(5, 6), (4, 4, 4), (3, 3, 3, 3)])
 def test_no_cube_of_a_small_table_is_missed(shape: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cellveil.attack.cubes.PATIENCE", 200)  # chance must not play a part
+    monkeypatch.setattr("cellveil.deviations.cubes.PATIENCE", 200)  # chance must not play a part
     rng = np.random.default_rng(len(shape))
     outcomes = set()
     for seed, share in enumerate((0.1, 0.3, 0.5, 0.7, 0.85, 0.95)):
@@ -129,7 +129,7 @@ def test_the_audit_gives_the_same_verdicts_with_cubes(monkeypatch: pytest.Monkey
     )
     pattern = Pattern.hiding(problem, hidden, "random")
     fast = audit_outsider(problem, pattern, exact=False)
-    monkeypatch.setattr("cellveil.auditing.prove_by_cubes", lambda *args, **options: 0)
+    monkeypatch.setattr("cellveil.judge.outsider.prove_by_cubes", lambda *args, **options: 0)
     slow = audit_outsider(problem, pattern, exact=False)
     assert (fast.safe == slow.safe).all() and 0 < fast.safe.sum() < len(fast.safe)
     assert fast.num_lps <= slow.num_lps

@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cellveil.certificate import Certificate, verify
+from cellveil.certificate.certificate import pattern_hash
 from cellveil.formats.instance import read_instance, write_instance
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, defaults
-from cellveil.proof import Certificate, verify
-from cellveil.proof.certificate import pattern_hash
 from cellveil.suppression import suppress
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.link import link
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
-from cellveil.view import Pattern
 from command import Command, command
 
 __all__ = ["command"]

@@ -19,7 +19,9 @@ import pytest
 import typer
 from typer.main import get_command
 
-from cellveil.cli import app
+from cellveil.cli.app import app
+from experiments import EXPERIMENTS
+from experiments.__main__ import app as experiments_app
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -161,6 +163,12 @@ def make_targets() -> set[str]:
     return set(re.findall(r"^([a-z][\w-]*):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
+def check_experiment(words: list[str]) -> None:
+    """Parse the arguments of `python -m experiments` as it would, without running it."""
+    command: Any = get_command(experiments_app)
+    assert command.make_context("experiments", list(words)).params["name"] in {None, *EXPERIMENTS}
+
+
 def check_command(words: list[str]) -> None:
     """Parse a command line as the program itself would, without running it."""
     group: Any = get_command(app)
@@ -180,6 +188,8 @@ def test_command_lines_exist(page: Path) -> None:
     for line, words in command_lines(page):
         if words[0] == "cellveil":
             check_command(words[1:])
+        elif words[:3] == ["python", "-m", "experiments"]:
+            check_experiment(words[3:])
         elif words[0] == "make":
             assert set(words[1:]) <= make_targets(), f"{page.name}, line {line}: {words}"
         else:

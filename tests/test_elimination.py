@@ -9,12 +9,12 @@ import pytest
 from scipy.optimize import linprog
 
 from cellveil import progress
-from cellveil.attack.witness import are_deviations
-from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations.witness import are_deviations
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.suppression.elimination import elimination
-from cellveil.view import Pattern
+from cellveil.suppression.methods.elimination import elimination
 from small_problems import SHAPES, small_problem
 
 

@@ -8,17 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cellveil.auditing import audit_outsider
-from cellveil.cli import run_command
+from cellveil.cli.app import run_command
 from cellveil.datasets import random_table
 from cellveil.errors import InputError
-from cellveil.experiments import BUDGETS, EXPERIMENTS, preprocessing, reproduce, scaling, searching
-from cellveil.experiments.record import Figures, Record
-from cellveil.experiments.tables import Contributors, Shape, contributors_for, wilcoxon
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
-from cellveil.suppression.outcome import Draft
-from cellveil.view import Pattern
+from cellveil.suppression.draft import Draft
+from experiments import BUDGETS, EXPERIMENTS, preprocessing, reproduce, scaling, searching
+from experiments.__main__ import app
+from experiments.record import Figures, Record
+from experiments.tables import Contributors, Shape, contributors_for, wilcoxon
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", EXPERIMENTS)
 @pytest.mark.usefixtures("tiny")
 def test_every_experiment_writes_its_page_and_data(name: str, tmp_path: Path) -> None:
-    assert run_command(["reproduce", name, "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    assert run_command([name, "--out", str(tmp_path / "out"), "--quiet"], app) == 0
     page = (tmp_path / "out" / "report.md").read_text(encoding="utf-8")
     data = json.loads((tmp_path / "out" / "figures.json").read_text(encoding="utf-8"))
     assert page.startswith("# ") and all(rows for rows in data["tables"].values())
@@ -96,9 +97,9 @@ def test_a_given_limit_takes_the_place_of_the_budgets(monkeypatch: pytest.Monkey
 
 
 def test_names_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["reproduce", "2011-size"]) == 2
+    assert run_command(["2011-size"], app) == 2
     assert "Did you mean '2011-sizes'" in capsys.readouterr().err
-    assert run_command(["reproduce"]) == 0
+    assert run_command([], app) == 0
     listed = capsys.readouterr().out
     assert all(name in listed for name in EXPERIMENTS)
     with pytest.raises(InputError, match="unknown budget"):
@@ -111,7 +112,7 @@ def test_every_experiment_has_its_page() -> None:
     overview = (docs / "experiments.md").read_text(encoding="utf-8")
     for name in EXPERIMENTS:
         assert f"(experiment-{name}.md)" in overview
-        assert f"cellveil reproduce {name}" in (docs / f"experiment-{name}.md").read_text(encoding="utf-8")
+        assert f"python -m experiments {name}" in (docs / f"experiment-{name}.md").read_text(encoding="utf-8")
 
 
 # -- tables --------------------------------------------------------------------------------------------------

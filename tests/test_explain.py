@@ -16,18 +16,20 @@ from scipy.optimize import linprog
 
 import brute_force
 from cellveil.attack import explain as module
+from cellveil.attack.bound_propagation import unpick
 from cellveil.attack.explain import MAX_TERMS, Explainer, Explanation, chain, derive, explain
 from cellveil.attack.intervals import OutsiderAttack
-from cellveil.attack.unpick import unpick
 from cellveil.errors import InputError
-from cellveil.gate import audit
-from cellveil.gate import explanations as judging
+from cellveil.judge import audit
+from cellveil.judge import explanations as judging
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.publishing import public_page, release
-from cellveil.report.audit import audit_figures
-from cellveil.tables.numbers import UNBOUNDED
+from cellveil.public_view import PublicView
+from cellveil.publishing import release
+from cellveil.publishing.html_page import public_page
+from cellveil.report.audit_figures import audit_figures
 from cellveil.tables.relations import Relations
-from cellveil.view import Pattern, PublicView
+from cellveil.tables.scaled import UNBOUNDED
 from small_problems import SHAPES, half_hidden_problem, small_problem
 from test_report import HIDDEN, forms_of, parse, planted, report_on
 from test_worked_examples import EXAMPLES, hiding, needs_examples, number, problem_of

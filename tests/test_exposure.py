@@ -11,11 +11,12 @@ import pytest
 from brute_force import intervals, is_protected
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
-from cellveil.exposed import ALGORITHMS, SETS, Exposure, candidates, exposure
+from cellveil.judge.exposure import ALGORITHMS, SETS, Exposure, candidates, exposure
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
+from cellveil.public_view import PublicView
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
 from cellveil.tables.relations import Relations
-from cellveil.view import Pattern, PublicView
 from small_problems import SHAPES, half_hidden_problem, small_problem
 from test_unpick import reference
 from test_worked_examples import EXAMPLES, needs_examples, number, problem_of
@@ -235,7 +236,7 @@ def test_without_answers_every_cell_counts_as_exposed(monkeypatch: pytest.Monkey
     problem = random_table((4, 4, 4), primaries=0.85, zeros=0.0, seed=2)
     before = exposure(problem)
     assert cells(before.E) < set(problem.primaries.tolist())
-    monkeypatch.setattr("cellveil.auditing.prove_by_cubes", lambda *args, **options: 0)
+    monkeypatch.setattr("cellveil.judge.outsider.prove_by_cubes", lambda *args, **options: 0)
     monkeypatch.setattr(LiveLP, "solve", lambda *_, **__: LPAnswer(LPStatus.UNKNOWN, None))
     after = exposure(problem)
     assert cells(after.E) == set(problem.primaries.tolist())

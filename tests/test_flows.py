@@ -5,22 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cellveil.attack import network as networks
-from cellveil.attack.components import Component, split
-from cellveil.attack.flows import LARGEST_FLOW, NetworkFlows
 from cellveil.attack.intervals import OutsiderAttack
-from cellveil.attack.network import Network, recognise
-from cellveil.attack.witness import Ledger, Witness
-from cellveil.auditing import audit_outsider
+from cellveil.attack.network_intervals import LARGEST_FLOW, NetworkFlows
+from cellveil.certificate import Certificate, verify
+from cellveil.certificate.certificate import pattern_hash
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations import network_form as networks
+from cellveil.deviations.components import Component, split
+from cellveil.deviations.network_form import Network, recognise
+from cellveil.deviations.witness import Ledger, Witness
 from cellveil.formats.jj import read_jj
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.proof import Certificate, verify
-from cellveil.proof.certificate import pattern_hash
+from cellveil.public_view import PublicView
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.tables.numbers import UNBOUNDED
 from cellveil.tables.relations import Relations
-from cellveil.view import Pattern, PublicView
+from cellveil.tables.scaled import UNBOUNDED
 from instances import INSTANCES, needs_instances
 from small_problems import SHAPES, _filled, half_hidden_problem
 
@@ -294,7 +295,7 @@ def test_the_audit_says_the_same_with_and_without_flows(shape: str, monkeypatch:
 def test_the_audit_of_networks_needs_lps_only_for_what_is_not_safe(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cellveil.auditing.prove_by_cubes", lambda *args, **options: 0)
+    monkeypatch.setattr("cellveil.judge.outsider.prove_by_cubes", lambda *args, **options: 0)
     problem = table_of(kind, 1)
     safe, few, many = verdicts_with_and_without(problem, some_hidden(problem, 1, 0.35), monkeypatch)
     assert set(safe) == {True, False}

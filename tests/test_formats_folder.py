@@ -10,17 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellveil.errors import InputError
-from cellveil.formats.adjusted import read_adjusted, write_adjusted
-from cellveil.formats.folder import read_folder, write_folder
+from cellveil.formats.adjusted_file import read_adjusted, write_adjusted
 from cellveil.formats.instance import read_instance
 from cellveil.formats.jj import read_jj, write_jj
-from cellveil.formats.pattern import read_pattern, write_pattern
+from cellveil.formats.pattern_file import read_pattern, write_pattern
+from cellveil.formats.tidy_folder import read_folder, write_folder
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status, defaults
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.tables.numbers import UNBOUNDED
 from cellveil.tables.relations import Relations
-from cellveil.view import Pattern
+from cellveil.tables.scaled import UNBOUNDED
 
 REGION = {"Total": {"N": ["N1", "N2"], "S": []}}
 

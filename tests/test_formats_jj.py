@@ -14,7 +14,7 @@ from cellveil.formats import jj
 from cellveil.formats.instance import read_instance, write_instance
 from cellveil.formats.jj import read_jj, write_jj
 from cellveil.problem import Problem, Status
-from cellveil.tables.numbers import UNBOUNDED
+from cellveil.tables.scaled import UNBOUNDED
 from instances import INSTANCES, needs_instances
 
 SMALL = """0

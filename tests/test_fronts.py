@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellveil.attack import fronts
-from cellveil.attack.components import split
-from cellveil.attack.fronts import CellFront, CoordinateFront, front_of
-from cellveil.attack.lattice import Lattice
-from cellveil.attack.ties import Ties
-from cellveil.auditing import audit_outsider
+from cellveil.attack import interval_programs as fronts
+from cellveil.attack.interval_programs import CellFront, CoordinateFront, front_of
 from cellveil.datasets import random_table
+from cellveil.deviations.components import split
+from cellveil.deviations.integer_kernel import Lattice
+from cellveil.deviations.ties import Ties
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.view import Pattern
 
 TREES = {"two trees": ((7, 8), (0, 1)), "three-way": ((7, 4, 4), (0,)), "flat": ((4, 4, 4), ())}
 

@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cellveil.arrays import frozen_array
+from cellveil.certificate import verify
 from cellveil.datasets import two_way
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, defaults
-from cellveil.proof import verify
+from cellveil.public_view import PublicView
 from cellveil.suppression import suppress
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.frozen import frozen_array
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
-from cellveil.view import Pattern, PublicView
 
 
 def writable(value: Any, path: str = "") -> list[str]:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import cellveil as cv
-from cellveil.attacker import Attacker
+from cellveil.attackers.attacker import Attacker
 from cellveil.datasets import two_way
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.view import Pattern
 from test_insiders import with_contributions
 
 CELLS = {(0, 0): [20], (0, 1): [30], (0, 2): [5, 4], (1, 0): [7, 7, 8], (1, 1): [9, 9, 9], (1, 2): [6, 6]}
@@ -130,7 +130,7 @@ def _with(found: cv.Suppression, pattern: Pattern, verdict: cv.Audit) -> cv.Supp
 
 
 def test_the_seed_reaches_the_defence_against_others(monkeypatch: pytest.MonkeyPatch, firms: Problem) -> None:
-    from cellveil.suppression import outsider_shield
+    from cellveil.suppression.other_attackers import outsider_shield
 
     seeds = []
     original = outsider_shield.OutsiderShield.__init__

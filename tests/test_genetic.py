@@ -11,17 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
 from cellveil.plots import line_chart
 from cellveil.problem import Problem
-from cellveil.progress import Deadline, Progress
-from cellveil.solvers.threads import using
-from cellveil.suppression import genetic as module
+from cellveil.progress import Progress
+from cellveil.solvers.parallel import using
 from cellveil.suppression import suppress
-from cellveil.suppression.evolution import ADAPTIVE, OPERATORS, Evolution, crossed, mutated
-from cellveil.suppression.genetic import OrderSearch, genetic
-from cellveil.suppression.grouped import protect_in_order
+from cellveil.suppression.engines.evolution import ADAPTIVE, OPERATORS, Evolution, crossed, mutated
+from cellveil.suppression.methods import genetic as module
+from cellveil.suppression.methods.genetic import OrderSearch, genetic
+from cellveil.suppression.methods.grouped import protect_in_order
 
 PROBLEM = random_table((14, 9), hierarchical=[0], contributors=2, seed=4)
 

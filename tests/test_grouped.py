@@ -14,20 +14,20 @@ from pydantic import ValidationError
 from scipy.optimize import linprog
 
 from brute_force import is_safe
-from cellveil.cli import run_command
+from cellveil.cli.app import run_command
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations.ledger import Book
 from cellveil.errors import InputError
-from cellveil.exposed import exposure, unpickable
 from cellveil.formats.jj import write_jj
 from cellveil.job.model import SuppressJob
+from cellveil.judge.exposure import exposure, unpickable
 from cellveil.problem import Problem, Status
-from cellveil.progress import Deadline
 from cellveil.suppression import METHODS, suppress
-from cellveil.suppression.book import Book
-from cellveil.suppression.grouped import Together
-from cellveil.suppression.grouping import ORDERS, groups_of, is_allowed
-from cellveil.suppression.options import Option, parse_options, read_options
-from cellveil.suppression.preselection import eased, preselected
+from cellveil.suppression.engines.grouping import ORDERS, groups_of, is_allowed
+from cellveil.suppression.methods.grouped import Together
+from cellveil.suppression.params import Option, parse_options, read_options
+from cellveil.suppression.presolve.preselection import eased, preselected
 from small_problems import SHAPES, small_problem
 
 TABLES = (

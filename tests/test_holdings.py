@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from cellveil.attack.further import AllParts
-from cellveil.attack.insiders import NOBODY, OwnParts, PriorPosterior
-from cellveil.attack.totals import Totals
+from cellveil.attackers.own_parts import NOBODY, OwnParts, PriorPosterior
+from cellveil.attackers.prior_posterior import Totals
+from cellveil.attackers.unlisted_parts import AllParts
 from cellveil.datasets import two_way
 from cellveil.errors import InputError
-from cellveil.insider_audit import Kind, audit_insiders
+from cellveil.judge.insider import Kind, audit_insiders
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.report.audit import _insider_figures
+from cellveil.report.audit_figures import _insider_figures
 from cellveil.tables.contributions import Contributions
-from cellveil.view import Pattern
 
 Cells = dict[tuple[int, int], dict[int, int]]
 

@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from cellveil.attack.insiders import OwnParts, PriorPosterior
-from cellveil.attack.movement import Movement
-from cellveil.attacker import Attacker
-from cellveil.auditing import audit_outsider
+from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.own_parts import OwnParts, PriorPosterior
 from cellveil.datasets import two_way
+from cellveil.deviations.movement import Movement
 from cellveil.errors import InputError
-from cellveil.gate import audit
-from cellveil.insider_audit import audit_insiders
-from cellveil.primary import make_problem
+from cellveil.judge import audit
+from cellveil.judge.insider import audit_insiders
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.report.audit import audit_figures
-from cellveil.sensitivity import PriorPosterior as PriorPosteriorRule
+from cellveil.report.audit_figures import audit_figures
+from cellveil.rules import PriorPosterior as PriorPosteriorRule
+from cellveil.rules.apply import make_problem
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.numbers import UNBOUNDED
-from cellveil.view import Pattern
+from cellveil.tables.scaled import UNBOUNDED
 from test_worked_examples import EXAMPLES, hiding, needs_examples
 
 

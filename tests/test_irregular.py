@@ -7,19 +7,19 @@ import math
 import numpy as np
 import pytest
 
-from cellveil.attack.witness import are_deviations
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table
+from cellveil.deviations.ledger import Book
+from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem, Status
-from cellveil.progress import Deadline
 from cellveil.suppression import suppress
-from cellveil.suppression.auto import auto
-from cellveil.suppression.book import Book
-from cellveil.suppression.completion import Completion
-from cellveil.suppression.cover import cover_bound
-from cellveil.suppression.incremental import Incremental
-from cellveil.suppression.irregular import Harvesting, everything, finish_jointly, is_irregular
-from cellveil.suppression.search import Search, drop_unused
-from cellveil.suppression.settling import Settling
+from cellveil.suppression.bounds.cover import cover_bound
+from cellveil.suppression.engines.irregular import Harvesting, everything, finish_jointly, is_irregular
+from cellveil.suppression.engines.joint_witness import Settling
+from cellveil.suppression.engines.local_search import Search, drop_unused
+from cellveil.suppression.engines.meet_demands import Completion
+from cellveil.suppression.engines.one_demand import Incremental
+from cellveil.suppression.methods.auto import auto
 from cellveil.tables.build import build_relations
 from cellveil.tables.link import link
 from cellveil.tables.table import Table
@@ -139,8 +139,8 @@ def test_when_time_is_up_only_what_is_needed_is_completed():
 
 @pytest.mark.parametrize("limit", [None, 1e-3])
 def test_auto_protects_linked_tables_of_more_than_a_few_cells(limit, monkeypatch):
-    monkeypatch.setattr("cellveil.suppression.auto.SMALL", 50)
-    monkeypatch.setattr("cellveil.suppression.auto.TRIALS", 5)
+    monkeypatch.setattr("cellveil.suppression.methods.auto.SMALL", 50)
+    monkeypatch.setattr("cellveil.suppression.methods.auto.TRIALS", 5)
     found = suppress(linked(3), time_limit=limit)
     assert found.is_safe
     assert found.lower_bound is not None and found.lower_bound <= found.cost
@@ -148,7 +148,7 @@ def test_auto_protects_linked_tables_of_more_than_a_few_cells(limit, monkeypatch
 
 def test_an_interrupt_keeps_the_cheapest_complete_pattern(monkeypatch):
     problem = linked(3)
-    monkeypatch.setattr("cellveil.suppression.auto.SMALL", 50)
+    monkeypatch.setattr("cellveil.suppression.methods.auto.SMALL", 50)
 
     def interrupted(*_: object, **__: object) -> str:
         raise KeyboardInterrupt
@@ -163,7 +163,7 @@ def test_an_interrupt_keeps_the_cheapest_complete_pattern(monkeypatch):
 
 
 def test_without_a_limit_the_search_ends_after_so_many_steps(monkeypatch):
-    from cellveil.suppression import auto as module
+    from cellveil.suppression.methods import auto as module
 
     problem = linked(2)
     patient = suppress(problem, "auto", seed=0)

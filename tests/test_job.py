@@ -16,7 +16,7 @@ import pytest
 
 import cellveil as cv
 from cellveil.job.reference import reference
-from cellveil.view import Pattern
+from cellveil.pattern import Pattern
 from command import Command, command, listing
 
 __all__ = ["command"]
@@ -523,7 +523,7 @@ def test_unsafe_table_is_reported_and_an_older_release_removed(
 ) -> None:
     run(folder, 'output = "out"\n' + MICRODATA + ONE_TABLE + RULES)
     (folder / "out" / "public" / "readme.txt").write_text("of the user")
-    monkeypatch.setattr("cellveil.job.run.suppress", primaries_only)
+    monkeypatch.setattr("cellveil.job.running.suppress", primaries_only)
     ended = command("run", folder / "job.toml")
     assert ended.code == 1
     assert "NOT SAFE" in ended.out and "Nothing was released" in ended.out
@@ -588,7 +588,7 @@ def test_interrupted_job_changes_nothing(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cellveil.job.run.suppress", interrupted)
+    monkeypatch.setattr("cellveil.job.running.suppress", interrupted)
     ended = command("run", folder / "job.toml")
     assert ended.code == 130 and "interrupted" in ended.err
     assert listing(folder) == before
@@ -603,7 +603,7 @@ def test_a_search_that_was_interrupted_releases_nothing(
     def interrupted(*given: Any, **settings: Any) -> cv.Suppression:
         return replace(cv.suppress(*given, **settings), reason="interrupted: the cheapest so far")
 
-    monkeypatch.setattr("cellveil.job.run.suppress", interrupted)
+    monkeypatch.setattr("cellveil.job.running.suppress", interrupted)
     ended = command("run", folder / "job.toml")
     assert ended.code == 130 and "everything is as it was" in ended.err
     assert listing(folder) == before

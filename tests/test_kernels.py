@@ -15,24 +15,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellveil import progress
+import cellveil
+from cellveil import clock
 from cellveil.adjustment import adjust
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table
-from cellveil.kernels import compiled
-from cellveil.kernels.compiled import Kernel, inner, outer
-from cellveil.kernels.emission import MisfitError
-from cellveil.kernels.kinds import Arrays, Bool, Float, Int, Int32, IntTable, Number
-from cellveil.kernels.translation import Unit
-from cellveil.progress import Deadline
+from cellveil.jit import compiled
+from cellveil.jit.compiled import Kernel, inner, outer
+from cellveil.jit.emission import MisfitError
+from cellveil.jit.kinds import Arrays, Bool, Float, Int, Int32, IntTable, Number
+from cellveil.jit.translation import Unit
 from cellveil.suppression import suppress
-from cellveil.tables.recover import with_structure
+from cellveil.tables.structure import with_structure
 from test_recover import stripped
 
-KERNELS = Path(compiled.__file__).parent
+PACKAGE = Path(cellveil.__file__).parent
 LOOPS = sorted(
-    path.stem
-    for path in KERNELS.glob("*.py")
-    if "@outer\n" in path.read_text("utf-8") and path.stem != "random"
+    ".".join(("cellveil", *path.relative_to(PACKAGE).with_suffix("").parts))
+    for path in PACKAGE.rglob("_*_jit.py")
+    if "@outer\n" in path.read_text("utf-8")
 )
 EVERY_LOOP_MODULE = pytest.mark.parametrize("name", LOOPS)
 NUMBERS = st.integers(-(2**40), 2**40)
@@ -235,7 +236,7 @@ def test_what_loops_cannot_have_is_named(body, fault):
 
 
 def kernels_of(name: str) -> list[Kernel]:
-    module = importlib.import_module(f"cellveil.kernels.{name}")
+    module = importlib.import_module(name)
     return compiled._by_module[module.__name__]
 
 
@@ -280,7 +281,7 @@ def test_results_are_those_of_plain_python(method, monkeypatch):
 
 
 CHECKING = """
-from cellveil.kernels import compiled
+from cellveil.jit import compiled
 compiled.CHECKED = True
 from cellveil.datasets import random_table
 from cellveil.adjustment import adjust
@@ -333,8 +334,8 @@ class FakeTime:
 
 def test_no_time_limit_counts_compiling(monkeypatch):
     time = FakeTime()
-    monkeypatch.setattr(progress, "time", time)
-    monkeypatch.setattr(progress, "_uncounted", 0.0)
+    monkeypatch.setattr(clock, "time", time)
+    monkeypatch.setattr(clock, "_uncounted", 0.0)
     deadline = Deadline(10)
     time.now += 4
 
@@ -354,7 +355,7 @@ def test_no_time_limit_counts_compiling(monkeypatch):
 
 
 FIRST_RUN = """
-from cellveil.kernels import compiled
+from cellveil.jit import compiled
 real, names = compiled._compile, []
 def noting(kernels):
     names.extend({kernel.loop.function.__module__.rpartition(".")[2] for kernel in kernels})
@@ -371,6 +372,6 @@ def test_a_small_table_compiles_what_it_needs_and_stores_nothing(tmp_path):
     home = {name: str(tmp_path) for name in ("HOME", "XDG_CACHE_HOME", "NUMBA_CACHE_DIR", "TMPDIR")}
     first, second = (run_python(FIRST_RUN, PYTHONDONTWRITEBYTECODE="1", **home) for _ in range(2))
     assert first == second
-    assert "network_search" in first
-    assert not any(name in first for name in ("packing", "splitting", "flips"))
+    assert "flow_search" in first
+    assert not any(name in first for name in ("packing", "rachford", "annealed"))
     assert not list(tmp_path.rglob("*"))

@@ -13,21 +13,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cellveil.adjustment.run import METHODS as ADJUSTING
-from cellveil.adjustment.run import adjust
-from cellveil.attacker import Attacker
+from cellveil.adjustment.adjusting import METHODS as ADJUSTING
+from cellveil.adjustment.adjusting import adjust
+from cellveil.attackers.attacker import Attacker
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InfeasibleError, NotSafeError
-from cellveil.insider_audit import NOT_JUDGED, audit_insiders
+from cellveil.judge.insider import NOT_JUDGED, audit_insiders
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.progress import OVERTIME_SECONDS, OVERTIME_SHARE, Deadline
-from cellveil.suppression import METHODS, outsider_shield, relaxing, suppress
-from cellveil.suppression import auto as auto_module
-from cellveil.suppression.against import Defence
-from cellveil.suppression.insider_shield import InsiderShield
-from cellveil.suppression.relaxing import diagnose
-from cellveil.suppression.shield import Moves
-from cellveil.view import Pattern, PublicView
+from cellveil.progress import OVERTIME_SECONDS, OVERTIME_SHARE
+from cellveil.public_view import PublicView
+from cellveil.suppression import METHODS, suppress
+from cellveil.suppression.infeasible import relaxing
+from cellveil.suppression.infeasible.relaxing import diagnose
+from cellveil.suppression.methods import auto as auto_module
+from cellveil.suppression.other_attackers import outsider_shield
+from cellveil.suppression.other_attackers.defence import Defence
+from cellveil.suppression.other_attackers.insider_shield import InsiderShield
+from cellveil.suppression.other_attackers.shield import Moves
 from test_methods import problem_of
 
 INSIDER = Attacker("insider")
@@ -254,7 +258,7 @@ def test_a_diagnosis_cut_short_claims_nothing() -> None:
 
 
 def test_the_diagnosis_has_its_share_of_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cellveil.suppression import run
+    from cellveil.suppression import suppressing as run
 
     limits: list[float] = []
     original = run.diagnose
@@ -270,8 +274,8 @@ def test_the_diagnosis_has_its_share_of_the_limit(monkeypatch: pytest.MonkeyPatc
 
 def test_the_proof_of_an_adjustment_passes_its_time_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole numbers for the senses that branch and cut found are looked for within the limit, too."""
-    from cellveil.adjustment.exact import prove
-    from cellveil.adjustment.given import Given
+    from cellveil.adjustment.fixed_senses import Given
+    from cellveil.adjustment.mixed_integer import prove
     from cellveil.adjustment.model import Limits, build_model
 
     model = build_model(two_way([[20, 50, 30], [8, 19, 22]], primaries={(0, 0): 3}), "l1", Limits())

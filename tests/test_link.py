@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellveil.auditing import audit_outsider
 from cellveil.errors import InfeasibleError, InputError
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.suppression import suppress
 from cellveil.tables.build import table_from_cells, table_from_interior
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.link import link
-from cellveil.tables.numbers import LARGEST
+from cellveil.tables.scaled import LARGEST
 from cellveil.tables.table import Table
-from cellveil.view import Pattern
 from instances import INSTANCES, needs_instances
 from test_table import brute_relations, brute_totals, columns_of, contents, flat, interiors, relation_set
 

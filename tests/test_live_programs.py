@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.sparse import csc_matrix
 
-from cellveil.solvers.cutting import GrowingLP, Row
+from cellveil.solvers.cutting_planes import GrowingLP, Row
 from cellveil.solvers.lp import LiveLP, LPStatus
 
 

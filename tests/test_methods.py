@@ -15,17 +15,17 @@ import numpy as np
 import pytest
 
 from brute_force import is_protected
-from cellveil.auditing import audit_outsider
+from cellveil.certificate import verify
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InfeasibleError
 from cellveil.formats.jj import read_jj, write_jj
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.proof import verify
 from cellveil.suppression import METHODS, Suppression, suppress
-from cellveil.suppression.cover import cover_bound
+from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.tables.hierarchy import Dimension
-from cellveil.tables.numbers import UNBOUNDED
-from cellveil.view import Pattern
+from cellveil.tables.scaled import UNBOUNDED
 from small_problems import small_table
 
 EVERY_METHOD = pytest.mark.parametrize("method", METHODS)

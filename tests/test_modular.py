@@ -7,15 +7,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from cellveil.attack.witness import are_deviations
-from cellveil.auditing import audit_outsider
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table
+from cellveil.deviations.witness import are_deviations
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.progress import Deadline, Progress
-from cellveil.suppression.modular import Descent, modular, modules_of
+from cellveil.progress import Progress
+from cellveil.suppression.methods.modular import Descent, modular, modules_of
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.table import Table
-from cellveil.view import Pattern
 from small_problems import SHAPES, small_problem, small_table
 
 STRUCTURED = [shape for shape in SHAPES if shape in ("hierarchical", "overlapping", "linked")]

@@ -10,23 +10,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import brute_force
-from cellveil.attack.witness import Witnesses, are_deviations
-from cellveil.auditing import audit_outsider
+from cellveil.certificate import Certificate
+from cellveil.certificate.certificate import pattern_hash
+from cellveil.certificate.verifier import check_witnesses
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations.witness import Witnesses, are_deviations
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
-from cellveil.proof import Certificate
-from cellveil.proof.certificate import pattern_hash
-from cellveil.proof.verify import check_witnesses
-from cellveil.suppression import flow_search
-from cellveil.suppression import network as network_module
-from cellveil.suppression.cycles import cycles
-from cellveil.suppression.flow_search import Networks
-from cellveil.suppression.network import network
-from cellveil.suppression.outcome import Draft
-from cellveil.suppression.run import Method
-from cellveil.suppression.sequential import sequential
-from cellveil.view import Pattern
+from cellveil.suppression.draft import Draft
+from cellveil.suppression.engines import flow_search
+from cellveil.suppression.engines.flow_search import Networks
+from cellveil.suppression.methods import network as network_module
+from cellveil.suppression.methods.cycles import cycles
+from cellveil.suppression.methods.network import network
+from cellveil.suppression.methods.sequential import sequential
+from cellveil.suppression.suppressing import Method
 from small_problems import SHAPES, small_problem
 
 METHODS = {"network": network, "cycles": cycles}

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from cellveil.errors import InputError
-from cellveil.formats.source import read_columns
+from cellveil.formats.columns import read_columns
+from cellveil.microdata.tabulate import tabulate
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.tables.tabulate import tabulate
 from command import Command, command
 
 __all__ = ["command"]

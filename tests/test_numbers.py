@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cellveil.errors import InputError
-from cellveil.tables.numbers import (
+from cellveil.tables.scaled import (
     LARGEST,
     MAX_DECIMALS,
     REMEDIES,

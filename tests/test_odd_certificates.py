@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from cellveil.certificate import Certificate, read_certificate
+from cellveil.certificate.certificate import MAGIC
 from cellveil.errors import InputError
-from cellveil.proof import Certificate, read_certificate
-from cellveil.proof.certificate import MAGIC
 from command import Command, command
 
 __all__ = ["command"]

@@ -11,29 +11,29 @@ import numpy as np
 import pytest
 
 from brute_force import cheapest_pattern
-from cellveil.auditing import audit_outsider
+from cellveil.certificate import verify
 from cellveil.datasets import random_table, two_way
 from cellveil.formats.jj import read_jj
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
-from cellveil.proof import verify
-from cellveil.solvers.cutting import Row
-from cellveil.solvers.exchange import exchanged
-from cellveil.suppression.exact_attack import FlowAttacker, LPAttacker
-from cellveil.suppression.exact_model import parts_of
-from cellveil.suppression.exact_relaxation import lower_bound, relax
-from cellveil.suppression.exact_separation import Separation, further_cell, is_broken
-from cellveil.suppression.kelly import kelly
-from cellveil.suppression.optimal import optimal
-from cellveil.suppression.outcome import Draft
-from cellveil.tables.numbers import UNBOUNDED
-from cellveil.view import Pattern
+from cellveil.solvers.cutting_planes import Row
+from cellveil.solvers.exchange_descent import exchanged
+from cellveil.suppression.bounds.relaxation import lower_bound, relax
+from cellveil.suppression.draft import Draft
+from cellveil.suppression.exact.fractional_attack import FlowAttacker, LPAttacker
+from cellveil.suppression.exact.kelly import kelly
+from cellveil.suppression.exact.parts import parts_of
+from cellveil.suppression.exact.separation import Separation, further_cell, is_broken
+from cellveil.suppression.methods.optimal import optimal
+from cellveil.tables.scaled import UNBOUNDED
 from instances import INSTANCES, needs_instances
 from small_problems import SHAPES, small_problem
 
 PER_SHAPE, PER_SHAPE_SLOW = 6, 60
 
-optimal_module = import_module("cellveil.suppression.optimal")
+optimal_module = import_module("cellveil.suppression.methods.optimal")
 
 
 def problems(shape: str) -> Iterator[tuple[Problem, float | None]]:

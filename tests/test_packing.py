@@ -10,18 +10,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from brute_force import is_protected
-from cellveil.attack.witness import are_deviations
-from cellveil.auditing import audit_outsider
+from cellveil.certificate import Certificate
+from cellveil.certificate.certificate import pattern_hash
+from cellveil.certificate.verifier import Verification, check_witnesses
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations.ledger import Book
+from cellveil.deviations.witness import are_deviations
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.proof import Certificate
-from cellveil.proof.certificate import pattern_hash
-from cellveil.proof.verify import Verification, check_witnesses
-from cellveil.suppression.book import Book
-from cellveil.suppression.hypercube import hypercube
-from cellveil.suppression.packing import Packing, applies
+from cellveil.suppression.engines.cube_packing import Packing, applies
+from cellveil.suppression.methods.hypercube import hypercube
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.view import Pattern
 from small_problems import SHAPES, half_hidden_problem, small_problem, small_table
 
 TABLES = [

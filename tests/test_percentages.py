@@ -10,7 +10,7 @@ import pytest
 
 from cellveil.errors import InputError
 from cellveil.job import read_job
-from cellveil.sensitivity import (
+from cellveil.rules import (
     Dominance,
     Manual,
     PPercent,
@@ -20,7 +20,7 @@ from cellveil.sensitivity import (
     rule_from_dict,
     rule_to_dict,
 )
-from cellveil.sensitivity.exact import percentage
+from cellveil.rules.percentages import percentage
 
 SHARES: list[Any] = [0.2, "0.2", "1/5", Fraction(1, 5), 0.999]
 

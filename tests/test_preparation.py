@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cellveil.auditing import audit_outsider
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InfeasibleError
-from cellveil.exposed import ALGORITHMS, candidates
+from cellveil.judge.exposure import ALGORITHMS, candidates
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.suppression import METHODS, suppress
-from cellveil.suppression.optimal import optimal
-from cellveil.suppression.outcome import Draft
-from cellveil.suppression.preparation import demanding, prepared
-from cellveil.suppression.textbook import textbook
-from cellveil.view import Pattern
+from cellveil.suppression.draft import Draft
+from cellveil.suppression.methods.optimal import optimal
+from cellveil.suppression.methods.textbook import textbook
+from cellveil.suppression.presolve.preparation import demanding, prepared
 
 METHODS_WITH_IT = [name for name, entry in METHODS.items() if "protect" in entry.options]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cellveil.errors import InputError
-from cellveil.sensitivity import (
+from cellveil.rules import (
     PRESETS,
     AnyOf,
     Dominance,

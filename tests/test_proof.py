@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 from brute_force import is_protected
-from cellveil.attack.components import split
-from cellveil.attack.lift import lift
-from cellveil.attack.witness import Ledger, Witness
-from cellveil.auditing import audit_outsider
+from cellveil.certificate import Certificate, read_certificate, verify, write_certificate
+from cellveil.certificate.certificate import pattern_hash
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations.components import split
+from cellveil.deviations.exact_rounding import lift
+from cellveil.deviations.witness import Ledger, Witness
 from cellveil.errors import InfeasibleError, InputError
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.proof import Certificate, read_certificate, verify, write_certificate
-from cellveil.proof.certificate import pattern_hash
 from cellveil.suppression import suppress
 from cellveil.tables.relations import Relations
-from cellveil.view import Pattern
 from small_problems import SHAPES, half_hidden_problem, small_problem
 
 
@@ -251,7 +251,7 @@ def test_two_hundred_corruptions_are_rejected(tmp_path: Path) -> None:
 
 def test_the_verifier_imports_no_solver() -> None:
     code = (
-        "import sys, cellveil.proof;"
+        "import sys, cellveil.certificate;"
         "bad = {'highspy', 'scipy', 'pyscipopt'} | {m for m in sys.modules if m.startswith('cellveil.') and "
         "m.split('.')[1] in ('solvers', 'attack', 'suppression', 'auditing')};"
         "print(sorted(bad & set(sys.modules)))"

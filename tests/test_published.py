@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cellveil.auditing import audit_outsider
 from cellveil.errors import InputError
-from cellveil.formats.folder import write_folder
-from cellveil.formats.published import SUPPRESSED_STATUS, read_publication, read_publication_folder
-from cellveil.gate import audit
+from cellveil.formats.published_file import SUPPRESSED_STATUS, read_publication, read_publication_folder
+from cellveil.formats.tidy_folder import write_folder
+from cellveil.judge import audit
+from cellveil.judge.outsider import audit_outsider
+from cellveil.judge.published import Found, audit_published
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.published import Found, audit_published
 from cellveil.publishing import release
 from cellveil.tables.hierarchy import Hierarchy
-from cellveil.tables.numbers import unscale
-from cellveil.view import Pattern
+from cellveil.tables.scaled import unscale
 from command import Command, command
 from instances import INSTANCES, needs_instances
 from small_problems import small_table

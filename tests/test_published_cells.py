@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import cellveil as cv
-from cellveil.attack.insiders import OwnParts, PriorPosterior, SelfKnowing
-from cellveil.attacker import Attacker
+from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.own_parts import OwnParts, PriorPosterior, SelfKnowing
 from cellveil.datasets import two_way
-from cellveil.insider_audit import audit_insiders
+from cellveil.judge.insider import audit_insiders
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.tables.numbers import UNBOUNDED
-from cellveil.view import Pattern
+from cellveil.tables.scaled import UNBOUNDED
 from test_insiders import with_contributions
 
 CELLS = {

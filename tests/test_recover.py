@@ -9,14 +9,14 @@ import pytest
 from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
+from cellveil.arrays import Int
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
 from cellveil.formats.jj import read_jj, write_jj
 from cellveil.tables.build import build_relations
 from cellveil.tables.hierarchy import Dimension
-from cellveil.tables.keys import Int
-from cellveil.tables.recover import with_structure
 from cellveil.tables.relations import Relations
+from cellveil.tables.structure import with_structure
 from cellveil.tables.table import CELL, Table
 from instances import INSTANCES, needs_instances
 from small_problems import small_table

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 
 from brute_force import reaches
+from cellveil.certificate import verify
 from cellveil.datasets import two_way
 from cellveil.errors import InfeasibleError
-from cellveil.formats.folder import write_folder
+from cellveil.formats.tidy_folder import write_folder
 from cellveil.problem import Problem, Status
-from cellveil.proof import verify
 from cellveil.suppression import suppress
-from cellveil.suppression.conflicts import Conflict, Fact
-from cellveil.suppression.relaxing import FIELDS, Diagnosis, diagnose
+from cellveil.suppression.infeasible.conflicts import Conflict, Fact
+from cellveil.suppression.infeasible.relaxing import FIELDS, Diagnosis, diagnose
 from command import Command, command
 from small_problems import SHAPES, small_problem
 

@@ -19,17 +19,18 @@ from hypothesis import strategies as st
 
 import cellveil as cv
 import cellveil.publishing as release_module
-from cellveil.attacker import Attacker
+from cellveil.attackers.attacker import Attacker
 from cellveil.errors import InputError, MissingExtraError, NotSafeError
-from cellveil.gate import Audit, audit
+from cellveil.judge import Audit, audit
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
+from cellveil.public_view import PublicView
 from cellveil.publishing import FORMATS, Publication, release
 from cellveil.publishing import swap as swap_module
-from cellveil.publishing.crosstab import NO_CELL, CrossTable
+from cellveil.publishing.layout import NO_CELL, CrossTable
 from cellveil.publishing.lock import locked
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.view import Pattern, PublicView
 
 ALL = tuple(FORMATS)
 HIDDEN = {

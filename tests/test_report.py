@@ -7,16 +7,18 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from cellveil.gate import audit
+from cellveil.judge import audit
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
+from cellveil.public_view import PublicView
 from cellveil.publishing import release
-from cellveil.report import build_report, public_page
+from cellveil.publishing.html_page import public_page
+from cellveil.report import build_report
 from cellveil.report.figures import GIVEN, Margins
-from cellveil.suppression.outcome import Suppression
+from cellveil.suppression.result import Suppression
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.link import LinkedTable
-from cellveil.view import Pattern, PublicView
 
 CONTRACT = {
     *("method", "outcome", "reason", "cells", "primaries", "secondaries", "cost", "lower_bound", "gap"),

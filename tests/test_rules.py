@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellveil.errors import InputError
-from cellveil.sensitivity import (
+from cellveil.rules import (
     AllOf,
     AnyOf,
     Dominance,
@@ -475,7 +475,7 @@ def test_published_result_of_tau_argus():
     """Size × Region of the sample data, p% with p = 15: the nine cells tau-ARGUS finds unsafe (status 3)."""
     import pandas as pd
 
-    from cellveil.tables.tabulate import tabulate
+    from cellveil.microdata.tabulate import tabulate
 
     folder = INSTANCES / "tauargus" / "testW"
     positions = {"Size": (8, 10), "Region": (11, 13), "Var2": (27, 37)}

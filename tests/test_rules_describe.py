@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellveil.errors import InputError
-from cellveil.sensitivity import (
+from cellveil.rules import (
     PRESETS,
     RULES,
     AllOf,

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from cellveil.errors import InputError
-from cellveil.primary import find_primaries, make_problem
 from cellveil.problem import Status
-from cellveil.sensitivity import Dominance, PPercent, Threshold, ZeroRule
+from cellveil.rules import Dominance, PPercent, Threshold, ZeroRule
+from cellveil.rules.apply import find_primaries, make_problem
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.tables.numbers import UNBOUNDED
+from cellveil.tables.scaled import UNBOUNDED
 from test_rules import table_of
 
 

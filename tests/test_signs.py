@@ -9,15 +9,15 @@ import numpy as np
 import pandas as pd
 
 import cellveil as cv
-from cellveil.formats.folder import read_folder, write_folder
-from cellveil.primary import make_problem
+from cellveil.formats.tidy_folder import read_folder, write_folder
+from cellveil.microdata.tabulate import tabulate
 from cellveil.problem import Problem
+from cellveil.rules.apply import make_problem
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.link import link
-from cellveil.tables.numbers import UNBOUNDED
+from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.table import Table
-from cellveil.tables.tabulate import tabulate
 
 REGION = Dimension.of("region", Hierarchy.flat(["N", "S", "W"]))
 

@@ -6,22 +6,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from cellveil.attack.lattice import Lattice
-from cellveil.attack.witness import Ledger, Witnesses, are_deviations
-from cellveil.auditing import audit_outsider
+from cellveil.certificate import verify
 from cellveil.datasets import random_table
+from cellveil.deviations.integer_kernel import Lattice
+from cellveil.deviations.ledger import Book
+from cellveil.deviations.witness import Ledger, Witnesses, are_deviations
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Status
-from cellveil.proof import verify
-from cellveil.solvers import threads
-from cellveil.solvers.interior import interior_point
+from cellveil.solvers import parallel
+from cellveil.solvers.douglas_rachford import Goals, Splitting
+from cellveil.solvers.interior_point import interior_point
 from cellveil.solvers.projection import SparseProjection, TensorProjection, projection_of
-from cellveil.solvers.splitting import Goals, Splitting
-from cellveil.suppression import growth as growing
-from cellveil.suppression.book import Book
-from cellveil.suppression.growth import Growth
-from cellveil.suppression.settling import Settling, Task
-from cellveil.suppression.slopes import window
-from cellveil.view import Pattern
+from cellveil.suppression.engines import splitting_search as growing
+from cellveil.suppression.engines.joint_witness import Settling, Task
+from cellveil.suppression.engines.reweighted_splitting import window
+from cellveil.suppression.engines.splitting_search import Growth
 from small_problems import SHAPES, small_problem
 
 TABLES = {
@@ -256,7 +256,7 @@ def test_growth_through_windows_is_exact(monkeypatch, trees, weight):
 
 @EVERY_TABLE
 def test_the_number_of_threads_changes_not_a_bit(monkeypatch, table):
-    monkeypatch.setattr(threads, "LEAST_PART", 10)
+    monkeypatch.setattr(parallel, "LEAST_PART", 10)
     problem = table_named(table)
     projection = projection_of(problem.table)
     rng = np.random.default_rng(0)
@@ -265,7 +265,7 @@ def test_the_number_of_threads_changes_not_a_bit(monkeypatch, table):
     ends = []
     for number in (1, 3):
         engine = Splitting(projection)
-        with threads.using(number):
+        with parallel.using(number):
             state = engine.run(
                 engine.start(2, 0.01), cost, (-bounds, bounds), goals, tolerance=1e-9, iterations=60
             )
@@ -275,7 +275,7 @@ def test_the_number_of_threads_changes_not_a_bit(monkeypatch, table):
 
 
 def test_work_in_parts_is_done_once_and_errors_come_through(monkeypatch):
-    monkeypatch.setattr(threads, "LEAST_PART", 1)
+    monkeypatch.setattr(parallel, "LEAST_PART", 1)
     done = np.zeros(1000, dtype=int)
 
     def count(first, last):
@@ -285,10 +285,10 @@ def test_work_in_parts_is_done_once_and_errors_come_through(monkeypatch):
         if last == 1000:
             raise ValueError("the last part")
 
-    with threads.using(4):
-        threads.in_parts(count, 1000, 1)
+    with parallel.using(4):
+        parallel.in_parts(count, 1000, 1)
         with pytest.raises(ValueError, match="last part"):
-            threads.in_parts(fail, 1000, 1)
+            parallel.in_parts(fail, 1000, 1)
     assert (done == 1).all()
 
 

@@ -8,18 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cellveil.auditing import audit_outsider
+from cellveil.certificate import verify
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations.demand import Demand, Demands
 from cellveil.errors import InfeasibleError, InputError
 from cellveil.formats.instance import read_instance
+from cellveil.judge.outsider import audit_outsider
 from cellveil.problem import Status
-from cellveil.progress import Deadline, Progress
-from cellveil.proof import verify
+from cellveil.progress import Progress
 from cellveil.suppression import suppress
-from cellveil.suppression.cover import CoverBound, cover_bound
-from cellveil.suppression.demands import Demand, Demands
-from cellveil.suppression.outcome import Draft
-from cellveil.tables.numbers import UNBOUNDED
+from cellveil.suppression.bounds.cover import CoverBound, cover_bound
+from cellveil.suppression.draft import Draft
+from cellveil.tables.scaled import UNBOUNDED
 from instances import INSTANCES, needs_instances
 
 
@@ -146,7 +147,7 @@ def test_auto_closes_small_gaps_by_branch_and_cut_in_larger_tables(
     monkeypatch: pytest.MonkeyPatch, close: float
 ) -> None:
     """Which tables are larger, and what is small, is set for the test: no demand is too much to solve."""
-    from cellveil.suppression import auto
+    from cellveil.suppression.methods import auto
 
     problem = random_table((4, 4, 3), contributors=4, primaries=0.15, seed=3)
     least = suppress(problem, "optimal").cost

@@ -19,8 +19,8 @@ from cellveil.tables.build import (
 )
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension, Equation, Hierarchy
-from cellveil.tables.numbers import LARGEST
 from cellveil.tables.relations import Relations
+from cellveil.tables.scaled import LARGEST
 from cellveil.tables.table import Table
 from test_hierarchy import dimensions
 

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from cellveil.microdata.engine import Engine, EngineOptions
+from cellveil.microdata.records import Roles
+from cellveil.microdata.sources import CsvOptions
+from cellveil.microdata.tabulate import contributions_of, tabulate
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.table import Table
-from cellveil.tables.tabulate import contributions_of, tabulate
-from cellveil.tables.tabulate_engine import Engine, EngineOptions
-from cellveil.tables.tabulate_records import Roles
-from cellveil.tables.tabulate_source import CsvOptions
 
 Record = dict[str, Any]
 

@@ -11,12 +11,12 @@ import pytest
 
 from cellveil.errors import InputError
 from cellveil.job import read_job
-from cellveil.job.tables import build_table
+from cellveil.job.build_tables import build_table
+from cellveil.microdata.codes import distinct_codes
+from cellveil.microdata.data_files import expand_files
+from cellveil.microdata.tabulate import tabulate
 from cellveil.progress import Progress
-from cellveil.tables.distinct import distinct_codes
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.tables.tabulate import tabulate
-from cellveil.tables.tabulate_files import expand_files
 
 REGION = Dimension.of("region", Hierarchy.flat(["N", "S"]))
 

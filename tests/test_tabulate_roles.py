@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from cellveil.errors import InputError
-from cellveil.formats.frames import read_problem, read_table
-from cellveil.formats.published import read_publication
+from cellveil.formats.published_file import read_publication
+from cellveil.formats.ready_made import read_problem, read_table
 from cellveil.job import read_job
+from cellveil.microdata.tabulate import contributions_of, tabulate
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.tables.tabulate import contributions_of, tabulate
 
 FIRMS = pa.table(
     {

@@ -19,10 +19,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cellveil.errors import InputError
+from cellveil.microdata.tabulate import tabulate
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.tables.numbers import infer_decimals
+from cellveil.tables.scaled import infer_decimals
 from cellveil.tables.table import Table
-from cellveil.tables.tabulate import tabulate
 from instances import INSTANCES, needs_instances
 from test_tabulate import assert_equal_tables, random_records
 

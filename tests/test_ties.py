@@ -7,17 +7,17 @@ import pytest
 from scipy.linalg import null_space
 
 from brute_force import is_protected
-from cellveil.attack.witness import are_deviations
-from cellveil.auditing import audit_outsider
+from cellveil.deviations.demand import Demand
+from cellveil.deviations.witness import are_deviations
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.suppression.demands import Demand
-from cellveil.suppression.outcome import Draft
-from cellveil.suppression.sequential import sequential
-from cellveil.suppression.ties import Merged, merged
+from cellveil.suppression.draft import Draft
+from cellveil.suppression.methods.sequential import sequential
+from cellveil.suppression.presolve.merge_ties import Merged, merged
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import CELL, Table
-from cellveil.view import Pattern
 from small_problems import SHAPES, half_hidden_problem, small_problem
 
 EVERY_SHAPE = pytest.mark.parametrize("shape", SHAPES)

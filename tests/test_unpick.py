@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cellveil.attack.bound_propagation import Unpicked, unpick
 from cellveil.attack.intervals import OutsiderAttack
-from cellveil.attack.unpick import Unpicked, unpick
 from cellveil.datasets import random_table
 from cellveil.errors import InputError
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.tables.numbers import UNBOUNDED
+from cellveil.public_view import PublicView
 from cellveil.tables.relations import Relations
-from cellveil.view import Pattern, PublicView
+from cellveil.tables.scaled import UNBOUNDED
 from small_problems import SHAPES, half_hidden_problem, small_problem
 from test_worked_examples import EXAMPLES, needs_examples, number, problem_of
 

@@ -8,17 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from cellveil.attack.further import AllParts
-from cellveil.attack.insiders import OwnParts
+from cellveil.attackers.own_parts import OwnParts
+from cellveil.attackers.unlisted_parts import AllParts
 from cellveil.errors import InputError
-from cellveil.insider_audit import audit_insiders
+from cellveil.judge.insider import audit_insiders
+from cellveil.microdata.tabulate import tabulate
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.link import link
 from cellveil.tables.table import Table
-from cellveil.tables.tabulate import tabulate
-from cellveil.view import Pattern
 
 REGION = Dimension.of("region", Hierarchy.flat(["N", "S", "W"]))
 

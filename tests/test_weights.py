@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cellveil.errors import InputError
-from cellveil.sensitivity import weights
+from cellveil.rules import weights
 from test_rules import table_of
 
 TABLE = table_of(

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from cellveil.auditing import audit_outsider
+from cellveil.certificate import Certificate, verify
+from cellveil.certificate.certificate import pattern_hash
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.proof import Certificate, verify
-from cellveil.proof.certificate import pattern_hash
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import CELL, Table
-from cellveil.view import Pattern
 from small_problems import SHAPES, half_hidden_problem
 
 

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cellveil.auditing import audit_outsider
 from cellveil.datasets import two_way
-from cellveil.primary import make_problem
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.sensitivity import PPercent, PriorPosterior
+from cellveil.rules import PPercent, PriorPosterior
+from cellveil.rules.apply import make_problem
 from cellveil.suppression import METHODS, suppress
 from cellveil.tables.contributions import Contributions
-from cellveil.view import Pattern
 from instances import INSTANCES
 
 FILE = INSTANCES.parent / "reference" / "worked_examples.json"

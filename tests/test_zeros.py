@@ -14,13 +14,13 @@ import pytest
 from scipy.optimize import linprog
 
 import cellveil as cv
-from cellveil.primary import make_problem
-from cellveil.sensitivity import Threshold, ZeroRule, acro, rule_from_dict, sdctable
-from cellveil.tables import tabulate as tabulating
+from cellveil.microdata import tabulate as tabulating
+from cellveil.microdata.tabulate import tabulate
+from cellveil.rules import Threshold, ZeroRule, acro, rule_from_dict, sdctable
+from cellveil.rules.apply import make_problem
 from cellveil.tables.build import table_from_cells, table_from_interior
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.link import link
-from cellveil.tables.tabulate import tabulate
 
 REGIONS, SIZES = ["N", "S", "W", "E"], ["a", "b", "c", "d"]
 

@@ -7,7 +7,7 @@ import sys
 def main() -> None:
     """Load the command line and run it."""
     try:
-        from cellveil.cli import main as run
+        from cellveil.cli.app import main as run
     except KeyboardInterrupt:
         sys.stderr.write("cellveil: interrupted; nothing was changed.\n")
         sys.stderr.flush()

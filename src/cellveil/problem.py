@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.arrays import Bool, Float, Int, freeze, frozen_array
 from cellveil.errors import InputError
 from cellveil.files import sha256
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.frozen import freeze, frozen_array
-from cellveil.tables.keys import Int
-from cellveil.tables.numbers import UNBOUNDED
 from cellveil.tables.relations import Relations
+from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.table import Table
 
 
@@ -76,14 +75,14 @@ class Problem:
 
     table: Table
     status: NDArray[np.int8]
-    weight: NDArray[np.float64]
+    weight: Float
     lb: Int
     ub: Int
     lpl: Int
     upl: Int
     spl: Int
-    reasons: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
-    waived: NDArray[np.bool_] | None = None
+    reasons: Mapping[str, Bool] = field(default_factory=dict)
+    waived: Bool | None = None
 
     def __post_init__(self) -> None:
         freeze(self, ("status", "weight", "lb", "ub", "lpl", "upl", "spl"))
@@ -103,7 +102,7 @@ class Problem:
         table: Table,
         primaries: Mapping[int, tuple[int, int]],
         *,
-        weight: NDArray[np.float64] | None = None,
+        weight: Float | None = None,
         frozen: Int | None = None,
         **further: Any,
     ) -> Problem:
@@ -125,17 +124,17 @@ class Problem:
         return frozen_array(np.flatnonzero(self.status == Status.PRIMARY))
 
     @cached_property
-    def hidden_at_start(self) -> NDArray[np.bool_]:
+    def hidden_at_start(self) -> Bool:
         """Cells that are hidden whatever the method does."""
         return frozen_array((self.status == Status.PRIMARY) | (self.status == Status.SECONDARY))
 
     @cached_property
-    def down(self) -> NDArray[np.float64]:
+    def down(self) -> Float:
         """How far the outsider cannot rule out that a cell is smaller: value − lb, ∞ where unbounded."""
         return np.where(self.lb == -UNBOUNDED, np.inf, (self.table.values - self.lb).astype(np.float64))
 
     @cached_property
-    def up(self) -> NDArray[np.float64]:
+    def up(self) -> Float:
         """How far the outsider cannot rule out that a cell is larger: ub − value, ∞ where unbounded."""
         return np.where(self.ub == UNBOUNDED, np.inf, (self.ub - self.table.values).astype(np.float64))
 
@@ -199,7 +198,7 @@ def defaults(table: Table) -> dict[str, Any]:
     }
 
 
-def may_be_negative(table: Table) -> NDArray[np.bool_]:
+def may_be_negative(table: Table) -> Bool:
     """Cells whose response variable has a negative value or a negative contribution somewhere.
 
     What is known about signs belongs to the variable: a loss says nothing about turnover, and where profits
@@ -214,7 +213,7 @@ def may_be_negative(table: Table) -> NDArray[np.bool_]:
     return np.isin(table.variables, np.unique(table.variables[negative]))
 
 
-def _is_of_response(table: Table, known: Contributions) -> NDArray[np.bool_]:
+def _is_of_response(table: Table, known: Contributions) -> Bool:
     """Cells of variables whose contributions are those of the response, not of a shadow variable."""
     digits = max(table.decimals, known.decimals)
     values, total = table.values.astype(object), known.total.astype(object)

@@ -17,15 +17,12 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.arrays import Bool, Float, Int
 from cellveil.errors import MAX_NAMED, AdjustmentError, InputError, nearest_name
 from cellveil.problem import Problem, Status
-from cellveil.tables.keys import Int
-from cellveil.tables.numbers import UNBOUNDED
 from cellveil.tables.relations import Relations
+from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.table import Table
-
-Float = NDArray[np.float64]
-Bool = NDArray[np.bool_]
 
 Objective = Literal["l1", "value", "given", "l2"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cellveil.adjusted_audit import AdjustedAudit
-from cellveil.gate import Audit
-from cellveil.tables.keys import Int
+from cellveil.arrays import Bool, Int
+from cellveil.judge import Audit
+from cellveil.judge.adjusted import AdjustedAudit
 
 Outcome = Literal["optimal", "safe", "not_safe"]
 
@@ -41,7 +38,7 @@ class Adjustment:
     """
 
     values: Int
-    senses: NDArray[np.bool_]
+    senses: Bool
     method: str
     objective: str
     outcome: Outcome

@@ -30,23 +30,21 @@ from math import isfinite, lcm
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellveil.attack.components import Component, split
+from cellveil.arrays import Bool, Float, Int
+from cellveil.attack.bound_propagation import Unpicked, unpick
 from cellveil.attack.intervals import OutsiderAttack
-from cellveil.attack.unpick import Unpicked, unpick
+from cellveil.clock import counted_time
+from cellveil.deviations.components import Component, split
 from cellveil.errors import InputError
-from cellveil.progress import counted_time
+from cellveil.public_view import PublicView
 from cellveil.solvers.lp import LiveLP
 from cellveil.solvers.tolerances import FEASIBILITY, ROUNDING
-from cellveil.tables.keys import Int
-from cellveil.tables.numbers import UNBOUNDED, text_of
-from cellveil.view import PublicView
+from cellveil.tables.scaled import UNBOUNDED, text_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
-Float = NDArray[np.float64]
 Names = Callable[[int], str]
 Kind = Literal["exact", "upper", "lower"]
 Multipliers = Mapping[int, Fraction]
@@ -277,7 +275,7 @@ def explain(view: PublicView, cell: int, *, names: Names = str, up: bool | None 
     Examples
     --------
     >>> from cellveil.datasets import two_way
-    >>> from cellveil.view import Pattern
+    >>> from cellveil.pattern import Pattern
     >>> problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
     >>> view = PublicView.of(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
     >>> names = problem.table.cell_name
@@ -307,9 +305,7 @@ class Explainer:
         Seconds for all explanations; after that only those are found that need no LP.
     """
 
-    def __init__(
-        self, view: PublicView, origin: NDArray[np.int64] | None = None, time_limit: float | None = None
-    ) -> None:
+    def __init__(self, view: PublicView, origin: Int | None = None, time_limit: float | None = None) -> None:
         self.view = view
         self._given_origin = origin
         self._deadline = None if time_limit is None else counted_time() + time_limit
@@ -374,7 +370,7 @@ class Explainer:
         point = self._dual_of(cell).solve(lower, upper, self._time_left())
         return None if point is None else _as_fractions(component.rows, point)
 
-    def _sitting(self, cells: Int, moved: Float) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _sitting(self, cells: Int, moved: Float) -> tuple[Bool, Bool]:
         """Which cells are at their lower and at their upper bound in the table the attack ended with."""
         values = self._attack[1][cells] + moved
         slack = ROUNDING + FEASIBILITY * np.abs(values)

@@ -8,7 +8,7 @@ numerically far kinder than the totals themselves and starts feasible; where no 
 Ensures: every recorded value stands in a table that agrees with the view (to the LP's tolerance); an extreme
 is recorded only when the solver proved it. Each solution is harvested: its values for all other cells are
 recorded too. Hidden cells split into independent components, with a live program each
-(`cellveil.attack.fronts`).
+(`cellveil.attack.interval_programs`).
 
 Reference: equations (3) of Serpell, Smith, Clark & Staggemeier (2013).
 """
@@ -18,17 +18,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellveil.attack.components import Component, split
-from cellveil.attack.fronts import Front, Moved, front_of
+from cellveil.arrays import Float, Int
+from cellveil.attack.interval_programs import Front, Moved, front_of
+from cellveil.clock import counted_time
+from cellveil.deviations.components import Component, split
 from cellveil.errors import InputError, SolverError
-from cellveil.progress import counted_time
+from cellveil.public_view import PublicView
 from cellveil.solvers.lp import LiveLP, LPStatus, power_of_two_scale
-from cellveil.tables.numbers import unscale
-from cellveil.view import PublicView
-
-Float = NDArray[np.float64]
+from cellveil.tables.scaled import unscale
 
 
 class OutsiderAttack:
@@ -54,7 +52,7 @@ class OutsiderAttack:
     def __init__(
         self,
         view: PublicView,
-        origin: NDArray[np.int64] | None = None,
+        origin: Int | None = None,
         time_limit: float | None = None,
         observe: Callable[[Component, Float], None] | None = None,
     ) -> None:
@@ -135,7 +133,7 @@ class OutsiderAttack:
         if self._observe is not None:
             self._observe(front.component, found.cells)
 
-    def _record(self, cells: NDArray[np.int64], moved: Float) -> None:
+    def _record(self, cells: Int, moved: Float) -> None:
         point = self._origin[cells] + moved
         self.highest[cells] = np.maximum(self.highest[cells], point)
         self.lowest[cells] = np.minimum(self.lowest[cells], point)
@@ -169,7 +167,7 @@ class OutsiderAttack:
         return origin
 
 
-def _checked(view: PublicView, origin: NDArray[np.int64]) -> Float:
+def _checked(view: PublicView, origin: Int) -> Float:
     """The origin, once it is seen to agree with the view exactly."""
     agrees = bool((np.where(view.hidden, 0, origin) == view.published).all())
     within = bool(((origin >= view.lb) & (origin <= view.ub))[view.hidden].all())
@@ -178,7 +176,7 @@ def _checked(view: PublicView, origin: NDArray[np.int64]) -> Float:
     return origin.astype(np.float64)
 
 
-def _published_part(view: PublicView) -> NDArray[np.int64]:
+def _published_part(view: PublicView) -> Int:
     """What the published cells contribute to each relation; hidden ones count 0 in the view."""
     relations = view.relations
     running = np.concatenate([[0], np.cumsum(relations.coefs * view.published[relations.cells])])

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellveil.arrays import Bool, Float, Int
 from cellveil.datasets.classification import SECTIONS, SIZES, Labels, classification
-from cellveil.datasets.draw import Float, choose, choose_by_row, normal, uniform
+from cellveil.datasets.draw import choose, choose_by_row, normal, uniform
 from cellveil.errors import InputError
 from cellveil.files import atomic_path, write_text
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.tables.keys import Int
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -263,7 +262,7 @@ def _frame(
     export: Int,
     weight: Float,
     request: Int,
-    waiver: NDArray[np.bool_],
+    waiver: Bool,
 ) -> pa.Table:
     import pyarrow as pa
     import pyarrow.compute as pc

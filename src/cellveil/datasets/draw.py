@@ -9,11 +9,8 @@ from __future__ import annotations
 from math import exp, lgamma, log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellveil.tables.keys import Int
-
-Float = NDArray[np.float64]
+from cellveil.arrays import Float, Int
 
 FINEST = 2.0**-32
 """Uniform draws keep this distance from 0 and 1, so that logarithms and inverses stay finite."""

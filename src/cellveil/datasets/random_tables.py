@@ -14,15 +14,15 @@ from math import prod
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellveil.arrays import Codes, Float, Int
 from cellveil.datasets.draw import pick, poisson, uniform
 from cellveil.errors import InputError, nearest_name
 from cellveil.problem import Problem, Status, defaults
 from cellveil.tables.build import assemble, roll_up, table_from_interior
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import TOTAL, Dimension, Hierarchy
-from cellveil.tables.keys import Codes, Int, row_numbers
+from cellveil.tables.keys import row_numbers
 from cellveil.tables.table import Table
 
 Weight = Literal["value", "one", "contributors"]
@@ -355,7 +355,7 @@ def with_primaries(table: Table, cells: Int, level: float, weight: Weight) -> Pr
     return Problem(table, **fields)
 
 
-def _weights(table: Table, weight: Weight, values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _weights(table: Table, weight: Weight, values: Float) -> Float:
     if weight == "value":
         return values
     if weight == "one":

@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.arrays import Bool, Int
 from cellveil.errors import InputError
-from cellveil.formats.amounts import texts_of
-from cellveil.formats.source import Columns
-from cellveil.tables.keys import Int, group, row_numbers
+from cellveil.formats.columns import Columns
+from cellveil.formats.exact_numbers import texts_of
+from cellveil.tables.keys import group, row_numbers
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 
@@ -196,7 +197,7 @@ def _check_terms(
     equation: Int,
     first_row: Int,
     keys: Sequence[Int],
-    free: NDArray[np.bool_],
+    free: Bool,
     sizes: Sequence[int],
 ) -> None:
     uneven = np.flatnonzero((free != free[first_row[equation]]).any(axis=1))
@@ -219,7 +220,7 @@ def _check_terms(
         raise columns.fault(row, "the term occurs twice in its equation", "Join the two into one.")
 
 
-def _by_free_dimensions(free: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.bool_], Int]]:
+def _by_free_dimensions(free: Bool) -> Iterator[tuple[Bool, Int]]:
     """Rows by which dimensions they leave free."""
     patterns, which = np.unique(free, axis=0, return_inverse=True)
     for number, pattern in enumerate(patterns):
@@ -227,7 +228,7 @@ def _by_free_dimensions(free: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.bo
 
 
 def _instances(
-    table: Table, terms: Int, pattern: NDArray[np.bool_], equation: Int, keys: Sequence[Int]
+    table: Table, terms: Int, pattern: Bool, equation: Int, keys: Sequence[Int]
 ) -> tuple[Int, Int, Int, Int]:
     """Entries (equation, combination of the free codes, term, cell) of terms that leave the same free."""
     fixed, free = np.flatnonzero(~pattern).tolist(), np.flatnonzero(pattern).tolist()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from cellveil.errors import InputError
-from cellveil.formats.folder import CELLS, read_folder, write_folder
 from cellveil.formats.jj import read_jj, write_jj
+from cellveil.formats.tidy_folder import CELLS, read_folder, write_folder
 from cellveil.problem import Problem
 
 

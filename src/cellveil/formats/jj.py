@@ -26,9 +26,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.arrays import Float, Int
 from cellveil.errors import InputError
 from cellveil.files import atomic_path, read_text
-from cellveil.formats.amounts import (
+from cellveil.formats.exact_numbers import (
     FAULTS,
     Amounts,
     amounts_of,
@@ -40,7 +41,6 @@ from cellveil.formats.amounts import (
 )
 from cellveil.problem import STATUS_OF_LETTER, Problem, Status
 from cellveil.tables.hierarchy import Dimension
-from cellveil.tables.keys import Int
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import CELL, Table
 
@@ -59,7 +59,7 @@ class _Content:
 
     ids: list[str]
     amounts: dict[str, Amounts]
-    weight: NDArray[np.float64]
+    weight: Float
     weight_faults: dict[int, str]
     status: NDArray[np.int8]
     indptr: Int

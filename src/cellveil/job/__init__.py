@@ -1,7 +1,7 @@
 """Job files: a whole publication in one TOML file, run by one call."""
 
 from cellveil.job.model import Job
-from cellveil.job.read import read_job
-from cellveil.job.run import JobResult, run_job
+from cellveil.job.reading import read_job
+from cellveil.job.running import JobResult, run_job
 
 __all__ = ["Job", "JobResult", "read_job", "run_job"]

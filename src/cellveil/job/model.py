@@ -19,11 +19,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from cellveil.attack.knowledge import attacker_faults
+from cellveil.attackers.prior_knowledge import attacker_faults
 from cellveil.errors import InputError, nearest_name
-from cellveil.job.source import Source
-from cellveil.tables.tabulate_files import expand_files, under
-from cellveil.tables.tabulate_roles import check_one_column_each, check_ready_made, check_roles
+from cellveil.job.places import Source
+from cellveil.microdata.data_files import expand_files, under
+from cellveil.microdata.roles import check_one_column_each, check_ready_made, check_roles
 
 MICRODATA_PARTS = ("contributor", "holding", "weight", "request", "waiver")
 """Parts that columns of microdata play in all tables."""
@@ -52,7 +52,7 @@ def _as_terms(given: Any) -> Any:
 
 def _as_percent(given: Any, info: ValidationInfo) -> Any:
     """A percentage as a number; below 1 it must be written with its sign."""
-    from cellveil.sensitivity.exact import percentage
+    from cellveil.rules.percentages import percentage
 
     is_signed = isinstance(given, str) and given.endswith("%")
     is_share = isinstance(given, float) and 0 < given < 1
@@ -65,7 +65,7 @@ def _as_percent(given: Any, info: ValidationInfo) -> Any:
 
 
 def _check_rule(data: dict[str, Any]) -> dict[str, Any]:
-    from cellveil.sensitivity import rule_from_dict
+    from cellveil.rules import rule_from_dict
 
     try:
         rule_from_dict(data)
@@ -281,7 +281,7 @@ class SuppressJob(_Strict):
     @model_validator(mode="after")
     def _known_options(self) -> SuppressJob:
         from cellveil.suppression import METHODS
-        from cellveil.suppression.options import read_options
+        from cellveil.suppression.params import read_options
 
         try:
             read_options(self.method, METHODS[self.method].options, self.options)
@@ -517,7 +517,7 @@ def _check_columns(job: Job) -> None:
 
 
 def _check_weights(job: Job) -> None:
-    from cellveil.sensitivity.weights import KINDS
+    from cellveil.rules.weights import KINDS
 
     own: Sequence[str] = [
         name

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from cellveil.job.model import Job
-from cellveil.job.read import ARRAYS, submodel
+from cellveil.job.reading import ARRAYS, submodel
 
 WORDS = {
     str: "text",

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from cellveil.errors import InputError, MissingExtraError
-from cellveil.publishing.crosstab import NO_CELL, Block, CrossTable
-from cellveil.publishing.plain import header, key_columns
+from cellveil.publishing.csv_parquet import header, key_columns
+from cellveil.publishing.layout import NO_CELL, Block, CrossTable
 from cellveil.publishing.publication import Publication
 
 if TYPE_CHECKING:

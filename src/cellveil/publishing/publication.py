@@ -13,13 +13,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.arrays import Bool, Int
 from cellveil.errors import InputError
 from cellveil.files import guarded
+from cellveil.public_view import PublicView
 from cellveil.tables.hierarchy import Dimension
-from cellveil.tables.keys import Int, row_numbers
-from cellveil.tables.numbers import text_of
+from cellveil.tables.keys import row_numbers
+from cellveil.tables.scaled import text_of
 from cellveil.tables.table import Table
-from cellveil.view import PublicView
 
 Labels = Mapping[str, Mapping[str, str]]
 """Dimension → code → label."""
@@ -48,7 +49,7 @@ class Lines:
     labels: tuple[str, ...]
     code: Int
     depth: Int
-    is_total: NDArray[np.bool_]
+    is_total: Bool
 
     def __len__(self) -> int:
         return len(self.names)
@@ -118,7 +119,7 @@ class Publication:
     decimals: int
     keys: tuple[NDArray[np.int32], ...]
     published: Int
-    hidden: NDArray[np.bool_]
+    hidden: Bool
     lines: tuple[Lines, ...]
     has_labels: tuple[bool, ...]
     title: str

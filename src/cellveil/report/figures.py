@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellveil.arrays import Bool, Float, Int
+from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.tables.numbers import text_of
-from cellveil.view import Pattern
+from cellveil.tables.scaled import text_of
 
 if TYPE_CHECKING:
-    from cellveil.auditing import OutsiderReport
+    from cellveil.judge.outsider import OutsiderReport
 
-Float = NDArray[np.float64]
 
 GIVEN = "given with the table"
 """The reason of primary cells that no rule has marked."""
@@ -62,7 +61,7 @@ def officials_table(problem: Problem, pattern: Pattern) -> list[ClassOfCells]:
     ]
 
 
-def tells_a_cell(sizes: NDArray[np.int64]) -> bool:
+def tells_a_cell(sizes: Int) -> bool:
     """Whether the sum of these absolute values tells one of them nearly, when another one is known.
 
     It does unless three of them are not 0, and those besides the two largest make up a tenth of the largest:
@@ -79,16 +78,14 @@ def tells_a_cell(sizes: NDArray[np.int64]) -> bool:
     return not any(others) or 10 * sum(others) < largest
 
 
-def _sums_to_withhold(
-    size: NDArray[np.int64], primary: NDArray[np.bool_], secondary: NDArray[np.bool_]
-) -> set[str]:
+def _sums_to_withhold(size: Int, primary: Bool, secondary: Bool) -> set[str]:
     if tells_a_cell(size[primary | secondary]):
         return {"primary", "secondary", "published", "total"}
     return {"primary", "secondary"} if tells_a_cell(size[primary]) or tells_a_cell(size[secondary]) else set()
 
 
 def _class_of_cells(
-    name: str, size: NDArray[np.int64], cells: int, whole: int, decimals: int, secret: bool
+    name: str, size: Int, cells: int, whole: int, decimals: int, secret: bool
 ) -> ClassOfCells:
     value = sum(size.tolist())
     return ClassOfCells(
@@ -134,13 +131,13 @@ class Margins:
         The audit's verdict.
     """
 
-    cells: NDArray[np.int64]
+    cells: Int
     margin: Float
     down: Float
     up: Float
     required_down: Float
     required_up: Float
-    safe: NDArray[np.bool_]
+    safe: Bool
 
     @classmethod
     def of(cls, problem: Problem, audit: OutsiderReport) -> Margins:

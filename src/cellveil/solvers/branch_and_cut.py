@@ -13,12 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellveil.solvers.cutting import Row
-
-Float = NDArray[np.float64]
-Bool = NDArray[np.bool_]
+from cellveil.arrays import Bool, Float, Int
+from cellveil.solvers.cutting_planes import Row
 
 
 class Oracle(Protocol):
@@ -172,7 +169,7 @@ def solve_rows(
     return Solved(is_optimal, point, max(float(model.getDualbound()), 0.0))
 
 
-def _variables(model: Any, cost: Float, fixed: Bool, columns: NDArray[np.int64]) -> dict[int, Any]:
+def _variables(model: Any, cost: Float, fixed: Bool, columns: Int) -> dict[int, Any]:
     return {
         column: model.addVar(vtype="B", obj=float(cost[column]), lb=1.0 if fixed[column] else 0.0)
         for column in columns.tolist()

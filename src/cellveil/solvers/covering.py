@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellveil.arrays import Float
 from cellveil.errors import SolverError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Float = NDArray[np.float64]
 
 WHOLE = 1e-6
 """How far from a whole number a variable may be and still count as one; also taken off proven bounds of the

@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.arrays import Float
 from cellveil.errors import SolverError
 from cellveil.solvers import tolerances
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
-
-Float = NDArray[np.float64]
 
 
 class LPStatus(Enum):

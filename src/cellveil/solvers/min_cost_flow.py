@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellveil.tables.keys import Int
+from cellveil.arrays import Float, Int
 
 if TYPE_CHECKING:
-    from cellveil.kernels.min_cost_flow import Graph, Work
+    from cellveil.solvers._min_cost_flow_jit import Graph, Work
 
 LARGEST_ROOM = 2**61
 """Rooms are cut here, so that sums of two stay within 64 bits."""
@@ -40,7 +39,7 @@ class Flow:
 
 def graph_of(num_nodes: int, tail: Int, head: Int, down: Int, up: Int) -> Graph:
     """The arcs as the compiled loops take them; those from a node to itself are left out."""
-    from cellveil.kernels.min_cost_flow import Graph
+    from cellveil.solvers._min_cost_flow_jit import Graph
 
     arcs = np.flatnonzero(tail != head)
     start = np.concatenate([tail[arcs], head[arcs]])
@@ -61,7 +60,7 @@ def graph_of(num_nodes: int, tail: Int, head: Int, down: Int, up: Int) -> Graph:
 
 def work_for(graph: Graph) -> Work:
     """Room for what a search writes down."""
-    from cellveil.kernels.min_cost_flow import Work
+    from cellveil.solvers._min_cost_flow_jit import Work
 
     arcs, nodes = len(graph.up), len(graph.first) - 1
 
@@ -95,7 +94,7 @@ def min_cost_flow(
     tail: Int,
     head: Int,
     rooms: tuple[Int, Int],
-    costs: tuple[NDArray[np.float64], NDArray[np.float64]],
+    costs: tuple[Float, Float],
     source: int,
     sink: int,
     amount: int,
@@ -117,7 +116,7 @@ def min_cost_flow(
     >>> min_cost_flow(3, *nodes, rooms, (np.ones(3), np.array([1.0, 5.0, 1.0])), 0, 2, 6).arcs
     array([5, 1, 5])
     """
-    from cellveil.kernels import min_cost_flow as kernels
+    from cellveil.solvers import _min_cost_flow_jit as kernels
 
     graph = graph_of(num_nodes, tail, head, *rooms)
     work = work_for(graph)
@@ -128,7 +127,7 @@ def min_cost_flow(
     return Flow(work.flow, int(sent))
 
 
-def _whole(costs: tuple[NDArray[np.float64], NDArray[np.float64]], largest: int) -> tuple[Int, Int]:
+def _whole(costs: tuple[Float, Float], largest: int) -> tuple[Int, Int]:
     down, up = (np.asarray(cost, dtype=np.float64) for cost in costs)
     top = max(float(down.max(initial=0.0)), float(up.max(initial=0.0)))
     are_whole = bool((down == np.rint(down)).all() and (up == np.rint(up)).all()) and top <= largest

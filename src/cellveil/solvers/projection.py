@@ -21,18 +21,16 @@ from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellveil.solvers.threads import in_parts
+from cellveil.arrays import Float, Int
+from cellveil.solvers.parallel import in_parts
 from cellveil.tables.build import build_relations
 from cellveil.tables.hierarchy import Dimension
-from cellveil.tables.keys import Int
 from cellveil.tables.table import Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-Float = NDArray[np.float64]
 
 MAX_FILL = 12
 """Dense arrays are used up to so many places per stored cell."""
@@ -128,7 +126,7 @@ def _along_strips(block: Float, basis: Float, first: int, last: int) -> None:
 
 
 def _along(block: Float, basis: Float, rows: tuple[int, int], columns: tuple[int, int]) -> None:
-    from cellveil.kernels.splitting import centre
+    from cellveil.solvers._douglas_rachford_jit import centre
 
     if basis.shape[1] == 1:
         centre(block, np.ascontiguousarray(basis[:, 0]), *rows, *columns)

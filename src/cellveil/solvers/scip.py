@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyscipopt as api
-from numpy.typing import NDArray
 from pyscipopt import Conshdlr, Eventhdlr, Heur
 
-from cellveil.solvers.cutting import Row
+from cellveil.arrays import Bool, Float
+from cellveil.solvers.cutting_planes import Row
 
 if TYPE_CHECKING:
     from cellveil.solvers.branch_and_cut import Oracle
 
-Float = NDArray[np.float64]
-Bool = NDArray[np.bool_]
 Answer = dict[str, Any]
 
 scip: Any = api

@@ -8,11 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.arrays import Codes, Int
 from cellveil.errors import InputError, name_some, nearest_column
 from cellveil.tables.hierarchy import Dimension
-from cellveil.tables.keys import Codes, Int, group, row_numbers
-from cellveil.tables.numbers import LARGEST, REMEDIES, infer_decimals, scale
+from cellveil.tables.keys import group, row_numbers
 from cellveil.tables.relations import Relations
+from cellveil.tables.scaled import LARGEST, REMEDIES, infer_decimals, scale
 from cellveil.tables.table import Table
 
 Incomplete = Literal["error", "allow"]

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.arrays import Bool, Float, Int, freeze
 from cellveil.errors import InputError
-from cellveil.tables.frozen import freeze
-from cellveil.tables.numbers import rescale
-
-Int = NDArray[np.int64]
+from cellveil.tables.scaled import rescale
 
 AMOUNTS = ("total", "absolute", "top", "largest_unwaived", "requests", "parts")
 """The columns in scaled units."""
@@ -74,9 +72,9 @@ class Contributions:
     top: Int
     who: NDArray[np.int32]
     names: tuple[str, ...] = ()
-    weighted_count: NDArray[np.float64] | None = None
-    top_weight: NDArray[np.float64] | None = None
-    waived: NDArray[np.bool_] | None = None
+    weighted_count: Float | None = None
+    top_weight: Float | None = None
+    waived: Bool | None = None
     largest_unwaived: Int | None = None
     requests: Int | None = None
     parts: Int | None = None

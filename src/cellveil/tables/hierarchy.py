@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellveil.arrays import Bool, Int
 from cellveil.errors import InputError, name_some, nearest_column
 from cellveil.files import read_text_lines
 
@@ -416,14 +416,14 @@ class Dimension:
         return numbers
 
     @cached_property
-    def is_parent(self) -> NDArray[np.bool_]:
+    def is_parent(self) -> Bool:
         """Which codes are the sum of others."""
         mask = np.zeros(len(self.codes), dtype=bool)
         mask[[equation.parent for equation in self.equations if equation.parent >= 0]] = True
         return mask
 
     @cached_property
-    def level(self) -> NDArray[np.int64]:
+    def level(self) -> Int:
         """Depth of each code below a code without a parent (longest way)."""
         level = np.zeros(len(self.codes), dtype=np.int64)
         for code in self._parents_first:
@@ -433,7 +433,7 @@ class Dimension:
         return level
 
     @cached_property
-    def closure(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def closure(self) -> tuple[Int, Int]:
         """Pairs (leaf, code that covers it), every code covering itself; sorted by leaf."""
         below = self._leaves_below
         pairs = sorted((leaf, code) for code, leaves in enumerate(below) for leaf in leaves)

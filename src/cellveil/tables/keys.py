@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-Int = NDArray[np.int64]
-Codes = NDArray[np.int32]
+from cellveil.arrays import Int
 
 
 def row_numbers(columns: Sequence[NDArray[np.integer]], sizes: Sequence[int], length: int) -> Int:

@@ -19,17 +19,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cellveil.arrays import Bool, Codes, Float, Int
 from cellveil.errors import InputError, name_some, nearest_name
 from cellveil.tables.build import relations_along
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.finest import overlapping_tables
 from cellveil.tables.hierarchy import Dimension, Equation, Hierarchy
-from cellveil.tables.keys import Codes, Int, group, row_numbers
-from cellveil.tables.numbers import rescale
+from cellveil.tables.keys import group, row_numbers
 from cellveil.tables.relations import Relations
+from cellveil.tables.scaled import rescale
 from cellveil.tables.table import VARIABLE, Table
+from cellveil.tables.totals import overlapping_tables
 
 Equations = Mapping[str, Sequence[str] | Mapping[str, int]]
 
@@ -296,7 +296,7 @@ def _join_counts(tables: Sequence[Table], order: Int, starts: Int) -> Int | None
     return np.where(least == unknown, -1, least)
 
 
-def _join_signs(tables: Sequence[Table], order: Int, starts: Int) -> NDArray[np.bool_] | None:
+def _join_signs(tables: Sequence[Table], order: Int, starts: Int) -> Bool | None:
     """Whether one of the tables knows of negative contributions to the variable of each joint cell."""
     if all(table.signed is None for table in tables) or not len(order):
         return None
@@ -304,7 +304,7 @@ def _join_signs(tables: Sequence[Table], order: Int, starts: Int) -> NDArray[np.
     return np.asarray(np.logical_or.reduceat(np.concatenate(given)[order], starts[:-1]))
 
 
-def _join_columns(tables: Sequence[Table], first: Int) -> dict[str, NDArray[np.float64]]:
+def _join_columns(tables: Sequence[Table], first: Int) -> dict[str, Float]:
     names = [name for name in tables[0].columns if all(name in table.columns for table in tables)]
     return {name: np.concatenate([table.columns[name] for table in tables])[first] for name in names}
 

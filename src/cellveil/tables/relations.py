@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.tables.frozen import freeze
+from cellveil.arrays import Int, freeze
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-Int = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

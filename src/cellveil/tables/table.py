@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.arrays import Bool, Codes, Float, Int, freeze, frozen_array
 from cellveil.errors import InputError, nearest_name
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.frozen import freeze, frozen_array
 from cellveil.tables.hierarchy import Dimension
-from cellveil.tables.keys import Codes, Int, row_numbers
-from cellveil.tables.numbers import unscale
+from cellveil.tables.keys import row_numbers
 from cellveil.tables.relations import Relations
+from cellveil.tables.scaled import unscale
 
 LARGEST_SHOWN = 100
 """Larger coefficients are not shown: they may be values in the wrong place."""
@@ -79,8 +79,8 @@ class Table:
     contributors: Int | None = None
     units: Contributions | None = None
     holdings: Contributions | None = None
-    columns: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-    signed: NDArray[np.bool_] | None = None
+    columns: Mapping[str, Float] = field(default_factory=dict)
+    signed: Bool | None = None
 
     def __post_init__(self) -> None:
         freeze(self, ("values", "contributors"))
@@ -229,7 +229,7 @@ class Table:
             return f"does not hold: {name}, its only cell that is not 0, differs from the constant"
         return f"is off by the whole value of {name}, its only cell that is not 0"
 
-    def floats(self) -> NDArray[np.float64]:
+    def floats(self) -> Float:
         """The values as floats."""
         return unscale(self.values, self.decimals)
 

@@ -1,0 +1,145 @@
+"""Branch and bound over the senses, with the relaxation in coordinates.
+
+A node has chosen some senses; it branches at a sensitive cell that the relaxation leaves between its levels.
+A few promising cells (by what their branches have raised the bound so far) are tried on both sides, and the
+one whose weaker side is best is taken. The search dives into the better side and goes on with the node of the
+lowest bound when a dive has ended. Where no cell is left between its levels, the movement is made whole
+(`given`), which may cost a little more than the relaxation; the bound that is reported counts that.
+
+Requires what `coordinates` requires. Ensures that no adjustment costs less than the bound, up to the solver's
+tolerance. Cost: exponential in the worst case; anytime.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+from cellveil.adjustment.fixed_senses import Fit, Given
+from cellveil.adjustment.mixed_integer import Proof
+from cellveil.adjustment.null_space import DOWN, OPEN, UP, Coordinates, Node
+from cellveil.arrays import Bool, Float, Int
+from cellveil.clock import Deadline
+
+TRIED = 3
+RELIABLE = 8
+"""A cell is not tried against others any more after so many branches on either side."""
+INSIDE = 1e-6
+
+
+class Tree:
+    """One search."""
+
+    def __init__(self, coordinates: Coordinates, given: Given, best: Fit | None, step: float) -> None:
+        self.coordinates, self.model, self._given = coordinates, coordinates.model, given
+        self.best, self._step = best, step
+        count = len(self.model.cells)
+        self._raised, self._times = np.zeros((2, count)), np.zeros((2, count))
+        self._heap: list[tuple[float, int, Node]] = []
+        self._least_leaf, self.nodes = np.inf, 0
+
+    @property
+    def _goal(self) -> float:
+        """Nodes from this bound on are of no use: costs are multiples of a step."""
+        if self.best is None:
+            return np.inf
+        return self.best.cost - max(self._step - 1e-4, 1e-9 * self.best.cost)
+
+    def run(self, clock: Deadline, nodes: int | None = None, free: Bool | None = None) -> Proof:
+        """Search until it is done, or the time or the nodes are over; with `free` only over these senses.
+
+        The others are then as in the best adjustment known, and the bound holds for these alone.
+        """
+        is_open = self.model.can_rise & self.model.can_fall
+        senses = self.model.can_rise
+        if free is not None and self.best is not None:
+            is_open, senses = is_open & free, self.best.senses
+        fixed = np.where(is_open, OPEN, np.where(senses, UP, DOWN))
+        current = self.coordinates.solve(fixed.astype(np.int8))
+        if current is None:
+            return Proof(self.best, -np.inf, "no clear answer", 0)
+        node: Node | None = current
+        while node is not None and not clock.is_over and self.nodes != nodes:
+            self.nodes += 1
+            node = self._branch(node, clock) or self._next()
+        bound = self._bound(node)
+        if node is not None:
+            return Proof(self.best, bound, "time limit" if clock.is_over else "node limit", self.nodes)
+        if self.best is None:
+            return Proof(None, bound, "infeasible" if np.isinf(bound) else "no clear answer", self.nodes)
+        return Proof(self.best, bound, "optimal", self.nodes)
+
+    def _bound(self, node: Node | None) -> float:
+        """What is proven: the least of all open nodes, of leaves, and of the best."""
+        least = min([node.bound] if node is not None else [], default=np.inf)
+        least = min(least, self._heap[0][0] if self._heap else np.inf, self._least_leaf)
+        return least if self.best is None else min(least, self.best.cost)
+
+    def _next(self) -> Node | None:
+        while self._heap:
+            bound, _, node = heapq.heappop(self._heap)
+            if bound < self._goal:
+                return node
+        return None
+
+    def _branch(self, node: Node, clock: Deadline) -> Node | None:
+        """The better side of the best cell; the other one is kept for later."""
+        if node.bound >= self._goal or node.own is None:
+            return None
+        model, own = self.model, node.own
+        up, down = model.rise - own, own + model.fall
+        cells = np.flatnonzero((node.choice == OPEN) & (up > INSIDE) & (down > INSIDE))
+        if not len(cells):
+            self._settle(node, clock)
+            return None
+        chosen: tuple[float, list[Node]] | None = None
+        for cell in self._promising(cells, up, down).tolist():
+            sides = self._sides(node, cell, float(up[cell]), float(down[cell]))
+            if sides is None:
+                continue
+            bounds = sorted(min(side.bound, self._goal) for side in sides)
+            score = bounds[0] + 0.1 * min(bounds[1], 10 * bounds[0] + 1)
+            if chosen is None or score > chosen[0]:
+                chosen = score, sides
+            if bounds[0] >= self._goal or self._times[:, cell].min() >= RELIABLE:
+                break
+        if chosen is None:  # no clear answer: the node stays open, and nothing below its bound is claimed
+            self._least_leaf = min(self._least_leaf, node.bound)
+            return None
+        left = sorted((side for side in chosen[1] if side.bound < self._goal), key=lambda side: side.bound)
+        for side in left[1:]:
+            heapq.heappush(self._heap, (side.bound, self.nodes, side))
+        return left[0] if left else None
+
+    def _promising(self, cells: Int, up: Float, down: Float) -> Int:
+        """The cells whose branches should raise the bound most."""
+        weight = self.model.weight[self.model.cells]
+        rates = np.where(self._times > 0, self._raised / np.maximum(self._times, 1), weight)
+        gains = rates[:, cells] * np.stack([up[cells], down[cells]])
+        score = gains.min(axis=0) + 0.2 * gains.max(axis=0)
+        return cells[np.argsort(-score, kind="stable")[:TRIED]]
+
+    def _sides(self, node: Node, cell: int, up: float, down: float) -> list[Node] | None:
+        sides = []
+        for k, (sense, way) in enumerate(((UP, up), (DOWN, down))):
+            choice = node.choice.copy()
+            choice[cell] = sense
+            found = self.coordinates.solve(choice, node.basis)
+            if found is None:
+                return None
+            top = self._goal if np.isfinite(self._goal) else 3 * node.bound
+            self._raised[k, cell] += max(min(found.bound, top) - node.bound, 0.0) / way
+            self._times[k, cell] += 1
+            sides.append(found)
+        return sides
+
+    def _settle(self, node: Node, clock: Deadline) -> None:
+        """A leaf: all senses are clear."""
+        assert node.own is not None
+        middle = (self.model.rise - self.model.fall) / 2.0
+        senses = np.where(node.choice == OPEN, node.own > middle, node.choice == UP)
+        fit = self._given.fit(senses, clock.left)
+        if fit is not None and (self.best is None or fit.cost < self.best.cost):
+            self.best = fit
+        self._least_leaf = min(self._least_leaf, node.bound)

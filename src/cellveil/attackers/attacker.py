@@ -1,0 +1,109 @@
+"""Who attacks, knowing what; and the same in words, for everybody who reads “safe”."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cellveil.attackers.prior_knowledge import OUTSIDERS, Kind, check_attacker
+
+__all__ = ["OUTSIDERS", "Attacker", "Kind", "in_words", "not_asked"]
+
+NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
+
+
+@dataclass(frozen=True)
+class Attacker:
+    """Whose attack to try.
+
+    Parameters
+    ----------
+    kind
+        An outsider; one who knows that values are whole numbers (integer); contributors who know their own
+        part (insider); or contributors who also know the others' to within q % (pq).
+    p, q
+        Of the pq attacker, in per cent.
+    level
+        Whether units or holdings are the insiders.
+    coalition
+        How many insiders put their knowledge together.
+    prior
+        An outsider who knows every value to within so many per cent; None for one who does not.
+
+    Raises
+    ------
+    InputError
+        When a name is not known, an option is none of this kind's, or what is in per cent looks like a share.
+
+    Examples
+    --------
+    >>> Attacker("insider", coalition=2).words
+    'any two contributors together'
+    """
+
+    kind: Kind = "outsider"
+    p: float | None = None
+    q: float = 100.0
+    level: str = "unit"
+    coalition: int = 1
+    prior: float | None = None
+
+    def __post_init__(self) -> None:
+        check_attacker(self.kind, self.p, self.q, self.level, self.coalition, self.prior)
+
+    @property
+    def is_outsider(self) -> bool:
+        """Whether it contributes nothing, as far as it is known."""
+        return self.kind in OUTSIDERS
+
+    @property
+    def is_plain_outsider(self) -> bool:
+        """Whether it is the attacker of the standard criterion: nothing but what everybody knows."""
+        return self.kind == "outsider" and self.prior is None
+
+    @property
+    def words(self) -> str:
+        """Against whom a verdict on this attack holds."""
+        if self.is_outsider:
+            known = ["that values are whole numbers"] if self.kind == "integer" else []
+            known += [f"every value to within {self.prior:g} %"] if self.prior is not None else []
+            return "outsiders" + (f" who know {' and '.join(known)}" if known else "")
+        who = "contributor" if self.level == "unit" else "holding"
+        if self.coalition == 1:
+            who = f"every single {who}"
+        else:
+            who = f"any {NUMBERS.get(self.coalition, self.coalition)} {who}s together"
+        if self.kind == "insider":
+            return who
+        return f"{who} knowing the others to within {self.q:g} % (p = {self.p:g} %)"
+
+
+def in_words(attackers: Sequence[Attacker]) -> str:
+    """All of them, in one phrase.
+
+    Examples
+    --------
+    >>> in_words([Attacker(), Attacker("integer"), Attacker("insider")])
+    'outsiders, outsiders who know that values are whole numbers and every single contributor'
+    """
+    *first, last = dict.fromkeys(attacker.words for attacker in attackers) or ["nobody"]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def not_asked(attackers: Sequence[Attacker]) -> str:
+    """What a verdict on these attackers says nothing about, in words.
+
+    Examples
+    --------
+    >>> not_asked([Attacker()])
+    'contributors who know their own part, alone or together'
+    """
+    insiders = [attacker for attacker in attackers if not attacker.is_outsider]
+    left = [] if any(attacker.is_plain_outsider for attacker in attackers) else ["outsiders"]
+    if not insiders:
+        left.append("contributors who know their own part, alone or together")
+    else:
+        most = max(attacker.coalition for attacker in insiders)
+        left.append(f"more than {NUMBERS.get(most, most)} contributors together" if most > 1 else
+                    "several contributors together")  # fmt: skip
+    return " and ".join(left)

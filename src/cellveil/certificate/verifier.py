@@ -1,0 +1,190 @@
+"""The exact check of a certificate: whole numbers only, no solver, time linear in the certificate's size.
+
+What is checked, for an instance with values a, bounds lb ≤ a ≤ ub, relations M a = rhs and levels, for a set
+of hidden cells, and for each witness y (whole numerators over one denominator):
+
+1. instance and pattern are the ones certified (digests);
+2. the table adds up, every primary cell is hidden, no frozen cell is;
+3. y moves hidden cells only, and M y = 0;
+4. lb ≤ a + y ≤ ub, or lb ≤ a − y ≤ ub: then that is a table which agrees with everything published;
+5. for each primary cell p, over the tables found: some has a_p + upl_p or more, some has a_p − lpl_p or less,
+   and the largest and the smallest differ by spl_p or more.
+
+Against the attacker ``integer``, who knows that all values are whole numbers, denominators must be 1.
+
+If all of this holds, nobody who knows the published cells, the relations and the bounds can rule out those
+values: the cell is protected. That is the whole argument; it does not matter where the witnesses came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from cellveil.arrays import Bool, Int, freeze
+from cellveil.certificate.certificate import Certificate, pattern_hash
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem, Status
+from cellveil.tables.scaled import LARGEST, UNBOUNDED
+
+ATTACKERS = ("outsider", "integer")
+"""Whom a certificate may be about: anybody who knows the bounds, or who also knows the values to be whole."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Verification:
+    """What the check came to.
+
+    Parameters
+    ----------
+    faults
+        What is wrong with the certificate as a whole; empty if nothing is.
+    cells
+        Numbers of the primary cells.
+    protected
+        For each of them whether it was shown protected.
+    demands, met
+        How many levels above 0 there are, and how many are shown to be met.
+    """
+
+    faults: tuple[str, ...]
+    cells: Int
+    protected: Bool
+    demands: int
+    met: int
+
+    def __post_init__(self) -> None:
+        freeze(self, ("cells", "protected"))
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the certificate proves every primary cell protected."""
+        return not self.faults and bool(self.protected.all())
+
+    def __repr__(self) -> str:
+        verdict = "valid" if self.is_valid else "NOT VALID"
+        return (
+            f"Verification({verdict}, {int(self.protected.sum())} of {len(self.cells)} cells shown protected)"
+        )
+
+
+def verify(problem: Problem, pattern: Pattern, certificate: Certificate) -> Verification:
+    """Check a certificate against instance and pattern; see the head of the module."""
+    faults = _wrong_certificate(problem, pattern, certificate) or _wrong_pattern(problem, pattern)
+    return check_witnesses(problem, pattern.hidden, certificate, faults)
+
+
+def check_witnesses(
+    problem: Problem, hidden: Bool, certificate: Certificate, faults: Sequence[str] = ()
+) -> Verification:
+    """Check what the witnesses show, points 3 to 5; `faults` found before settle the matter at once."""
+    cells = problem.primaries
+    asked = [problem.upl[cells] > 0, problem.lpl[cells] > 0, problem.spl[cells] > 0]
+    demands = sum(int(need.sum()) for need in asked)
+    faults = faults or _wrong_witnesses(problem, hidden, certificate)
+    if faults:
+        return Verification(tuple(faults), cells, np.zeros(len(cells), dtype=bool), demands, 0)
+    rise, fall, width = _movements(problem, certificate)
+    shown = [
+        rise[cells] >= problem.upl[cells],
+        fall[cells] >= problem.lpl[cells],
+        np.array([width.get(cell, 0) >= int(problem.spl[cell]) for cell in cells.tolist()], dtype=bool),
+    ]
+    met = sum(int((need & got).sum()) for need, got in zip(asked, shown, strict=True))
+    return Verification((), cells, shown[0] & shown[1] & shown[2], demands, met)
+
+
+def _wrong_certificate(problem: Problem, pattern: Pattern, certificate: Certificate) -> list[str]:
+    """Point 1."""
+    faults = []
+    if not problem.has_digest(certificate.instance):
+        faults.append("the certificate is for another instance")
+    if certificate.pattern != pattern_hash(pattern.hidden):
+        faults.append("the certificate is for another pattern")
+    if certificate.attacker not in ATTACKERS:
+        faults.append(f"unknown attacker {certificate.attacker!r}")
+    return faults
+
+
+def _wrong_pattern(problem: Problem, pattern: Pattern) -> list[str]:
+    """Point 2."""
+    faults = []
+    if problem.table.relations.residuals(problem.table.values):
+        faults.append("the table does not add up")
+    if not pattern.hidden[problem.primaries].all():
+        faults.append("a primary cell is published")
+    if pattern.hidden[problem.status == Status.FROZEN].any():
+        faults.append("a frozen cell is hidden")
+    return faults
+
+
+def _wrong_witnesses(problem: Problem, hidden: Bool, certificate: Certificate) -> list[str]:
+    """Point 3, and that the numbers are what they should be."""
+    cells, numerators = certificate.cells.astype(np.int64), certificate.numerators
+    owner = np.repeat(np.arange(len(certificate)), np.diff(certificate.starts))
+    if (certificate.denominators < 1).any() or (certificate.denominators > LARGEST).any():
+        return ["a denominator is out of range"]
+    if certificate.attacker == "integer" and (certificate.denominators != 1).any():
+        return ["a witness against the integer-aware attacker is not whole"]
+    if (numerators > LARGEST).any() or (numerators < -LARGEST).any():
+        return ["a numerator is out of range"]
+    if len(cells) and (cells.min() < 0 or cells.max() >= problem.table.num_cells):
+        return ["a witness names a cell that is not there"]
+    if ((owner[1:] == owner[:-1]) & (cells[1:] <= cells[:-1])).any():
+        return ["the cells of a witness are not in ascending order"]
+    if not hidden[cells].all():
+        return ["a witness moves a published cell"]
+    if _breaks_a_relation(problem, cells, numerators, owner):
+        return ["a witness breaks a relation"]
+    return []
+
+
+def _breaks_a_relation(problem: Problem, cells: Int, numerators: Int, owner: Int) -> bool:
+    """Whether M y ≠ 0 for some witness: its entries are spread over their cells' relations and summed up."""
+    relations = problem.table.relations
+    by_cell = np.argsort(relations.cells, kind="stable")
+    first = np.searchsorted(relations.cells[by_cell], np.arange(problem.table.num_cells + 1))
+    repeats = first[cells + 1] - first[cells]
+    entry = np.repeat(np.arange(len(cells)), repeats)
+    offset = np.arange(len(entry)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    place = by_cell[first[cells[entry]] + offset]
+    group = owner[entry] * np.int64(max(len(relations), 1)) + relations.row_of_entry[place]
+    order = np.argsort(group, kind="stable")
+    if not len(order):
+        return False
+    borders = np.flatnonzero(np.concatenate([[True], np.diff(group[order]) != 0]))
+    coefs, moved = relations.coefs[place][order], numerators[entry][order]
+    longest = int(np.diff(np.append(borders, len(order))).max())
+    if int(np.abs(coefs).max()) * longest >= 2**31:
+        return bool(np.any(np.add.reduceat(coefs.astype(object) * moved.astype(object), borders)))
+    # Sums of products may pass 64 bits: add the upper and the lower 31 bits apart, then carry.
+    low = np.add.reduceat(coefs * (moved & 0x7FFFFFFF), borders)
+    high = np.add.reduceat(coefs * (moved >> 31), borders)
+    return bool(((high + (low >> 31) != 0) | (low & 0x7FFFFFFF != 0)).any())
+
+
+def _movements(problem: Problem, certificate: Certificate) -> tuple[Int, Int, dict[int, Fraction]]:
+    """Points 4 and 5: how far each cell rises and falls (whole part), and widths for sliding levels."""
+    values = problem.table.values
+    room_up = np.where(problem.ub == UNBOUNDED, UNBOUNDED, problem.ub - values)
+    room_down = np.where(problem.lb == -UNBOUNDED, UNBOUNDED, values - problem.lb)
+    rise, fall = np.zeros_like(values), np.zeros_like(values)
+    moves: dict[int, list[Fraction]] = {}
+    cells = certificate.cells.astype(np.int64)
+    owner = np.repeat(np.arange(len(certificate)), np.diff(certificate.starts))
+    denominator = certificate.denominators[owner]
+    for numerators in (certificate.numerators, -certificate.numerators):
+        up, down = numerators // denominator, (-numerators) // denominator
+        outside = (-down > room_up[cells]) | (-up > room_down[cells])  # −(−x // d) is x / d rounded up
+        usable = np.ones(len(certificate), dtype=bool)
+        usable[owner[outside]] = False
+        chosen = usable[owner]
+        np.maximum.at(rise, cells[chosen], up[chosen])
+        np.maximum.at(fall, cells[chosen], down[chosen])
+        for entry in np.flatnonzero(chosen & (problem.spl[cells] > 0)).tolist():
+            moved = Fraction(int(numerators[entry]), int(denominator[entry]))
+            moves.setdefault(int(cells[entry]), [Fraction(0)]).append(moved)
+    return rise, fall, {cell: max(found) - min(found) for cell, found in moves.items()}

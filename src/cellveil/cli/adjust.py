@@ -1,0 +1,121 @@
+"""The command `adjust`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cellveil.cli.options import AsJson, Instance, Quiet, ReportFile
+from cellveil.cli.shell import check_targets, leave_interrupted, leave_with, progress, remove, say, write_json
+from cellveil.errors import AdjustmentError, CellveilError, InfeasibleError
+
+
+class ObjectiveName(StrEnum):
+    """What is minimised."""
+
+    l1 = "l1"
+    value = "value"
+    given = "given"
+    l2 = "l2"
+
+
+class AdjustMethod(StrEnum):
+    """How the senses are found."""
+
+    auto = "auto"
+    exact = "exact"
+    tabu = "tabu"
+    descent = "descent"
+    start = "start"
+
+
+def adjust(
+    instance: Instance,
+    out: Annotated[
+        Path, typer.Option(metavar="ADJUSTED.csv", help="Write the adjusted values to this file.")
+    ],
+    objective: Annotated[
+        ObjectiveName,
+        typer.Option(help="Absolute changes, weighted by values, by the instance's weights, or squares."),
+    ] = ObjectiveName.l1,
+    method: Annotated[AdjustMethod, typer.Option(help="How to look for the senses.")] = AdjustMethod.auto,
+    start: Annotated[
+        str | None,
+        typer.Option(help="First senses: up, down, random, alternating-down, alternating-up, least."),
+    ] = None,
+    limit: Annotated[
+        float | None,
+        typer.Option(min=0.0, metavar="PERCENT", help="How far cells that are not sensitive may move."),
+    ] = None,
+    limit_marginals: Annotated[
+        float | None, typer.Option(min=0.0, metavar="PERCENT", help="The same for totals, if another.")
+    ] = None,
+    limit_total: Annotated[
+        float | None,
+        typer.Option(min=0.0, metavar="PERCENT", help="The same for the grand total; 0 keeps it."),
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.0, metavar="SECONDS", help="Time for the search; none by default.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="For methods that draw random numbers.")] = 0,
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Suppress the same instance too, and compare in the report.")
+    ] = False,
+    report: ReportFile = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Publish every cell: move sensitive ones to or beyond their levels, the others as little as possible.
+
+    The adjusted table adds up exactly, keeps all bounds and fixed cells, and is audited before it is written.
+    When there is none, no file is left: an older one is removed.
+    """
+    from cellveil.adjustment import Limits
+    from cellveil.adjustment import adjust as find
+    from cellveil.formats.adjusted_file import write_adjusted
+    from cellveil.formats.instance import read_instance
+    from cellveil.report.adjustment_figures import adjusted_figures, infeasible_adjustment, summary
+
+    check_targets(instance, out, report)
+    problem = read_instance(instance)
+    limits = Limits(
+        limit,
+        limit if limit_marginals is None else limit_marginals,
+        limit if limit_total is None else limit_total,
+    )
+    options: dict[str, Any] = {"start": start, "time_limit": time_limit, "seed": seed}
+    try:
+        with progress(quiet or as_json) as shown:
+            found = find(
+                problem, method.value, objective=objective.value, limits=limits, **options, progress=shown
+            )
+            other = _suppression(problem, time_limit, seed, shown) if compare else None
+    except CellveilError as error:
+        remove(out)
+        if isinstance(error, AdjustmentError):
+            write_json(report, as_json, infeasible_adjustment(problem, method.value, objective.value, error))
+        raise
+    figures = adjusted_figures(problem, found, other)
+    if found.is_safe:
+        write_adjusted(problem, found.values, out)
+    else:
+        remove(out)
+    write_json(report, as_json, figures)
+    say(quiet or as_json, summary(figures))
+    say(quiet or as_json, f"Adjusted: {out}" if found.is_safe else "Not shown safe: nothing was written.")
+    if found.was_interrupted:
+        leave_interrupted("the best table so far was kept." if found.is_safe else "nothing was kept.")
+    leave_with(0 if found.is_safe else 1)
+
+
+def _suppression(problem: Any, time_limit: float | None, seed: int, shown: Any) -> Any:
+    """The same instance by suppression; None where it has no safe pattern."""
+    from cellveil.suppression import suppress
+
+    try:
+        return suppress(problem, time_limit=time_limit, seed=seed, progress=shown)
+    except InfeasibleError:
+        return None

@@ -1,0 +1,109 @@
+"""The one clock: deadlines of searches, which stand still while loops are compiled, and seconds by stage."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+OVERTIME_SHARE, OVERTIME_SECONDS = 0.05, 1.0
+"""Share of a limit, and seconds, that may be spent beyond it on bringing things to an end: half of what the
+promise “1.1 × limit + 3 s” leaves, the other half being for what cannot look at the clock."""
+
+_uncounted = 0.0
+
+
+def counted_time() -> float:
+    """Seconds on the clock of time limits: it stands still in `not_counting`."""
+    return time.monotonic() - _uncounted
+
+
+@contextmanager
+def not_counting() -> Iterator[None]:
+    """Preparations that no time limit counts, such as compiling.
+
+    Examples
+    --------
+    >>> deadline = Deadline(0.1)
+    >>> with not_counting():
+    ...     time.sleep(0.2)
+    >>> deadline.is_over
+    False
+    """
+    global _uncounted
+    begin = time.monotonic()
+    try:
+        yield
+    finally:
+        _uncounted += time.monotonic() - begin
+
+
+class Deadline:
+    """A moment after which a search returns what it has.
+
+    One is made where a limit is given, and handed on; stages get a `share` of what is left of it.
+    """
+
+    def __init__(self, time_limit: float | None) -> None:
+        self.limit = time_limit
+        self._end = None if time_limit is None else counted_time() + time_limit
+
+    @property
+    def left(self) -> float | None:
+        """Seconds left; None where there is no limit."""
+        return None if self._end is None else max(self._end - counted_time(), 0.0)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the moment has come."""
+        return self.left == 0.0
+
+    def seconds(self) -> float | None:
+        """The same as `left`, to be asked later."""
+        return self.left
+
+    @property
+    def moment(self) -> float | None:
+        """The moment on the clock of `counted_time`."""
+        return self._end
+
+    def share(self, share: float, most: float | None = None) -> Deadline:
+        """An earlier one: after such a share of the time left, and at most so many seconds.
+
+        Without a limit there is none, whatever `most`: work is then bounded by counting.
+        """
+        left = self.left
+        if left is None:
+            return self
+        return Deadline(share * left if most is None else min(share * left, most))
+
+    def overtime(self) -> Deadline:
+        """A later one, for what must be brought to an end when the time is up: by cheap means, that is."""
+        if self.limit is None or self.left is None:
+            return self
+        return Deadline(self.left + OVERTIME_SHARE * self.limit + OVERTIME_SECONDS)
+
+
+class Stopwatch:
+    """Seconds by stage, in the order the stages ran.
+
+    Examples
+    --------
+    >>> watch = Stopwatch()
+    >>> with watch.time("read"):
+    ...     pass
+    >>> list(watch.seconds)
+    ['read']
+    """
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def time(self, stage: str) -> Iterator[None]:
+        """Add the time of the block to `stage`."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start

@@ -1,0 +1,103 @@
+"""What a pattern must make possible: each primary cell can be moved up and down far enough.
+
+A *deviation* y (M y = 0, y = 0 where published, −down ≤ y ≤ up) leads to another table that agrees with
+everything published. A *demand* asks for a deviation that moves one cell by an amount; a deviation that does
+is its *witness*. A deviation may be scaled as far as the capacities allow, and one deviation serves every
+demand it meets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellveil.arrays import Float, Int
+from cellveil.problem import Problem
+
+
+@dataclass(frozen=True)
+class Demand:
+    """Move `cell` by `amount` (units of the last digit), upwards or downwards."""
+
+    cell: int
+    up: bool
+    amount: int
+
+
+class Demands:
+    """The demands of a problem that have no witness yet.
+
+    A sliding level is shared out between both sides: first upwards, as far as the known bounds leave room,
+    the rest downwards; `retreat` shifts it where that proves impossible.
+
+    Attributes
+    ----------
+    up, down
+        Amount each cell must still be able to move, 0 where nothing is left to show.
+    total
+        How many demands there were at the start.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._upl, self._lpl, self._spl = problem.upl, problem.lpl, problem.spl
+        missing = np.maximum(problem.spl - problem.upl - problem.lpl, 0)
+        room = np.where(np.isinf(problem.up), 2.0**61, problem.up).astype(np.int64)
+        extra = np.clip(room - problem.upl, 0, missing)
+        self.up: Int = problem.upl + extra
+        self.down: Int = problem.lpl + missing - extra
+        self.total = self.left
+        self._retreated: set[int] = set()
+
+    @property
+    def left(self) -> int:
+        """How many demands have no witness yet."""
+        return int((self.up > 0).sum() + (self.down > 0).sum())
+
+    def of(self, cells: Int) -> list[Demand]:
+        """Open demands of these cells, the largest first; ties in the order of the cells."""
+        open_ = [Demand(int(c), True, int(self.up[c])) for c in cells if self.up[c] > 0]
+        open_ += [Demand(int(c), False, int(self.down[c])) for c in cells if self.down[c] > 0]
+        return sorted(open_, key=lambda demand: (-demand.amount, demand.cell, not demand.up))
+
+    def is_open(self, demand: Demand) -> bool:
+        """Whether the demand, with this very amount, still needs a witness."""
+        return bool((self.up if demand.up else self.down)[demand.cell] == demand.amount)
+
+    def settle(self, demand: Demand) -> None:
+        """Note that the demand has a witness, or never will."""
+        (self.up if demand.up else self.down)[demand.cell] = 0
+
+    def retreat(self, demand: Demand, reached: int) -> bool:
+        """The cell moves by `reached` at most: put what is missing of its sliding level on the other side.
+
+        Returns
+        -------
+        Whether that is allowed: not if the level of this side is not reached, nor if the other side has
+        retreated to here already.
+        """
+        cell = demand.cell
+        own, other = (self._upl, self._lpl) if demand.up else (self._lpl, self._upl)
+        missing = int(self._spl[cell]) - reached
+        if reached < own[cell] or missing <= 0 or cell in self._retreated:
+            return False
+        self._retreated.add(cell)
+        mine, opposite = (self.up, self.down) if demand.up else (self.down, self.up)
+        mine[cell] = reached
+        opposite[cell] = max(missing, int(other[cell]))
+        return True
+
+    def harvest(self, cells: Int, deviation: Float, down: Float, up: Float) -> None:
+        """Settle every demand that the deviation, or its reversal, meets when scaled to the capacities."""
+        for sign in (1.0, -1.0):
+            y = sign * deviation
+            y = y * _longest_step(y, down, up)
+            self.up[cells[y >= np.maximum(self.up[cells], 1)]] = 0
+            self.down[cells[-y >= np.maximum(self.down[cells], 1)]] = 0
+
+
+def _longest_step(y: Float, down: Float, up: Float) -> float:
+    """How often y fits into the capacities."""
+    rising, falling = y > 0, y < 0
+    steps = np.concatenate([up[rising] / y[rising], down[falling] / -y[falling], [1e6]])
+    return float(steps.min())

@@ -1,0 +1,410 @@
+"""Ready-made tables from named columns: one row per cell, with its codes, value and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.arrays import Int
+from cellveil.errors import InputError, nearest_name
+from cellveil.formats.columns import Columns, read_columns
+from cellveil.formats.exact_numbers import Amounts, float_texts, texts_of
+from cellveil.microdata.roles import check_ready_made
+from cellveil.problem import Problem, Status, defaults
+from cellveil.tables.build import Incomplete, encode, table_from_cells, table_from_interior
+from cellveil.tables.hierarchy import TOTAL, Dimension, Hierarchy
+from cellveil.tables.keys import group, row_numbers
+from cellveil.tables.table import CELL, Table
+
+Totals = Literal["given", "none"]
+
+BOUNDS = ("lb", "ub")
+LEVELS = ("lpl", "upl", "spl")
+FIELDS = ("status", "weight", *BOUNDS, *LEVELS)
+"""What a row may tell of its cell besides the value."""
+
+
+def read_table(
+    source: Any,
+    hierarchies: Mapping[str, Any],
+    *,
+    value: str = "value",
+    contributors: str | None = None,
+    totals: Totals = "given",
+    decimals: int | None = None,
+    incomplete: Incomplete = "error",
+    repair: bool = False,
+    allow_negative: bool = False,
+    total_code: str = TOTAL,
+) -> Table:
+    """Read a table with one row per cell.
+
+    Parameters
+    ----------
+    source
+        A path, a frame, or what `read_columns` returned (which takes sheet, delimiter, encoding and so on).
+    hierarchies
+        For each dimension's column: a Dimension, a Hierarchy, a nested dict, the path of an indented .hrc or
+        a parent/child file, a list of these (the first covers everything), or None for a flat dimension
+        over the codes that occur.
+    value, contributors
+        Names of the columns of values and, optionally, of numbers of contributors.
+    totals
+        Whether the rows include the totals, or all totals are to be computed.
+    decimals
+        Declared decimals; found from the values when not given.
+    incomplete
+        What to do where a non-zero total has no parts: ``error`` or ``allow``.
+    repair
+        Compute given totals anew instead of rejecting a table that does not add up.
+    allow_negative
+        Accept values below 0.
+    total_code
+        The total's code in flat dimensions and .hrc files.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> read_table(pa.table({"region": ["N", "S"], "value": [4, 6]}), {"region": None}, totals="none")
+    Table('value', region 3, 3 cells, 1 relations)
+    """
+    check_ready_made(hierarchies, {"value": value, "number of contributors": contributors})
+    rows = open_rows(source, hierarchies, total_code)
+    amounts = rows.columns.amounts(value)
+    return build_table(
+        rows,
+        amounts,
+        amounts.decimals if decimals is None else decimals,
+        value=value,
+        contributors=contributors,
+        totals=totals,
+        incomplete=incomplete,
+        repair=repair,
+        allow_negative=allow_negative,
+    )
+
+
+def read_problem(
+    source: Any,
+    hierarchies: Mapping[str, Any],
+    *,
+    fields: Mapping[str, str] | None = None,
+    value: str = "value",
+    decimals: int | None = None,
+    total_code: str = TOTAL,
+    **options: Any,
+) -> Problem:
+    """Read a table and what has to be protected in it.
+
+    Parameters
+    ----------
+    fields
+        Column names of status, weight, lb, ub, lpl, upl and spl where they differ from these; a field without
+        a column gets its default: zeros are frozen, weights are absolute values, values are known to be ≥ 0.
+    options
+        Those of `read_table`.
+    """
+    rows = open_rows(source, hierarchies, total_code)
+    named = _fields_of(rows.columns, fields or {})
+    parts = {"value": value, "number of contributors": options.get("contributors")} | named
+    check_ready_made(hierarchies, parts, rows.columns.file)
+    amounts = {name: rows.columns.amounts(named[name]) for name in (*BOUNDS, *LEVELS) if name in named}
+    values = rows.columns.amounts(value)
+    if decimals is None:
+        decimals = max(column.decimals for column in (values, *amounts.values()))
+    table = build_table(rows, values, decimals, value=value, **options)
+    return build_problem(rows, table, named, amounts)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Rows:
+    """Columns of which some are dimensions."""
+
+    columns: Columns
+    dimensions: tuple[Dimension, ...]
+    codes: Mapping[str, Any]
+
+    def cell_name(self, row: int) -> str:
+        """The codes of one row, as `Table.cell_name` writes them; what is no known code is left out."""
+        key = [self._known_code(dimension, row) for dimension in self.dimensions]
+        return (
+            key[0] if [dimension.name for dimension in self.dimensions] == [CELL] else f"({', '.join(key)})"
+        )
+
+    def _known_code(self, dimension: Dimension, row: int) -> str:
+        code = str(self.codes[dimension.name][row])
+        return code if code in dimension.index else "…"
+
+    @contextmanager
+    def placing_errors(self) -> Iterator[None]:
+        """Name the file, and the line where the row or the cell is known."""
+        try:
+            yield
+        except InputError as error:
+            located = self.columns.located(error)
+            if located.line is None and located.cell is not None:
+                row = next((i for i in range(len(self.columns)) if self.cell_name(i) == located.cell), None)
+                located = located.located(line=None if row is None else self.columns.line_of(row))
+            raise located from None
+
+
+def open_rows(source: Any, hierarchies: Mapping[str, Any], total_code: str = TOTAL) -> Rows:
+    """Read the columns, find the dimensions, and check that no row occurs twice."""
+    columns = read_columns(source)
+    if not hierarchies:
+        raise InputError(
+            "no dimension is named",
+            file=columns.file,
+            remedy="Say which columns hold the codes of the cells.",
+        )
+    codes = {name: columns.codes(name) for name in hierarchies}
+    dimensions = tuple(
+        dimension_of(name, given, codes[name], total_code) for name, given in hierarchies.items()
+    )
+    rows = Rows(columns, dimensions, codes)
+    if any(dimension.aliases for dimension in dimensions):  # else building the table finds it
+        check_rows_distinct(rows)
+    return rows
+
+
+def dimension_of(
+    name: str, given: Any, codes: Sequence[str] | NDArray[np.object_], total_code: str = TOTAL
+) -> Dimension:
+    """A dimension from whatever describes it; see `read_table`."""
+    if isinstance(given, Dimension):
+        return replace(given, name=name)
+    if given is None:
+        seen = [code for code in dict.fromkeys(codes) if code != total_code]
+        return Dimension.of(name, Hierarchy.flat(seen, total_code))
+    trees = list(given) if isinstance(given, list | tuple) else [given]
+    return Dimension.of(name, *(_hierarchy_of(name, tree, total_code) for tree in trees))
+
+
+def _hierarchy_of(name: str, given: Any, total_code: str) -> Hierarchy:
+    if isinstance(given, Hierarchy):
+        return given
+    if isinstance(given, Mapping):
+        return Hierarchy.from_dict(given)
+    if isinstance(given, str | Path):
+        path = Path(given)
+        return Hierarchy.from_hrc(path, total=total_code) if path.suffix == ".hrc" else read_pairs(path)
+    raise InputError(
+        f"cannot make a hierarchy of dimension {name!r} from a {type(given).__name__}",
+        remedy="Give a Hierarchy, a nested dict, the path of an .hrc or parent/child file, or None.",
+    )
+
+
+def read_pairs(path: Path) -> Hierarchy:
+    """Read a file with the columns parent and child; a total without parts has an empty child."""
+    columns = read_columns(path)
+    if len(columns) == 1 and columns.column("child")[0].as_py() == "":
+        return Hierarchy(columns.codes("parent")[0], {})
+    pairs = zip(columns.codes("parent").tolist(), columns.codes("child").tolist(), strict=True)
+    return Hierarchy.from_pairs(pairs, file=columns.file)
+
+
+def build_table(
+    rows: Rows,
+    amounts: Amounts,
+    decimals: int,
+    *,
+    value: str = "value",
+    contributors: str | None = None,
+    totals: Totals = "given",
+    incomplete: Incomplete = "error",
+    repair: bool = False,
+    allow_negative: bool = False,
+) -> Table:
+    """Make the table of the rows; see `read_table`."""
+    if totals not in ("given", "none"):
+        raise InputError(f"totals cannot be {totals!r}", remedy="Use 'given' or 'none'.")
+    scaled, faults = amounts.at(decimals)
+    rows.columns.check_numbers(value, faults, rows.cell_name)
+    if not allow_negative and (scaled < 0).any():
+        row = int(np.flatnonzero(scaled < 0)[0])
+        raise rows.columns.fault(
+            row,
+            f"the {value} is negative ({int((scaled < 0).sum())} such rows)",
+            "Correct it, or allow negative values.",
+            rows.cell_name(row),
+        )
+    values = _as_written(scaled, decimals)
+    with rows.placing_errors():
+        if totals == "none":
+            table = table_from_interior(
+                rows.dimensions, rows.codes, values, decimals=decimals, variable=value
+            )
+        else:
+            table = table_from_cells(
+                rows.dimensions,
+                rows.codes,
+                values,
+                decimals=decimals,
+                variable=value,
+                incomplete=incomplete,
+                repair=repair,
+            )
+    if contributors is None:
+        return table
+    cells = cells_of_rows(rows, table)
+    return table.replace(contributors=_contributors(rows, table, cells, contributors))
+
+
+def build_problem(
+    rows: Rows, table: Table, named: Mapping[str, str], amounts: Mapping[str, Amounts]
+) -> Problem:
+    """Put status, weights, bounds and levels of the rows on the cells of the table."""
+    cells = cells_of_rows(rows, table)
+    fields = defaults(table)
+    if "status" in named:
+        put_on_cells(rows, fields["status"], cells, status_of(rows, named["status"]), "status")
+    if "weight" in named:
+        weight = rows.columns.floats(named["weight"])
+        given = np.where(np.isnan(weight), fields["weight"][cells], weight)
+        put_on_cells(rows, fields["weight"], cells, given, "weight")
+    for name, column in amounts.items():
+        scaled, faults = column.at(table.decimals, bound=name in BOUNDS, default=fields[name][cells])
+        rows.columns.check_numbers(named[name], faults, rows.cell_name)
+        put_on_cells(rows, fields[name], cells, scaled, name)
+    with rows.placing_errors():
+        return Problem(table, **fields)
+
+
+def cells_of_rows(rows: Rows, table: Table) -> Int:
+    """The cell of each row."""
+    with rows.placing_errors():
+        cells = table.find(encode(rows.dimensions, rows.codes))
+    lost = np.flatnonzero(cells < 0)
+    if len(lost):
+        row = int(lost[0])
+        raise rows.columns.fault(
+            row,
+            "the total has no parts from which it could be computed",
+            "Add its parts, or do not ask for totals to be computed anew.",
+            rows.cell_name(row),
+        )
+    return cells
+
+
+def status_of(rows: Rows, column: str) -> NDArray[np.int8]:
+    """A column of status letters."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    text = pc.utf8_trim_whitespace(rows.columns.column(column).cast(pa.string()))
+    number = pc.index_in(text, pa.array([status.letter for status in Status]))
+    if number.null_count:
+        row = pc.index(number.is_null(), True).as_py()
+        raise rows.columns.fault(
+            row, f"the {column} is none of s, u, m and z", "Correct the status.", rows.cell_name(row)
+        )
+    return np.asarray(number.to_numpy(), dtype=np.int8)
+
+
+def table_to_arrow(table: Table) -> Any:
+    """The cells as an Arrow table: one column per dimension, and the exact value as text.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> frame = pa.table({"region": ["N", "S"], "value": ["4", "2.5"]})
+    >>> table_to_arrow(read_table(frame, {"region": None}, totals="none")).to_pylist()[0]
+    {'region': 'Total', 'value': '6.5'}
+    """
+    import pyarrow as pa
+
+    columns = {
+        dimension.name: pa.array(dimension.codes, pa.string()).take(pa.array(table.keys[axis]))
+        for axis, dimension in enumerate(table.dimensions)
+    }
+    return pa.table(columns | {"value": texts_of(table.values, table.decimals, trim=False)})
+
+
+def problem_to_arrow(problem: Problem) -> Any:
+    """The cells with their status, weight, bounds and levels; numbers as exact text."""
+    import pyarrow as pa
+
+    frame = table_to_arrow(problem.table)
+    letters = pa.array([status.letter for status in Status]).take(pa.array(problem.status))
+    frame = frame.append_column("status", letters).append_column("weight", float_texts(problem.weight))
+    for name in (*BOUNDS, *LEVELS):
+        frame = frame.append_column(name, texts_of(getattr(problem, name), problem.table.decimals))
+    contributors = problem.table.contributors
+    if contributors is not None:
+        counts = pa.array(contributors, mask=contributors < 0).cast(pa.string()).fill_null("")
+        frame = frame.append_column("contributors", counts)
+    return frame
+
+
+def _fields_of(columns: Columns, fields: Mapping[str, str]) -> dict[str, str]:
+    """The column of each field that has one."""
+    unknown = [name for name in fields if name not in FIELDS]
+    if unknown:
+        raise InputError(f"there is no field {unknown[0]!r}", remedy=nearest_name(unknown[0], FIELDS))
+    for name in fields.values():
+        columns.column(name)
+    return {name: fields.get(name, name) for name in FIELDS if fields.get(name, name) in columns}
+
+
+def _contributors(rows: Rows, table: Table, cells: Int, column: str) -> Int:
+    counts = rows.columns.amounts(column)
+    scaled, faults = counts.at(0, default=np.full(len(cells), -1, dtype=np.int64))
+    rows.columns.check_numbers(column, faults, rows.cell_name)
+    wrong = np.flatnonzero((scaled < 0) & ~counts.missing)
+    if len(wrong):
+        row = int(wrong[0])
+        raise rows.columns.fault(
+            row, f"the number in {column} is negative", "Leave it empty if not known.", rows.cell_name(row)
+        )
+    known = np.full(table.num_cells, -1, dtype=np.int64)
+    put_on_cells(rows, known, cells, scaled, column)
+    return known
+
+
+def put_on_cells(rows: Rows, target: NDArray[Any], cells: Int, given: NDArray[Any], what: str) -> None:
+    """Write a column to its cells; rows that are names of one cell must agree."""
+    target[cells] = given
+    differs = np.flatnonzero(target[cells] != given)
+    if len(differs):
+        row = int(differs[0])
+        raise rows.columns.fault(
+            row,
+            f"contradictory {what}: a code with a single child is one cell with it, and the two lines differ",
+            f"Give both names of the cell the same {what}, or remove one of the lines.",
+            rows.cell_name(row),
+        )
+
+
+def check_rows_distinct(rows: Rows) -> None:
+    """Raise where two rows have the same codes (two names of one cell are not the same codes)."""
+    numbers, sizes = [], []
+    for dimension in rows.dimensions:
+        distinct, number = np.unique(rows.codes[dimension.name].astype(str), return_inverse=True)
+        numbers.append(number.reshape(-1))
+        sizes.append(len(distinct))
+    order, starts, _ = group(row_numbers(numbers, sizes, len(rows.columns)))
+    twice = np.flatnonzero(np.diff(starts) > 1)
+    if len(twice):
+        row = int(order[starts[twice] + 1].min())
+        raise rows.columns.fault(
+            row,
+            "the cell occurs twice",
+            "Remove one of the lines, or tabulate the data first.",
+            rows.cell_name(row),
+        )
+
+
+def _as_written(scaled: Int, decimals: int) -> NDArray[Any]:
+    """Numbers that scale back to exactly these integers."""
+    if decimals == 0:
+        return scaled
+    if np.abs(scaled).max(initial=0) < 2**49:
+        return np.asarray(scaled / 10.0**decimals)
+    return np.array([Decimal(number).scaleb(-decimals) for number in scaled.tolist()], dtype=object)

@@ -1,0 +1,302 @@
+"""The tidy folder: an instance that keeps its structure, in CSV files a person can read.
+
+========================================  ====================================================================
+``cells.csv``                             a column per dimension, ``value``, ``status``, and optionally
+                                          ``weight, lb, ub, lpl, upl, spl, contributors``; an empty field
+                                          has the default
+``hier_<dimension>.csv``                  ``parent,child``: the tree that covers everything
+``hier_<dimension>_<name>.csv``           further trees over the same dimension
+``equations.csv``                         optional: further relations, see `cellveil.formats.equations`
+``contributions.csv``                     optional: dimension columns of interior cells, ``contributor``,
+                                          ``amount``, optionally ``holding``
+========================================  ====================================================================
+
+Names of dimensions that cannot stand in the name of a file are encoded, see `cellveil.formats.tree_files`. In
+all files, texts that a spreadsheet would take for a formula begin with an apostrophe, see
+`cellveil.files.guarded`.
+
+A dimension without a tree must be tied by equations: its column stands in ``equations.csv``. The number of
+decimals is that of the values as they are written (``4.00`` has two), more where another amount needs more.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+from unicodedata import category
+
+import numpy as np
+
+from cellveil.arrays import Int
+from cellveil.errors import InputError, nearest_name
+from cellveil.files import atomic_path, guarded_fields
+from cellveil.formats.columns import DELIMITERS, Columns, csv_header, read_columns
+from cellveil.formats.equations import COLUMNS as EQUATION_COLUMNS
+from cellveil.formats.equations import equation_rows, read_equations, row_keys
+from cellveil.formats.exact_numbers import written_decimals
+from cellveil.formats.ready_made import (
+    BOUNDS,
+    FIELDS,
+    LEVELS,
+    build_problem,
+    build_table,
+    open_rows,
+    problem_to_arrow,
+    read_pairs,
+)
+from cellveil.formats.tree_files import owner_of, stem_of, tree_files
+from cellveil.problem import Problem
+from cellveil.tables.build import Incomplete, assemble
+from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.relations import Relations
+from cellveil.tables.table import Table
+
+CELLS = "cells.csv"
+EQUATIONS = "equations.csv"
+CONTRIBUTIONS = "contributions.csv"
+RESERVED = ("value", *FIELDS, "contributors")
+"""Columns of cells.csv that are not dimensions."""
+
+_Csv = tuple[Sequence[str], Iterable[Sequence[Any]]]
+
+DEPTH = 10
+"""How many of the largest contributions to each cell are kept."""
+
+
+def read_folder(path: Path | str, *, incomplete: Incomplete = "error") -> Problem:
+    """Read a tidy folder.
+
+    Parameters
+    ----------
+    incomplete
+        What to do where a non-zero total has no parts in ``cells.csv``: an error, or allowed.
+    """
+    path = Path(path)
+    if not (path / CELLS).is_file():
+        raise InputError(
+            f"the folder has no {CELLS}" if path.is_dir() else "the folder does not exist",
+            file=path,
+            remedy=f"Name a folder with {CELLS} and one hier_<dimension>.csv per dimension.",
+        )
+    columns = read_columns(path / CELLS)
+    for name in ("value", "status"):
+        columns.column(name)
+    equations = read_columns(path / EQUATIONS, allow_empty=True) if (path / EQUATIONS).exists() else None
+    rows = open_rows(columns, _dimensions(path, columns, equations))
+
+    named = {name: name for name in FIELDS if name in columns}
+    amounts = {name: columns.amounts(name) for name in (*BOUNDS, *LEVELS) if name in columns}
+    values = columns.amounts("value")
+    rhs = [equations.amounts("rhs")] if equations is not None and "rhs" in equations else []
+    decimals = max(column.decimals for column in (values, *amounts.values(), *rhs))
+    table = build_table(
+        rows,
+        values,
+        max(decimals, written_decimals(columns.column("value"))),
+        contributors="contributors" if "contributors" in columns else None,
+        incomplete=incomplete,
+        allow_negative=True,
+    )
+    if equations is not None:
+        table = _with_equations(table, equations)
+    if (path / CONTRIBUTIONS).exists():
+        table = _with_contributions(table, path / CONTRIBUTIONS)
+    return build_problem(rows, table, named, amounts)
+
+
+def write_folder(problem: Problem, path: Path | str) -> None:
+    """Write a tidy folder.
+
+    Contributions are not written: a problem keeps only the largest of each cell. Where the hierarchies imply
+    more than the table's relations (linked tables that are not crossed in full), the hierarchies are left out
+    and every relation is written as an equation.
+    """
+    path = Path(path)
+    check_dimension_names(problem.table.dimensions)
+    dimensions = [_written_dimension(dimension) for dimension in problem.table.dimensions]
+    extra = _relations_beyond(problem.table, dimensions)
+    if extra is None:
+        dimensions = [Dimension.unstructured(dimension.name, dimension.codes) for dimension in dimensions]
+        extra = np.arange(len(problem.table.relations))
+    frame = problem_to_arrow(problem)
+    if path.is_file():
+        raise InputError("a file where a folder is to be written", file=path, remedy="Choose another name.")
+    parts: dict[str, _Csv] = {
+        CELLS: (frame.column_names, zip(*(column.to_pylist() for column in frame.columns), strict=True))
+    }
+    files = tree_files(dimensions)
+    for dimension in dimensions:
+        for name, tree in zip(files[dimension.name], dimension.hierarchies, strict=True):
+            parts[name] = ("parent", "child"), _edges(tree)
+    if len(extra) or not all(dimension.hierarchies for dimension in dimensions):
+        parts[EQUATIONS] = equation_rows(problem.table, extra)
+    with ExitStack() as stack:  # all or nothing: the files are renamed when all are written
+        for name, (header, rows) in parts.items():
+            write_rows(stack.enter_context(atomic_path(path / name)), header, rows)
+    for file in (*path.glob("hier_*.csv"), path / EQUATIONS, path / CONTRIBUTIONS):
+        if file.name not in parts:  # left over from an older instance
+            file.unlink(missing_ok=True)
+
+
+def check_dimension_names(dimensions: Sequence[Dimension]) -> None:
+    """Raise where a dimension has a name with which it could not be read back from a folder."""
+    names = [dimension.name for dimension in dimensions]
+    for name in names:
+        is_odd = name != name.strip() or any(category(character) in ("Cc", "Cs") for character in name)
+        if not name or is_odd or name in (*RESERVED, *EQUATION_COLUMNS):
+            raise InputError(
+                f"a dimension cannot be called {name!r} in a folder", remedy="Rename the dimension."
+            )
+    header = ",".join(names)
+    if any(header.count(delimiter) > len(names) for delimiter in DELIMITERS[1:]):
+        raise InputError(
+            "the names of the dimensions have too many characters that part columns",
+            remedy=f"Leave out {' '.join(DELIMITERS[1:].split())} in the names of dimensions.",
+        )
+    tree_files(dimensions)
+
+
+def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a CSV file; no text in it is taken for a formula by a spreadsheet."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(guarded_fields(header))
+        writer.writerows(map(guarded_fields, rows))
+
+
+# -- reading -------------------------------------------------------------------------------------------------
+
+
+def _dimensions(path: Path, columns: Columns, equations: Columns | None) -> dict[str, Dimension]:
+    """The dimensions of the columns that are none of the reserved ones."""
+    names = [name for name in columns.names if name not in RESERVED]
+    if not names:
+        raise InputError(
+            "there is no column for a dimension",
+            file=columns.file,
+            line=1,
+            remedy="Give the codes of each cell.",
+        )
+    trees = _trees(path, names)
+    return {
+        name: Dimension.of(name, *trees[name])
+        if trees[name]
+        else _tied_dimension(path, name, columns, equations)
+        for name in names
+    }
+
+
+def _trees(path: Path, names: Sequence[str]) -> dict[str, list[Hierarchy]]:
+    """The hierarchies of each dimension, that of the plain file name first."""
+    files: dict[str, list[Path]] = {name: [] for name in names}
+    for file in sorted(path.glob("hier_*.csv"), key=lambda file: (len(file.name), file.name)):
+        owner = owner_of(file.name, names)
+        if owner is None:
+            raise InputError(
+                f"the hierarchy belongs to none of the dimensions {', '.join(names)}",
+                file=file,
+                remedy=f"Rename or remove the file. {nearest_name(stem_of(file.name), names)}",
+            )
+        files[owner].append(file)
+    return {name: [read_pairs(file) for file in found] for name, found in files.items()}
+
+
+def _tied_dimension(path: Path, name: str, columns: Columns, equations: Columns | None) -> Dimension:
+    if equations is None or name not in equations:
+        raise InputError(
+            f"there is no hierarchy for the column {name!r}",
+            file=path / f"hier_{name}.csv",
+            remedy="Write the file with the columns parent,child, or tie the codes in equations.csv.",
+        )
+    return Dimension.unstructured(name, dict.fromkeys(columns.codes(name).tolist()))
+
+
+def _with_equations(table: Table, equations: Columns) -> Table:
+    """Add the relations of equations.csv that are not there yet, and check that they hold."""
+    further, line_of = read_equations(table, equations)
+    known = set(row_keys(table.relations))
+    fresh = []
+    for row, key in enumerate(row_keys(further)):
+        if key not in known:
+            known.add(key)
+            fresh.append(row)
+    added = further.take_rows(np.array(fresh, dtype=np.int64))
+    try:
+        table.replace(relations=added).check_additive(file=equations.file)
+    except InputError as error:
+        first = next(iter(added.residuals(table.values)))
+        raise error.located(line=line_of(fresh[first])) from None
+    return table.replace(relations=Relations.stack([table.relations, added]))
+
+
+def _with_contributions(table: Table, path: Path) -> Table:
+    from cellveil.microdata.tabulate import contributions_of
+
+    try:
+        units, holdings = contributions_of(
+            table,
+            path,
+            contributor="contributor",
+            amount="amount",
+            holding="holding" if "holding" in csv_header(path) else None,
+            depth=DEPTH,
+            allow_negative=True,
+        )
+    except InputError as error:
+        raise error.located(file=path) from None
+    table = table.replace(units=units, holdings=holdings)
+    _check_contributions(table, path)
+    return table if table.contributors is not None else table.replace(contributors=units.count)
+
+
+def _check_contributions(table: Table, path: Path) -> None:
+    """Contributions must sum to the value of their interior cell, up to a unit of its last digit."""
+    units = table.units
+    assert units is not None
+    unit = 10 ** (units.decimals - table.decimals)
+    interior = np.ones(table.num_cells, dtype=bool)
+    for dimension, column in zip(table.dimensions, table.keys, strict=True):
+        interior &= ~dimension.is_parent[column]
+    off = (
+        interior & (units.count > 0) & (np.abs(units.total - table.values * unit) > (unit if unit > 1 else 0))
+    )
+    if off.any():
+        cell = int(np.flatnonzero(off)[0])
+        raise InputError(
+            f"the contributions do not add up to the value ({int(off.sum())} such cells)",
+            file=path,
+            cell=table.cell_name(cell),
+            remedy="Give all contributions to the cell, or none.",
+        )
+
+
+# -- writing -------------------------------------------------------------------------------------------------
+
+
+def _written_dimension(dimension: Dimension) -> Dimension:
+    """The dimension as it will be read back."""
+    if dimension.hierarchies:
+        return Dimension.of(dimension.name, *dimension.hierarchies)
+    return Dimension.unstructured(dimension.name, dimension.codes)
+
+
+def _relations_beyond(table: Table, dimensions: Sequence[Dimension]) -> Int | None:
+    """Numbers of the relations that the hierarchies do not give; None when they give more than there are."""
+    try:
+        implied = assemble(dimensions, table.keys, table.values, table.decimals, incomplete="error").relations
+    except InputError:  # not what a reader of the folder would accept
+        return None
+    known = set(row_keys(implied))
+    own = row_keys(table.relations)
+    if len(known - set(own)):
+        return None
+    return np.array([row for row, key in enumerate(own) if key not in known], dtype=np.int64)
+
+
+def _edges(tree: Hierarchy) -> Iterator[tuple[str, str]]:
+    """Parent and child of each edge, in the order in which the tree was built."""
+    edges = [(parent, child) for parent, below in tree.children.items() for child in below]
+    return iter(edges or [(tree.root, "")])

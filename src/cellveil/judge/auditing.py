@@ -1,0 +1,338 @@
+"""`audit`: attack what would be published as every attacker named, and judge it. One object, one verdict.
+
+Requires a problem, and a pattern or an adjusted table of it. Ensures: `Audit.objections` is empty only if
+every primary cell is hidden and was shown protected against every attacker that was asked, where outsiders
+are among them and the exact verifier accepts their certificates; or, for an adjusted table, if it keeps
+everything asked and no sensitive cell could be pinned down. No answer, an unclear one, or no time left speaks
+against publishing. The verdict says in words against whom it holds, and who was not asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from cellveil.arrays import Bool, Int
+from cellveil.attackers.attacker import Attacker, in_words, not_asked
+from cellveil.attackers.unlisted_parts import AllParts
+from cellveil.certificate import Certificate, Verification
+from cellveil.clock import Deadline
+from cellveil.deviations.witness import Witnesses
+from cellveil.errors import InputError, name_some
+from cellveil.judge.adjusted import AdjustedAudit, audit_adjusted
+from cellveil.judge.explanations import explanations
+from cellveil.judge.insider import InsiderReport, audit_insiders
+from cellveil.judge.outsider import OutsiderReport, audit_outsider
+from cellveil.judge.verdict import NAMED, Verdict
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem
+from cellveil.progress import Progress
+from cellveil.public_view import PublicView
+
+OUTSIDER = Attacker()
+
+ADJUSTED = "outsiders who know the method, the levels and the limits"
+"""Against whom the verdict on an adjusted table holds."""
+
+
+class AdjustedTable(Protocol):
+    """What an adjustment publishes: its values, and how far other cells were allowed to move."""
+
+    @property
+    def values(self) -> Int:
+        """One scaled integer per cell."""
+
+    @property
+    def limits(self) -> Mapping[str, float | None]:
+        """Per cent by kind of cell: interior, marginals, total."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Audit:
+    """The verdict on one view, against all attackers that were asked. Made by `audit`.
+
+    Parameters
+    ----------
+    problem
+        What has to be protected.
+    view
+        What would be published: the verdict holds for this and nothing else.
+    verdicts
+        What each attack came to; none for an adjusted table.
+    pattern
+        The pattern of the view; None for an adjusted table.
+    adjusted
+        The judgement of an adjusted table; None for a pattern.
+    explanations
+        For cells not shown safe, by number: how they can be worked out, in words without values.
+    """
+
+    problem: Problem
+    view: PublicView
+    verdicts: tuple[Verdict, ...] = ()
+    pattern: Pattern | None = None
+    adjusted: AdjustedAudit | None = None
+    explanations: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, problem: Problem, pattern: Pattern, verdicts: Sequence[Verdict]) -> Audit:
+        """Bring the verdicts on a pattern together, and explain what is not safe."""
+        view = PublicView.of(problem, pattern)
+        found = cls(problem, view, tuple(verdicts), pattern)
+        open_to_outsiders = [v.unsafe_cells for v in verdicts if v.attacker.is_plain_outsider]
+        told = explanations(problem, view, np.concatenate(open_to_outsiders or [problem.primaries[:0]]))
+        return replace(found, explanations=told)
+
+    @cached_property
+    def findings(self) -> tuple[str, ...]:
+        """What the attacks found, in words; empty exactly where everybody who was asked is kept off."""
+        if self.adjusted is not None:
+            pinned = int(self.adjusted.pinned.sum())
+            told = [f"{pinned} sensitive cells could be pinned down"] if pinned else []
+            return (*self.adjusted.faults, *told)
+        found = [] if self.verdicts else ["nobody was asked"]
+        bare = self.problem.primaries[~self.view.hidden[self.problem.primaries]]
+        if len(bare):
+            names = name_some(self.problem.table.cell_names(bare[:NAMED]))
+            found.append(f"{len(bare)} primary cells are not hidden: {names}")
+        for verdict in self.verdicts:
+            found += verdict.objections(self.view)
+        return tuple(found)
+
+    @property
+    def objections(self) -> tuple[str, ...]:
+        """What speaks against publishing the view, in words; a release needs that nothing does."""
+        if self.adjusted is None and self.outsider is None:
+            return (*self.findings, "the audit did not ask what outsiders can work out")
+        return self.findings
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether everybody who was asked is kept off."""
+        return not self.findings
+
+    @property
+    def attackers(self) -> tuple[Attacker, ...]:
+        """Who was asked."""
+        return tuple(verdict.attacker for verdict in self.verdicts)
+
+    @property
+    def against(self) -> str:
+        """Against whom the verdict holds, in words."""
+        return ADJUSTED if self.adjusted is not None else in_words(self.attackers)
+
+    @property
+    def not_asked(self) -> str:
+        """Whom it says nothing about, in words."""
+        if self.adjusted is not None:
+            return "contributors who know their own part, alone or together"
+        return not_asked(self.attackers)
+
+    @property
+    def verdict(self) -> str:
+        """The result in one sentence."""
+        if not self.is_safe:
+            return f"NOT SAFE: {'; '.join(self.findings)}"
+        number = len(self.problem.primaries)
+        if not number:
+            return f"Safe against {self.against}: the table has no primary cells"
+        if self.adjusted is not None:
+            return f"Safe against {self.against}: {number:,} sensitive cells were moved beyond their levels"
+        cells = "the one primary cell" if number == 1 else f"every one of the {number:,} primary cells"
+        return f"Safe against {self.against}: {cells} was shown to be protected by the audit"
+
+    @property
+    def cells(self) -> Int:
+        """Numbers of the primary cells."""
+        return self.problem.primaries
+
+    @cached_property
+    def unsafe_cells(self) -> Int:
+        """Numbers of the cells not shown safe against everybody who was asked."""
+        if self.adjusted is not None:
+            return self.adjusted.sensitive[self.adjusted.pinned]
+        bare = self.cells[~self.view.hidden[self.cells]]
+        return np.unique(np.concatenate([bare, *(verdict.unsafe_cells for verdict in self.verdicts)]))
+
+    @property
+    def safe(self) -> Bool:
+        """Per primary cell: whether it was shown safe against everybody who was asked."""
+        return ~np.isin(self.cells, self.unsafe_cells)
+
+    @property
+    def _standard(self) -> Verdict | None:
+        return next((verdict for verdict in self.verdicts if verdict.attacker.is_plain_outsider), None)
+
+    @property
+    def outsider(self) -> OutsiderReport | None:
+        """The judgement by the standard criterion, with the intervals; None where it was not asked for."""
+        standard = self._standard
+        return standard.report if standard and isinstance(standard.report, OutsiderReport) else None
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof against outsiders.
+
+        Raises
+        ------
+        InputError
+            Where they were not asked.
+        """
+        if self.outsider is None:
+            raise InputError("this audit has no certificate", remedy="Audit a pattern against outsiders.")
+        return self.outsider.certificate
+
+    @property
+    def verification(self) -> Verification | None:
+        """The exact check of the certificate."""
+        return self._standard.verification if self._standard else None
+
+    @property
+    def reason(self) -> str:
+        """Why the attacks ended: "complete", or what cut them short."""
+        reasons = dict.fromkeys(verdict.report.reason for verdict in self.verdicts)
+        if len(reasons) > 1:
+            reasons.pop("complete", None)
+        return "; ".join(reasons) or "complete"
+
+    @property
+    def num_lps(self) -> int:
+        """Linear programs solved."""
+        return sum(verdict.report.num_lps for verdict in self.verdicts)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of all attacks."""
+        return sum(verdict.report.seconds for verdict in self.verdicts)
+
+    def with_exact_intervals(self, progress: Progress | None = None) -> Audit:
+        """The same audit, the outsider's intervals computed to their ends."""
+        standard = self._standard
+        if standard is None or self.pattern is None:
+            return self
+        claims = Witnesses.proven_by(self.certificate)
+        report = audit_outsider(self.problem, self.pattern, exact=True, claims=claims, progress=progress)
+        sharper = Verdict.of(standard.attacker, standard.known, self.pattern, report)
+        verdicts = [sharper if verdict is standard else verdict for verdict in self.verdicts]
+        return Audit.of(self.problem, self.pattern, verdicts)
+
+    def __repr__(self) -> str:
+        if self.is_safe:
+            return f"Audit(safe against {self.against}, {len(self.cells)} primary cells)"
+        number = len(self.unsafe_cells)
+        cells = "1 cell" if number == 1 else f"{number} cells"
+        return f"Audit(NOT SAFE: {cells} not shown protected, against {self.against})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>"
+
+
+def audit(
+    problem: Problem,
+    published: Pattern | AdjustedTable | Int,
+    *,
+    attackers: Sequence[Attacker] = (OUTSIDER,),
+    exact: bool = True,
+    workers: int = 1,
+    time_limit: float | None = None,
+    claims: Witnesses | None = None,
+    everything: AllParts | None = None,
+    limits: Mapping[str, float | None] | None = None,
+    progress: Progress | None = None,
+) -> Audit:
+    """Attack what would be published as each attacker, and judge it.
+
+    Parameters
+    ----------
+    published
+        A pattern; an adjustment; or the values of an adjusted table, one scaled integer per cell.
+    attackers
+        Everybody whose attack is tried. A release needs the outsider among them.
+    exact
+        Compute every interval an outsider is left with to its ends. Otherwise stop at each cell as soon as
+        enough is shown, which needs far fewer linear programs and gives the same verdict.
+    workers
+        Processes to use. Neither verdict nor exact intervals depend on it.
+    time_limit
+        Seconds for all attacks; what is not shown by then is not safe.
+    claims
+        Deviations somebody says there are, such as the method that made the pattern. Each is checked exactly
+        before it counts, so they save work and cannot mislead.
+    everything
+        A list of all contributions: what insiders beyond the largest of a cell know.
+    limits
+        With the values of an adjusted table: per cent that ``interior`` cells, ``marginals`` and the
+        ``total`` were allowed to move.
+
+    Examples
+    --------
+    >>> from cellveil.datasets import two_way
+    >>> problem = two_way([[20, 50, 10], [8, 19, 22]], primaries={(0, 0): 3})
+    >>> audit(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
+    Audit(NOT SAFE: 1 cell not shown protected, against outsiders)
+    >>> pattern = Pattern.hiding(problem, problem.table.values < 51, "all but the larger totals")
+    >>> found = audit(problem, pattern, attackers=[Attacker(), Attacker(prior=50)])
+    >>> found.verdict[:70]
+    'Safe against outsiders and outsiders who know every value to within 50'
+    """
+    if not isinstance(published, Pattern):
+        return _audit_adjusted(problem, published, attackers, limits, time_limit)
+    if not attackers:
+        raise InputError("no attacker is named", remedy="Name at least the outsider: Attacker().")
+    deadline, settings = Deadline(time_limit), {"exact": exact, "workers": workers, "progress": progress}
+    verdicts = []
+    for attacker in attackers:
+        options: dict[str, Any] = {"time_limit": deadline.left, "progress": progress}
+        if attacker.is_outsider:
+            options |= settings | {"claims": claims}
+            known, report = attack_as_outsider(problem, published, attacker, **options)
+            verdicts.append(Verdict.of(attacker, known, published, report))
+        else:
+            insiders = attack_as_insiders(problem, published, attacker, everything=everything, **options)
+            verdicts.append(Verdict.of(attacker, problem, published, insiders))
+    return Audit.of(problem, published, verdicts)
+
+
+def attack_as_outsider(
+    problem: Problem, pattern: Pattern, attacker: Attacker, **options: Any
+) -> tuple[Problem, OutsiderReport]:
+    """The problem as this outsider knows it, and the judgement of its attack."""
+    known = problem if attacker.prior is None else problem.known_within(attacker.prior)
+    report = audit_outsider(known, pattern, whole=attacker.kind == "integer", **options)
+    if attacker.prior is not None:
+        report = report.named(f"{report.attacker} (prior {attacker.prior:g} %)")
+    return known, report
+
+
+def attack_as_insiders(
+    problem: Problem, pattern: Pattern, attacker: Attacker, **options: Any
+) -> InsiderReport:
+    """The judgement of the attacks by all contributors of the attacker's kind."""
+    names = ("kind", "p", "q", "level", "coalition")
+    return audit_insiders(problem, pattern, **{name: getattr(attacker, name) for name in names}, **options)
+
+
+def _audit_adjusted(
+    problem: Problem,
+    published: AdjustedTable | Int,
+    attackers: Sequence[Attacker],
+    limits: Mapping[str, float | None] | None,
+    time_limit: float | None,
+) -> Audit:
+    others = [attacker for attacker in attackers if not attacker.is_plain_outsider]
+    if others:
+        raise InputError(
+            f"an adjusted table cannot be audited against {in_words(others)}",
+            remedy="Adjusted tables are audited against outsiders only; suppress to keep others off.",
+        )
+    if isinstance(published, np.ndarray):
+        values = published
+    else:
+        values, limits = published.values, published.limits
+    settings = {} if time_limit is None else {"time_limit": time_limit}
+    found = audit_adjusted(problem, values, limits=limits, **settings)
+    return Audit(problem, PublicView.of_adjusted(problem, values), adjusted=found)

@@ -1,0 +1,356 @@
+"""The audit against insiders: every contributor attacks every primary cell that is not its own.
+
+One deviation settles a cell against everybody whose own part it leaves untouched, so very few linear programs
+are needed: first one against all insiders at once; where that fails, one against nobody in particular, then
+one for each insider in whose way it stands, until nobody is left, or one is found against whom no deviation
+exists. Under the (p, q) rule, what a contributor has in several hidden cells together is a target as well
+(`cellveil.attackers.prior_posterior`). Every deviation is exact. What is not shown counts as not safe.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from cellveil.arrays import Bool, Float, Int, freeze
+from cellveil.attackers.own_parts import (
+    ENOUGH,
+    EVERYBODY,
+    NOBODY,
+    Insiders,
+    OwnParts,
+    PriorPosterior,
+    Rooms,
+    SelfKnowing,
+)
+from cellveil.attackers.prior_knowledge import OUTSIDERS, check_attacker
+from cellveil.attackers.prior_posterior import Totals, TotalVerdict
+from cellveil.attackers.unlisted_parts import AllParts
+from cellveil.clock import Deadline
+from cellveil.deviations.movement import Movement
+from cellveil.errors import InputError, name_some
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem, Status
+from cellveil.progress import Progress
+from cellveil.public_view import PublicView
+
+Kind = Literal["insider", "pq"]
+Shares = dict[int, Fraction]
+
+NOT_JUDGED = "not judged: time ran out"
+KNOWS_AS_MUCH = "everybody who knows as much as the second largest contributor of the cell"
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class InsiderReport:
+    """The verdict of an audit against insiders, cell by cell.
+
+    Parameters
+    ----------
+    view_hash
+        Digest of the view that was judged.
+    attacker
+        Which kind of insider, with its parameters.
+    cells
+        Numbers of the cells judged: the primary ones, and others that fail the criterion of the attacker.
+    is_primary, is_published
+        Per cell: whether it is primary; whether it is published, and so not safe.
+    safe
+        Per cell: whether it was shown protected against every insider.
+    judged
+        Per cell: whether there was time to judge it. One that was not judged is not safe, but nobody was
+        found who gets at it either.
+    attackers
+        Per cell: who is not kept off, or "" where everybody is; internal, like all ids.
+    closest
+        Per cell: who comes closest, whether kept off or not: against whom the least movement was shown, in
+        shares of what is needed. "" where nothing is needed, or a whole coalition is kept off.
+    reach
+        Per cell: that share. From 1 on it is what was shown, 10 standing for 10 or more; below 1 the most
+        that is possible, by a floating-point solver.
+    totals
+        Of the (p, q) insider: the contributors that are listed in several hidden cells, at least one of which
+        is not safe by itself, and whether all sums of their parts were shown protected.
+    reason
+        "complete", or what cut the audit short.
+    """
+
+    view_hash: str
+    attacker: str
+    cells: Int
+    is_primary: Bool
+    is_published: Bool
+    safe: Bool
+    attackers: tuple[str, ...]
+    closest: tuple[str, ...]
+    reach: Float
+    totals: tuple[TotalVerdict, ...]
+    reason: str
+    num_lps: int
+    seconds: float
+    judged: Bool
+
+    def __post_init__(self) -> None:
+        freeze(self, ("cells", "is_primary", "is_published", "safe", "reach", "judged"))
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether every cell judged and every total was shown protected against every insider."""
+        return bool(self.safe.all()) and all(total.safe for total in self.totals)
+
+    @property
+    def unsafe_cells(self) -> Int:
+        """Numbers of the cells not shown safe."""
+        return self.cells[~self.safe]
+
+    @property
+    def exposed_cells(self) -> Int:
+        """Those of them that were judged: somebody gets at them, as far as the programs tell."""
+        return self.cells[~self.safe & self.judged]
+
+    def with_anew(self, others: InsiderReport) -> InsiderReport:
+        """The report with the verdicts on some cells replaced: of a pattern that hides no less."""
+        places = np.searchsorted(self.cells, others.cells)
+        safe, reach, judged = self.safe.copy(), self.reach.copy(), self.judged.copy()
+        safe[places], reach[places], judged[places] = others.safe, others.reach, others.judged
+        published = self.is_published.copy()
+        published[places] = others.is_published
+        names = np.array([self.attackers, self.closest], dtype=object).reshape(2, -1)
+        names[:, places] = np.array([others.attackers, others.closest], dtype=object).reshape(2, -1)
+        return replace(
+            others,
+            cells=self.cells,
+            is_primary=self.is_primary,
+            is_published=published,
+            safe=safe,
+            attackers=tuple(names[0]),
+            closest=tuple(names[1]),
+            reach=reach,
+            num_lps=self.num_lps + others.num_lps,
+            seconds=self.seconds + others.seconds,
+            judged=judged,
+        )
+
+    def __repr__(self) -> str:
+        verdict = "safe" if self.is_safe else f"NOT SAFE: {len(self.unsafe_cells)} not shown protected"
+        open_totals = sum(not total.safe for total in self.totals)
+        verdict += f", nor the totals of {open_totals} contributors" if open_totals else ""
+        further = int((~self.is_primary).sum())
+        cells = f"{len(self.cells) - further} primary cells" + (
+            f" and {further} others that fail the criterion" if further else ""
+        )
+        return f"InsiderReport({verdict}, {cells}, attacker {self.attacker!r})"
+
+
+def audit_insiders(
+    problem: Problem,
+    pattern: Pattern,
+    kind: Kind = "insider",
+    *,
+    p: float | None = None,
+    q: float = 100.0,
+    level: str = "unit",
+    coalition: int = 1,
+    everything: AllParts | None = None,
+    only: Int | None = None,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> InsiderReport:
+    """Attack the pattern as every contributor in turn, and judge every primary cell.
+
+    Under the (p, q) rule every cell that fails it is judged, hidden or published.
+
+    Parameters
+    ----------
+    kind
+        ``insider``: knows its own contributions. ``pq``: also knows all others' to within q %, and must not
+        learn the largest contribution of a primary cell to within p %.
+    level
+        ``unit`` or ``holding``: who attacks.
+    coalition
+        How many contributors put their knowledge together.
+    everything
+        A list of all contributions. Without it, contributors beyond the largest of a cell are taken to know
+        more than they can.
+    only
+        Judge these cells only, as far as they are to be judged.
+    """
+    started = time.perf_counter()
+    check_attacker(kind, p, q, level, coalition)
+    if kind in OUTSIDERS:
+        raise InputError(f"{kind} is no insider", remedy="Use audit.")
+    insiders = insiders_of(problem, kind, p, q, coalition, OwnParts.of(problem, level, everything))
+    view = PublicView.of(problem, pattern)
+    movement = _Farthest(problem.table.relations, view.hidden, time_limit)
+    progress = progress or Progress()
+    progress.stage("audit against insiders")
+    cells = insiders.asked if only is None else np.intersect1d(insiders.asked, only)
+    order = cells[np.argsort(movement.component_of[cells], kind="stable")]
+    found: dict[int, _Verdict] = {}
+    deadline = Deadline(time_limit)
+    for done, cell in enumerate(order.tolist()):
+        if not view.hidden[cell]:
+            found[cell] = _told(insiders, cell)
+        else:
+            found[cell] = _judged_in_time(insiders, movement, cell, deadline)
+        progress.advance(done + 1, len(order), lps=movement.num_lps)
+    left = deadline.left
+    totals, asked = _totals(insiders, view, left, progress)
+    verdicts = [found[cell] for cell in cells.tolist()]
+    safe = np.array([verdict.safe for verdict in verdicts], dtype=bool)
+    unclear = movement.unclear + (asked.unclear if asked else 0)
+    return InsiderReport(
+        view.content_hash,
+        _described(kind, p, q, coalition),
+        cells,
+        problem.status[cells] == Status.PRIMARY,
+        ~view.hidden[cells],
+        safe,
+        tuple("" if verdict.safe else verdict.closest for verdict in verdicts),
+        tuple(verdict.closest for verdict in verdicts),
+        np.array([verdict.reach for verdict in verdicts], dtype=np.float64),
+        totals,
+        _reason(unclear > 0 and not safe.all(), totals, problem.table.cell_names(cells[~view.hidden[cells]])),
+        movement.num_lps + (asked.num_lps if asked else 0),
+        time.perf_counter() - started,
+        np.array([verdict.closest != NOT_JUDGED for verdict in verdicts], dtype=bool),
+    )
+
+
+def _reason(cut_short: bool, totals: tuple[TotalVerdict, ...], published: Sequence[str]) -> str:
+    open_totals = sum(not total.safe for total in totals)
+    parts = ["some solves gave no clear answer or time ran out" if cut_short else "complete"]
+    if published:
+        parts.append(f"published although unsafe by the criterion: {name_some(published)}")
+    if open_totals:
+        parts.append(f"totals of {open_totals} contributors over several cells not shown protected")
+    return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """On one cell: whether it was shown protected, and who comes closest, how close."""
+
+    safe: bool
+    closest: str
+    reach: float
+
+
+class _Farthest(Movement):
+    """Movements, and how far a cell gets that does not get far enough."""
+
+    def share(self, cell: int, amount: int, rooms: Rooms, up: bool) -> float:
+        """The largest possible movement as a share of `amount`, 1 at most; 0 where the solver is unclear."""
+        number = int(self.component_of[cell])
+        if number < 0:
+            return 0.0
+        component = self._components[number]
+        column = int(np.searchsorted(component.cells, cell))
+        down_room, up_room = (room[component.cells] for room in rooms)
+        moved = self._solve(number, component, column, amount, (down_room, up_room), np.inf, up)
+        return 0.0 if moved is None else min(abs(float(moved[column])) / amount, 1.0)
+
+
+def _totals(
+    insiders: Insiders, view: PublicView, time_limit: float | None, progress: Progress
+) -> tuple[tuple[TotalVerdict, ...], Totals | None]:
+    """The verdicts on contributors that stand in several hidden cells, under the (p, q) rule."""
+    if not isinstance(insiders, PriorPosterior):
+        return (), None
+    totals = Totals(insiders, view.hidden, time_limit)
+    progress.stage("totals of contributors over several cells")
+    return tuple(totals.judge(*target) for target in totals.targets()), totals
+
+
+def _described(kind: Kind, p: float | None, q: float, coalition: int) -> str:
+    name = "insider" if kind == "insider" else f"pq (p = {p:g}, q = {q:g})"
+    return name if coalition == 1 else f"{name}, coalitions of {coalition}"
+
+
+def insiders_of(
+    problem: Problem, kind: Kind, p: float | None, q: float, coalition: int, parts: OwnParts
+) -> Insiders:
+    """The insiders of an audit: capacities and demands of each of them."""
+    if kind == "insider":
+        return SelfKnowing(problem, parts, coalition)
+    check_attacker(kind, p, q, "unit", coalition)
+    assert p is not None
+    return PriorPosterior(problem, parts, p, q, coalition)
+
+
+def _judged_in_time(insiders: Insiders, movement: _Farthest, cell: int, deadline: Deadline) -> _Verdict:
+    """The same within the time there is: what it cuts short was not judged, unless it is safe."""
+    if deadline.is_over:
+        movement.unclear += 1
+        return _Verdict(False, NOT_JUDGED, 0.0)
+    verdict = _judged(insiders, movement, cell)
+    return _Verdict(False, NOT_JUDGED, 0.0) if deadline.is_over and not verdict.safe else verdict
+
+
+def _judged(insiders: Insiders, movement: _Farthest, cell: int) -> _Verdict:
+    """Whether the cell was shown protected against every insider, and who comes closest."""
+    closest = _Verdict(True, "", float(ENOUGH))
+    for up, amount in insiders.demands(cell):
+        verdict = _judged_one_way(insiders, movement, cell, up, amount)
+        closest = min(closest, verdict, key=lambda v: (v.safe, v.reach))
+        if not verdict.safe:
+            break
+    return closest
+
+
+def _judged_one_way(insiders: Insiders, movement: _Farthest, cell: int, up: bool, amount: int) -> _Verdict:
+    """The same for one direction; `amount` is enough against everybody."""
+    rooms = insiders.rooms(EVERYBODY, cell)
+    witness = movement.find(cell, amount, rooms, up=up)
+    if insiders.coalition > 1:
+        reach = 1.0 if witness else movement.share(cell, amount, rooms, up)
+        return _Verdict(witness is not None, "" if witness else f"a coalition of {insiders.coalition}", reach)
+    if witness is None:
+        rooms = insiders.rooms(NOBODY, cell)
+        witness = movement.find(cell, amount, rooms, up=up)
+    if witness is None:
+        return _open_to_all(insiders, movement, cell, up, amount)
+    shown = insiders.shown(witness, cell, up)
+    while left := [attacker for attacker, share in shown.items() if share < 1]:
+        attacker = min(left, key=lambda a: (shown[a], a))
+        needed, rooms = insiders.demand(cell, up, attacker), insiders.rooms(attacker, cell)
+        witness = movement.find(cell, needed, rooms, up=up)
+        if witness is not None:
+            shown = _better(shown, insiders.shown(witness, cell, up))
+        if shown[attacker] < 1:
+            return _Verdict(False, _name(insiders, attacker), movement.share(cell, needed, rooms, up))
+    closest = min(shown, key=lambda a: (shown[a], a < 0, a), default=NOBODY)
+    return _Verdict(True, _name(insiders, closest), float(shown.get(closest, ENOUGH)))
+
+
+def _told(insiders: Insiders, cell: int) -> _Verdict:
+    """On a cell that is published, and must not be."""
+    if insiders.problem.status[cell] == Status.PRIMARY:
+        return _Verdict(False, "everybody", 0.0)
+    second = int(insiders.parts.who[cell, 1]) if insiders.parts.who.shape[1] > 1 else -1
+    return _Verdict(False, insiders.parts.name(second) if second >= 0 else KNOWS_AS_MUCH, 0.0)
+
+
+def _better(shown: Shares, further: Shares) -> Shares:
+    """The larger share of each attacker; whoever is listed in no cell of a witness has that of NOBODY."""
+    base, more = shown.get(NOBODY, Fraction(ENOUGH)), further.get(NOBODY, Fraction(ENOUGH))
+    return {a: max(shown.get(a, base), further.get(a, more)) for a in shown.keys() | further.keys()}
+
+
+def _open_to_all(insiders: Insiders, movement: _Farthest, cell: int, up: bool, amount: int) -> _Verdict:
+    """Where even somebody without a part elsewhere gets through: the second largest contributor does."""
+    listed = insiders.parts.who[cell]
+    second = int(listed[1]) if len(listed) > 1 else -1
+    is_known = second >= 0 and insiders.demand(cell, up, second) == amount
+    rooms = insiders.rooms(second if is_known else NOBODY, cell)
+    name = insiders.parts.name(second) if is_known else KNOWS_AS_MUCH
+    return _Verdict(False, name, movement.share(cell, amount, rooms, up))
+
+
+def _name(insiders: Insiders, attacker: int) -> str:
+    return "anybody" if attacker == NOBODY else insiders.parts.name(attacker)

@@ -1,0 +1,337 @@
+"""The judge of outsiders: compares what one can work out with what must stay uncertain.
+
+The attacker (`cellveil.attack`) gets the public view only. The judge knows the truth and the required levels,
+and calls a cell safe only when exact deviations show that the attacker's interval is wide enough: no answer,
+an unclear answer, one that cannot be made exact, or no time left all mean *not shown safe*. The deviations
+are the certificate, which `cellveil.certificate` checks without any of this code.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from cellveil.arrays import Bool, Float, Int, freeze
+from cellveil.attack.bound_propagation import Unpicked, unpick
+from cellveil.attack.intervals import OutsiderAttack
+from cellveil.attack.network_intervals import NetworkFlows
+from cellveil.certificate.certificate import Certificate, pattern_hash
+from cellveil.certificate.verifier import check_witnesses
+from cellveil.deviations.components import Component
+from cellveil.deviations.cubes import prove_by_cubes
+from cellveil.deviations.exact_rounding import lift
+from cellveil.deviations.integer_kernel import Lattice
+from cellveil.deviations.witness import Ledger, Witness, Witnesses
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem
+from cellveil.progress import Progress
+from cellveil.public_view import PublicView
+from cellveil.solvers import tolerances
+
+MOST_ELIMINATED = 30_000
+"""Deviations that are hard to make exact are put onto a lattice in components of up to so many cells."""
+
+ARRAYS = ("cells", "lower", "upper", "required_lower", "required_upper", "required_width", "safe")
+
+MIN_PARALLEL = 16
+"""Fewer cells than this are not worth the start of further processes."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class OutsiderReport:
+    """The verdict on one public view, cell by cell.
+
+    Amounts are in units of the last digit.
+
+    Parameters
+    ----------
+    view_hash
+        Digest of the view that was judged; the verdict holds for no other.
+    attacker
+        Whose attack it was.
+    cells
+        Numbers of the primary cells.
+    lower, upper
+        The interval the attacker is left with; where `is_exact` is false, the part of it that was shown.
+    required_lower, required_upper
+        The interval must reach down and up to these.
+    required_width
+        And be at least this wide.
+    safe
+        Per cell: whether that was shown.
+    reason
+        Why the audit ended: "complete", or what cut it short.
+    is_exact
+        Whether every interval was computed to its ends.
+    certificate
+        The exact deviations that show what is safe; a proof of the whole where every cell is.
+    """
+
+    view_hash: str
+    attacker: str
+    cells: Int
+    lower: Float
+    upper: Float
+    required_lower: Int
+    required_upper: Int
+    required_width: Int
+    safe: Bool
+    reason: str
+    is_exact: bool
+    num_lps: int
+    seconds: float
+    tolerance: str
+    certificate: Certificate
+
+    def __post_init__(self) -> None:
+        freeze(self, ARRAYS)
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether every primary cell was shown to be protected."""
+        return bool(self.safe.all()) and self.reason == "complete"
+
+    @property
+    def unsafe_cells(self) -> Int:
+        """Numbers of the cells not shown safe."""
+        return self.cells[~self.safe]
+
+    def named(self, attacker: str) -> OutsiderReport:
+        """Return the report under another name of the attacker."""
+        return replace(self, attacker=attacker)
+
+    def __repr__(self) -> str:
+        verdict = "safe" if self.is_safe else f"NOT SAFE: {len(self.unsafe_cells)} not shown protected"
+        return f"OutsiderReport({verdict}, {len(self.cells)} primary cells, attacker {self.attacker!r})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>"
+
+
+def audit_outsider(
+    problem: Problem,
+    pattern: Pattern,
+    *,
+    exact: bool = True,
+    whole: bool = False,
+    workers: int = 1,
+    time_limit: float | None = None,
+    claims: Witnesses | None = None,
+    progress: Progress | None = None,
+) -> OutsiderReport:
+    """Attack the pattern's public view as an outsider and judge every primary cell.
+
+    Parameters
+    ----------
+    whole
+        The attacker knows that all values are whole numbers of the last digit, as counts are: only tables of
+        whole numbers keep it off. Where linear programs give none, integer programs are solved.
+    exact
+        Compute every interval to its ends. Otherwise stop at each cell as soon as enough is shown, which
+        needs far fewer LPs and gives the same verdict.
+    workers
+        Processes to use. The verdict and exact intervals do not depend on it.
+    claims
+        Deviations somebody says there are, such as the method that made the pattern. Each is checked exactly
+        before it counts, so they save work and cannot mislead.
+
+    Examples
+    --------
+    >>> from cellveil.datasets import two_way
+    >>> problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
+    >>> audit_outsider(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
+    OutsiderReport(NOT SAFE: 1 not shown protected, 1 primary cells, attacker 'outsider')
+    """
+    started = time.perf_counter()
+    progress = progress or Progress()
+    view = PublicView.of(problem, pattern)
+    judge = _Judge(problem, view, exact, whole, time_limit)
+    if claims is not None and not whole:
+        judge.ledger.add_all(claims, view.hidden)
+    if not exact:
+        progress.stage("cubes")
+        prove_by_cubes(problem.table, view.hidden, judge.ledger)
+    order = problem.primaries[np.argsort(judge.attack.component_of[problem.primaries], kind="stable")]
+    left = [cell for cell in order.tolist() if exact or not judge.is_safe(cell)]
+    progress.stage("audit")
+    if workers > 1 and len(left) >= MIN_PARALLEL:
+        for findings in _in_parallel(judge, left, workers, time_limit):
+            judge.take(findings)
+    else:
+        for done, cell in enumerate(left):
+            judge.examine(cell)
+            progress.advance(done + 1, len(left), lps=judge.attack.num_lps)
+    return judge.report(time.perf_counter() - started)
+
+
+@dataclass(frozen=True)
+class _Findings:
+    """What one process found out about some cells."""
+
+    cells: list[int]
+    lowest: Float
+    highest: Float
+    witnesses: list[Witness]
+    num_lps: int
+    unclear: set[int]
+
+
+def _in_parallel(judge: _Judge, cells: list[int], workers: int, time_limit: float | None) -> list[_Findings]:
+    """Examine batches of cells, neighbours together, in processes of their own."""
+    from joblib import Parallel, delayed
+
+    batches = np.array_split(np.array(cells), min(4 * workers, len(cells)))
+    view, settings = judge.attack.view, (judge.exact, judge.whole, time_limit)
+    found = Parallel(n_jobs=workers)(
+        delayed(_examine)(judge.problem, view, settings, batch.tolist()) for batch in batches
+    )
+    return list(found)
+
+
+def _examine(
+    problem: Problem, view: PublicView, settings: tuple[bool, bool, float | None], cells: list[int]
+) -> _Findings:
+    judge, parent = _Judge(problem, view, *settings), os.getppid()
+    for cell in cells:
+        if os.getppid() != parent:  # whoever asked is gone, and nobody waits for the answer
+            raise SystemExit(1)
+        judge.examine(cell)
+    attack = judge.attack
+    return _Findings(
+        cells,
+        attack.lowest[cells],
+        attack.highest[cells],
+        judge.ledger.witnesses,
+        attack.num_lps,
+        judge.unclear,
+    )
+
+
+class _Judge:
+    """Knows the truth; asks the attacker; keeps what was shown."""
+
+    def __init__(
+        self, problem: Problem, view: PublicView, exact: bool, whole: bool, time_limit: float | None
+    ) -> None:
+        values = problem.table.values
+        self.problem, self.exact, self.whole = problem, exact, whole
+        self.need_low, self.need_high = values - problem.lpl, values + problem.upl
+        self.ledger = Ledger(problem, view.hidden, whole=whole)
+        rooms = self.ledger.room_down, self.ledger.room_up
+        self.flows = NetworkFlows(view.relations, view.hidden, rooms, time_limit)
+        self.unclear: set[int] = set()
+        self._lattice: Lattice | None = None
+        # The truth agrees with the view: a feasible start for the attack, which changes no answer.
+        self.attack = OutsiderAttack(view, values, time_limit, observe=self._lift)
+
+    def take(self, findings: _Findings) -> None:
+        """Add what another process found."""
+        for witness in findings.witnesses:
+            self.ledger.add(witness)
+        cells, attack = findings.cells, self.attack
+        attack.lowest[cells] = np.minimum(attack.lowest[cells], findings.lowest)
+        attack.highest[cells] = np.maximum(attack.highest[cells], findings.highest)
+        attack.num_lps += findings.num_lps
+        self.unclear |= findings.unclear
+
+    def examine(self, cell: int) -> None:
+        """Attack one cell in both directions."""
+        if not self.attack.view.hidden[cell]:
+            return
+        if self.exact:
+            for up in (True, False):
+                self._push(cell, up, None)
+        for up in (True, False):
+            if not self.ledger.shows(cell, up=up) and not self._is_hopeless(cell, up):
+                self._push(cell, up, float((self.need_high if up else self.need_low)[cell]))
+        for up in (True, False):
+            if not self.ledger.shows_width(cell):
+                width, value = int(self.problem.spl[cell]), int(self.problem.table.values[cell])
+                self._push(cell, up, float(value + width if up else value - width))
+        for up in (True, False):
+            if not self.exact and not self.ledger.shows_width(cell):
+                self._push(cell, up, None)
+
+    @cached_property
+    def _unpicked(self) -> Unpicked:
+        return unpick(self.attack.view)
+
+    def _is_hopeless(self, cell: int, up: bool) -> bool:
+        """Whether single relations already keep the cell from getting as far as it must: no LP is needed."""
+        if up:
+            return bool(self._unpicked.upper[cell] < self.need_high[cell])
+        return bool(self._unpicked.lower[cell] > self.need_low[cell])
+
+    def _push(self, cell: int, up: bool, enough: float | None) -> None:
+        if enough is not None and not self.exact:
+            amount = abs(int(enough) - int(self.problem.table.values[cell]))
+            if (witness := self.flows.find(cell, amount, up=up)) is not None:
+                self.ledger.add(witness)
+                if self.ledger.shows(cell, up=up):
+                    return
+        reached = self.attack.push(cell, up=up, enough=enough)
+        if reached == enough and enough is not None and not self.ledger.shows(cell, up=up):
+            reached = self.attack.push(cell, up=up, enough=enough, sparing=True)
+        if self.whole and enough is not None and not self._is_settled(cell, up, enough):
+            reached = self.attack.push_whole(cell, up=up, enough=enough)
+        if reached is None or (reached == enough and not self.ledger.shows(cell, up=up)):
+            self.unclear.add(cell)
+
+    def _is_settled(self, cell: int, up: bool, enough: float) -> bool:
+        """Whether the cell was shown to get to `enough`."""
+        shown = (self.ledger.rise if up else self.ledger.fall)[cell]
+        return bool(shown >= abs(enough - self.problem.table.values[cell]))
+
+    def _lift(self, component: Component, moved: Float) -> None:
+        """Make a deviation exact and note what it shows; one that stays inexact shows nothing."""
+        cells = component.cells
+        rooms = self.ledger.room_down[cells], self.ledger.room_up[cells]
+        witness = lift(component, moved, *rooms)
+        if witness is None and not self.whole and len(cells) <= MOST_ELIMINATED:
+            witness = self._lattice_of(cells, np.minimum(*rooms)).lift(moved, *rooms)
+        if witness is not None:
+            self.ledger.add(witness)
+
+    def _lattice_of(self, cells: Int, room: Int) -> Lattice:
+        """Of a component; the last one is kept, as the cells of a component are examined together."""
+        if self._lattice is None or not np.array_equal(self._lattice.cells, cells):
+            self._lattice = Lattice(self.problem.table.relations, cells, room.astype(np.float64))
+        return self._lattice
+
+    def is_safe(self, cell: int) -> bool:
+        """Whether the cell was shown protected."""
+        shown = self.ledger.shows(cell, up=True) and self.ledger.shows(cell, up=False)
+        return bool(self.attack.view.hidden[cell]) and shown and self.ledger.shows_width(cell)
+
+    def report(self, seconds: float) -> OutsiderReport:
+        """The verdict."""
+        cells, values = self.problem.primaries, self.problem.table.values
+        hidden = self.attack.view.hidden
+        witnesses = ((w.cells, w.numerators, w.denominator) for w in self.ledger.witnesses)
+        attacker = "integer" if self.whole else "outsider"
+        certificate = Certificate.of(self.problem.content_hash, pattern_hash(hidden), witnesses, attacker)
+        safe = np.array([self.is_safe(cell) for cell in cells.tolist()], dtype=bool)
+        safe &= check_witnesses(self.problem, hidden, certificate).protected & hidden[cells]
+        # An unclear answer matters only where it left a cell unshown.
+        cut_short = bool(self.unclear & set(cells[~safe].tolist()))
+        return OutsiderReport(
+            view_hash=self.attack.view.content_hash,
+            attacker=attacker,
+            cells=cells,
+            lower=np.minimum(self.attack.lowest, values - self.ledger.fall)[cells],
+            upper=np.maximum(self.attack.highest, values + self.ledger.rise)[cells],
+            required_lower=self.need_low[cells],
+            required_upper=self.need_high[cells],
+            required_width=self.problem.spl[cells],
+            safe=safe,
+            reason="a solve gave no clear answer or time ran out" if cut_short else "complete",
+            is_exact=self.exact and not self.unclear,
+            num_lps=self.attack.num_lps,
+            seconds=seconds,
+            tolerance=tolerances.describe(),
+            certificate=certificate,
+        )

@@ -1,0 +1,93 @@
+"""The verdict on one attacker: what its attack came to, and whether that was proven."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellveil.arrays import Int
+from cellveil.attackers.attacker import Attacker
+from cellveil.certificate import Certificate, Verification, verify
+from cellveil.errors import name_some
+from cellveil.judge.insider import InsiderReport
+from cellveil.judge.outsider import OutsiderReport
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem
+from cellveil.public_view import PublicView
+
+NAMED = 6
+"""So many cells are named in an objection."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Verdict:
+    """What one attack on one pattern came to.
+
+    Parameters
+    ----------
+    known
+        The problem as the attacker knows it.
+    report
+        The judgement of every cell.
+    verification
+        The exact check of the report's certificate; None for insiders, whose audits leave none yet.
+    """
+
+    attacker: Attacker
+    known: Problem
+    report: OutsiderReport | InsiderReport
+    verification: Verification | None = None
+
+    @classmethod
+    def of(
+        cls, attacker: Attacker, known: Problem, pattern: Pattern, report: OutsiderReport | InsiderReport
+    ) -> Verdict:
+        """Have the certificate of an attack on this pattern checked."""
+        proof = verify(known, pattern, report.certificate) if isinstance(report, OutsiderReport) else None
+        return cls(attacker, known, report, proof)
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the attacker is kept off, and, of an outsider, that is proven."""
+        return self.report.is_safe and (self.verification is None or self.verification.is_valid)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The proof, where the attack leaves one."""
+        return self.report.certificate if isinstance(self.report, OutsiderReport) else None
+
+    @property
+    def unsafe_cells(self) -> Int:
+        """Cells that the attacker was not shown to be kept off from."""
+        return self.report.unsafe_cells
+
+    @property
+    def open_totals(self) -> int:
+        """How many contributors have sums over several cells that were not shown protected."""
+        return sum(not total.safe for total in getattr(self.report, "totals", ()))
+
+    def __repr__(self) -> str:
+        return f"Verdict({'safe against' if self.is_safe else 'NOT SAFE against'} {self.attacker.words})"
+
+    def objections(self, view: PublicView) -> list[str]:
+        """What this attack says against publishing the view, in words; empty where it says nothing."""
+        report, names = self.report, self.known.table.cell_names
+        if report.view_hash != view.with_bounds(self.known).content_hash:
+            return [f"the audit against {self.attacker.words} is of another view"]
+        found = []
+        missing = np.setdiff1d(self.known.primaries, report.cells)
+        if len(missing):
+            found.append(
+                f"the audit against {self.attacker.words} did not judge {len(missing)} of the primary cells"
+            )
+        if len(unsafe := report.unsafe_cells):
+            cells = "1 cell was" if len(unsafe) == 1 else f"{len(unsafe)} cells were"
+            first = name_some(names(unsafe[:NAMED]))
+            why = "" if report.reason == "complete" else f" ({report.reason})"
+            found.append(f"{cells} not shown protected against {self.attacker.words}: {first}{why}")
+        elif not report.is_safe:
+            found.append(f"not shown safe against {self.attacker.words} ({report.reason})")
+        if not found and not self.is_safe:
+            found.append(f"the certificate does not prove the cells protected against {self.attacker.words}")
+        return found

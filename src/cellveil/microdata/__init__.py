@@ -1,0 +1,1 @@
+"""From records to a table with all margins, by DuckDB and out of core."""

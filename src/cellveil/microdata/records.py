@@ -1,0 +1,395 @@
+"""The records of microdata, staged in DuckDB as leaf numbers and scaled integers, and checked.
+
+One scan maps codes to leaf numbers, by joins with small tables, and keeps numbers only. Faults are counted
+there; only when there are any is the source read again to find the first one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.errors import InputError
+from cellveil.microdata import sql
+from cellveil.microdata.roles import check_one_column_each, check_roles
+from cellveil.microdata.sources import SOURCE, Microdata, of_record
+from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.scaled import LARGEST, MAX_DECIMALS, REMEDIES, scale
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+REMEDY_DECIMALS = "Declare more decimals, round the amounts, or let them be rounded (rounding=True)."
+
+
+@dataclass(frozen=True)
+class Roles:
+    """Which column plays which part. `members` has the id columns of units and holdings."""
+
+    dimensions: tuple[str, ...]
+    response: str | None = None
+    shadow: str | None = None
+    costs: tuple[str, ...] = ()
+    weight: str | None = None
+    members: Mapping[str, str] = field(default_factory=dict)
+    request: str | None = None
+    request_codes: tuple[str, str] = ("1", "2")
+    waiver: str | None = None
+
+    def __post_init__(self) -> None:
+        ids = {"contributor": self.members.get("unit"), "holding": self.members.get("holding")}
+        single = ("response", "shadow", "weight", "request", "waiver")
+        parts = {name: getattr(self, name) for name in single} | ids
+        check_roles(self.dimensions, [*parts.items(), *(("cost", column) for column in self.costs)])
+        check_one_column_each(self.dimensions)
+
+    def needed(self) -> list[str]:
+        """All columns to read."""
+        single = (self.response, self.shadow, self.weight, self.request, self.waiver)
+        return [*self.dimensions, *self.costs, *self.members.values(), *(name for name in single if name)]
+
+    def numbers(self) -> dict[str, str]:
+        """Alias and column of every number."""
+        single = {"response": self.response, "shadow": self.shadow, "weight": self.weight}
+        named = {alias: column for alias, column in single.items() if column}
+        return named | {f"cost{k}": column for k, column in enumerate(self.costs)}
+
+    def columns(self) -> dict[str, str]:
+        """Alias and name of the sums beside the value."""
+        return {a: c for a, c in self.numbers().items() if a == "shadow" or a.startswith("cost")}
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A number of the records: its column, how it is read, and its decimals."""
+
+    column: str
+    reader: str
+    kind: sql.Kind
+    decimals: int = 0
+    rounding: bool = False
+
+    def scaled(self, x: str) -> str:
+        """SQL of the scaled integer, from SQL of the number."""
+        return sql.scaled(x, self.kind, self.decimals, rounding=self.rounding)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """Something that may be wrong with a record.
+
+    Parameters
+    ----------
+    column
+        The column of the source to blame.
+    staged, original
+        The condition in terms of the staged records, and in terms of the source.
+    describe
+        What is wrong and the remedy, from the content of the column.
+    """
+
+    column: str
+    staged: str
+    original: str
+    describe: Callable[[Any], tuple[str, str]]
+
+
+class Records:
+    """The staged records, as the view or table ``records`` of a connection.
+
+    Its columns are c0, c1, … (leaf numbers), value (the response, weighted), amount (the contribution),
+    weighted (the same, weighted) and weight, the sums asked for, unit, holding, request1, request2 and
+    waived, as far as there are such; beside it stand the tables closure0, closure1, … of the dimensions.
+    """
+
+    def __init__(
+        self,
+        connection: DuckDBPyConnection,
+        microdata: Microdata,
+        dimensions: Sequence[Dimension],
+        roles: Roles,
+    ) -> None:
+        self._connection, self._microdata = connection, microdata
+        self._dimensions, self._roles = tuple(dimensions), roles
+        self.variables: dict[str, Variable] = {}
+        self.value_decimals = 0
+        self.has_waivers = False
+
+    @property
+    def amount_decimals(self) -> int:
+        """Decimals of the contributions."""
+        return self.variables["shadow"].decimals if self._roles.shadow else self.value_decimals
+
+    def read(
+        self,
+        decimals: int | None,
+        *,
+        rounding: bool = False,
+        allow_negative: bool = False,
+        at_least: int = 0,
+    ) -> None:
+        """Stage the records, settle the decimals and check for faults."""
+        if decimals is not None and not 0 <= decimals <= MAX_DECIMALS:
+            raise InputError(f"{decimals} decimals are declared", remedy=f"Use 0 to {MAX_DECIMALS}.")
+        for alias, column in self._roles.numbers().items():
+            self.variables[alias] = self._variable(column)
+        for axis, dimension in enumerate(self._dimensions):
+            self._register(axis, dimension)
+        self._execute(f"CREATE TEMP TABLE raw AS {self._staging()}")
+        self._settle_decimals(decimals, rounding, at_least)
+        self._check(allow_negative)
+        cheap = all(variable.kind == "integer" for variable in self.variables.values())
+        self._execute(f"CREATE TEMP {'VIEW' if cheap else 'TABLE'} records AS {self._records()}")
+        if not cheap:
+            self._execute("DROP TABLE raw")
+        self._check_sums()
+
+    def _variable(self, column: str) -> Variable:
+        read = sql.number(of_record(column), self._microdata.types[column])
+        if read is None:
+            raise InputError(
+                f"column {column!r} holds no numbers", file=self._microdata.name, remedy="Name another one."
+            )
+        return Variable(column, *read)
+
+    def _register(self, axis: int, dimension: Dimension) -> None:
+        """The small tables of one dimension: code → leaf number, leaf → codes that cover it."""
+        leaves = {code: n for code, n in dimension.index.items() if not dimension.is_parent[n]}
+        leaf, cover = dimension.closure
+        self._small_table(f"codes{axis}", {"code": np.array(list(leaves)), "leaf": _int32(leaves.values())})
+        self._small_table(f"closure{axis}", {"leaf": _int32(leaf), "cover": _int32(cover)})
+
+    def _small_table(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
+        import pyarrow as pa
+
+        self._connection.register("small", pa.table({k: pa.array(v.tolist()) for k, v in columns.items()}))
+        casts = ", ".join(f"CAST({k} AS {'VARCHAR' if k == 'code' else 'INTEGER'}) AS {k}" for k in columns)
+        self._execute(f"CREATE TEMP TABLE {name} AS SELECT {casts} FROM small")
+        self._connection.unregister("small")
+
+    def _staging(self) -> str:
+        """The records with leaf numbers for codes and numbers read, not yet scaled."""
+        roles, types = self._roles, self._microdata.types
+        columns = [f"codes{axis}.leaf AS c{axis}" for axis in range(len(self._dimensions))]
+        columns += [f"{variable.reader} AS raw_{alias}" for alias, variable in self.variables.items()]
+        columns += [
+            f"{sql.filled_text(of_record(column), types[column])} AS {level}"
+            for level, column in roles.members.items()
+        ]
+        if roles.request:
+            column = of_record(roles.request)
+            columns += [
+                f"{sql.flag(column, types[roles.request], [code])} AS request{number}"
+                for number, code in enumerate(roles.request_codes, 1)
+            ]
+        if roles.waiver:
+            waiver = sql.yes_or_no(of_record(roles.waiver), types[roles.waiver])
+            columns.append(f"{waiver} AS waived")
+        texts = [sql.as_text(of_record(column), types[column]) for column in roles.dimensions]
+        joins = " ".join(
+            f"LEFT JOIN codes{axis} ON codes{axis}.code = {text}" for axis, text in enumerate(texts)
+        )
+        return f"SELECT {', '.join(columns)} FROM {SOURCE} AS m {joins}"
+
+    def _settle_decimals(self, decimals: int | None, rounding: bool, at_least: int) -> None:
+        """Decimals of every number: declared, else as needed; where numbers are rounded, as sums allow."""
+        for alias, variable in self.variables.items():
+            rounded = rounding or alias.startswith("cost")
+            if alias == "response" and decimals is not None:
+                found = decimals
+            elif alias == "weight":
+                found = self._decimals_needed(alias, variable) if self._counts_by_weight(decimals) else 0
+            else:
+                found = max(self._decimals_needed(alias, variable), at_least)
+                found = min(found, self._decimals_that_fit(alias)) if rounded else found
+            self.variables[alias] = replace(variable, decimals=found, rounding=rounded)
+        if "response" in self.variables:
+            self.value_decimals = self.variables["response"].decimals
+        elif self._counts_by_weight(decimals):
+            self.value_decimals = self.variables["weight"].decimals
+        else:
+            self.value_decimals = decimals or 0
+
+    def _counts_by_weight(self, decimals: int | None) -> bool:
+        return decimals is None and self._roles.response is None and self._roles.weight is not None
+
+    def _decimals_needed(self, alias: str, variable: Variable) -> int:
+        return next((d for d in range(MAX_DECIMALS) if self._suffice(alias, variable.kind, d)), MAX_DECIMALS)
+
+    def _decimals_that_fit(self, alias: str) -> int:
+        """How many decimals leave the sum well below 62 bits."""
+        number = f"abs(TRY_CAST(raw_{alias} AS DOUBLE)) * greatest(1, {self._weight or 1})"
+        total = self._row(f"SELECT sum({number}) FROM raw WHERE isfinite({number})")[0] or 0.0
+        return next((d for d in range(MAX_DECIMALS, 0, -1) if total * 10.0**d < LARGEST / 4), 0)
+
+    def _suffice(self, alias: str, kind: sql.Kind, decimals: int) -> bool:
+        query = sql.all_on_grid("raw", f"raw_{alias}", kind, decimals)
+        return kind == "integer" or bool(self._row(query)[0])
+
+    @property
+    def _weight(self) -> str | None:
+        return sql.sampling_weight("raw_weight") if self._roles.weight else None
+
+    def _amount(self) -> str:
+        """The scaled contribution of a record."""
+        alias = "shadow" if self._roles.shadow else "response"
+        if alias not in self.variables:
+            return f"CAST({10**self.value_decimals} AS BIGINT)"
+        return self.variables[alias].scaled(f"raw_{alias}")
+
+    def _value(self) -> str:
+        """The scaled response of a record."""
+        if "response" not in self.variables:
+            return f"CAST({10**self.value_decimals} AS BIGINT)"
+        return self.variables["response"].scaled("raw_response")
+
+    def _records(self) -> str:
+        """Scaled and weighted integers instead of numbers."""
+        columns = {
+            "value": sql.weighted(self._value(), self._weight),
+            "amount": self._amount(),
+        }
+        for alias in self._roles.columns():
+            variable = self.variables[alias]
+            columns[alias] = sql.weighted(variable.scaled(f"raw_{alias}"), self._weight)
+        if self._weight:
+            columns["weighted"] = sql.weighted(self._amount(), self._weight)
+            columns["weight"] = f"CAST(round({self._weight} * {sql.WEIGHT_UNIT}) AS BIGINT)"
+        columns |= {level: level for level in self._roles.members}
+        columns |= {"request1": "request1", "request2": "request2"} if self._roles.request else {}
+        columns |= {"waived": "waived"} if self._roles.waiver else {}
+        chosen = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
+        return f"SELECT {', '.join(sql.codes(len(self._dimensions)))}, {chosen} FROM raw"
+
+    # -- faults ------------------------------------------------------------------------------------------
+
+    def _check(self, allow_negative: bool) -> None:
+        """Count faults in one pass; raise for the first kind that occurs."""
+        faults = list(self._faults(allow_negative))
+        counts = ", ".join(f"count(*) FILTER (WHERE {fault.staged})" for fault in faults)
+        number, *found = self._row(f"SELECT count(*), {counts} FROM raw")
+        if not number:
+            raise InputError(
+                "there are no records", file=self._microdata.name, remedy="Check that it is the right file."
+            )
+        for fault, count in zip(faults, found, strict=True):
+            if count:
+                raise self._located(fault, int(count))
+        if self._roles.waiver:
+            self.has_waivers = bool(self._row("SELECT max(waived) FROM raw")[0])
+
+    def _faults(self, allow_negative: bool) -> Iterator[Fault]:
+        roles, types = self._roles, self._microdata.types
+        for axis, column in enumerate(roles.dimensions):
+            text = sql.filled_text(of_record(column), types[column])
+            unknown = f"({text}) IS NULL OR ({text}) NOT IN (SELECT code FROM codes{axis})"
+            yield Fault(column, f"c{axis} IS NULL", unknown, partial(wrong_code, self._dimensions[axis]))
+        for level, column in roles.members.items():
+            text = sql.filled_text(of_record(column), types[column])
+            yield Fault(column, f"{level} IS NULL", f"({text}) IS NULL", partial(missing_id, column))
+        if roles.waiver:
+            condition = f"({sql.yes_or_no(of_record(roles.waiver), types[roles.waiver])}) IS NULL"
+            yield Fault(roles.waiver, "waived IS NULL", condition, partial(no_answer, roles.waiver))
+        for alias, variable in self.variables.items():
+            yield from self._number_faults(alias, variable, allow_negative)
+
+    def _number_faults(self, alias: str, variable: Variable, allow_negative: bool) -> Iterator[Fault]:
+        def fault(expression: Callable[[str], str], test: str, describe: Callable[[Any], Any]) -> Fault:
+            staged, original = expression(f"raw_{alias}"), expression(f"({variable.reader})")
+            return Fault(variable.column, f"({staged}) {test}", f"({original}) {test}", describe)
+
+        if alias == "weight":
+            yield fault(sql.sampling_weight, "IS NULL", partial(wrong_weight, variable.column))
+            return
+        yield fault(variable.scaled, "IS NULL", partial(wrong_number, variable))
+        if not allow_negative and not alias.startswith("cost"):
+            yield fault(variable.scaled, "< 0", partial(negative, variable.column))
+
+    def _located(self, fault: Fault, count: int) -> InputError:
+        found = self._microdata.first(fault.original, fault.column)
+        if found is None:
+            return InputError(f"column {fault.column!r} is at fault in {count} records")
+        part, row, content = found
+        what, remedy = fault.describe(content)
+        others = f" ({count - 1} further records have such a fault)" if count > 1 else ""
+        return part.error(f"{what}{others}", row, remedy)
+
+    def _check_sums(self) -> None:
+        """No sum of records may leave 62 bits, whatever is added up."""
+        value = self._roles.response or self._roles.weight or "count"
+        amount = self._roles.shadow or value
+        names = {"value": value, "amount": amount} | self._roles.columns()
+        names |= {"weighted": amount} if self._weight else {}
+        sums = ", ".join(f"sum(CAST(abs({name}) AS HUGEINT)), count({name})" for name in names)
+        number, *figures = self._row(f"SELECT count(*), {sums} FROM records")
+        for column, total, count in zip(names.values(), figures[::2], figures[1::2], strict=True):
+            if count < number or total >= LARGEST:
+                raise InputError(
+                    f"the sum of column {column!r} is too large",
+                    file=self._microdata.name,
+                    remedy=REMEDIES["is too large"],
+                )
+
+    def _execute(self, statement: str) -> None:
+        self._connection.execute(statement)
+
+    def _row(self, query: str) -> tuple[Any, ...]:
+        return tuple(self._connection.execute(query).fetchall()[0])
+
+
+# -- what faults say -------------------------------------------------------------------------------------
+
+
+def wrong_code(dimension: Dimension, content: Any) -> tuple[str, str]:
+    """A missing code, the code of a total, or an unknown one."""
+    if isinstance(content, float) and content.is_integer():
+        content = int(content)
+    code = "" if content is None or content != content else str(content)
+    if not code.strip():
+        return f"the code of dimension {dimension.name!r} is missing", "Give every record a code."
+    if code in dimension.index:
+        return (
+            f"code {code!r} of dimension {dimension.name!r} is both a total and the code of a record",
+            "Give the record a code of the lowest level, for example one for “not further specified”.",
+        )
+    return (
+        f"unknown code in dimension {dimension.name!r}",
+        "Add it to the hierarchy, correct it, or name the right column.",
+    )
+
+
+def missing_id(column: str, content: Any) -> tuple[str, str]:
+    """No contributor or holding."""
+    return f"the id in column {column!r} is missing", "Give every record one, its own if it stands alone."
+
+
+def no_answer(column: str, content: Any) -> tuple[str, str]:
+    """A waiver that is neither yes nor no."""
+    return f"column {column!r} holds neither yes nor no", f"Use one of: {', '.join((*sql.TRUE, *sql.FALSE))}."
+
+
+def wrong_number(variable: Variable, content: Any) -> tuple[str, str]:
+    """An amount that cannot be scaled."""
+    _, faults = scale(np.array([content], dtype=object), variable.decimals)
+    what = faults.get(0, "is too large")
+    remedy = REMEDY_DECIMALS if what == "has more decimals than declared" else REMEDIES[what]
+    return f"the amount in column {variable.column!r} {what}", remedy
+
+
+def wrong_weight(column: str, content: Any) -> tuple[str, str]:
+    """A weight that cannot be used."""
+    return f"the weight in column {column!r} is missing or not a number of at least 0", "Give a weight."
+
+
+def negative(column: str, content: Any) -> tuple[str, str]:
+    """A negative amount."""
+    return f"the amount in column {column!r} is negative", "Correct it, or allow negative contributions."
+
+
+def _int32(numbers: Any) -> NDArray[np.int32]:
+    return np.fromiter(numbers, dtype=np.int32)

@@ -1,0 +1,338 @@
+"""Where microdata come from: files, frames and DuckDB relations, all as relations of one DuckDB connection.
+
+Errors name the file and the line (of a CSV file with a header) or the row, and never a value.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from cellveil.errors import InputError, nearest_column
+from cellveil.microdata.data_files import expand_files, for_duckdb, is_parquet
+from cellveil.microdata.sql import ident, literal
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+
+DELIMITERS = ",;\t|"
+FRAME = "microdata_frame"
+SOURCE = "microdata"
+
+
+def of_record(column: str) -> str:
+    """SQL of a column of the source, where its records are called m."""
+    return f"m.{ident(column)}"
+
+
+@dataclass(frozen=True)
+class CsvOptions:
+    """How CSV files are written.
+
+    Parameters
+    ----------
+    delimiter
+        The character between fields; by default the one of ``, ; tab |`` that is most frequent in the header.
+    encoding
+        Name of the encoding as Python knows it.
+    """
+
+    delimiter: str | None = None
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and len(self.delimiter) != 1:
+            raise InputError(
+                f"the delimiter {self.delimiter!r} is not one character", remedy="Use ',' or ';'."
+            )
+        try:
+            codecs.lookup(self.encoding)
+        except LookupError:
+            raise InputError(f"unknown encoding {self.encoding!r}", remedy="Try utf-8 or cp1252.") from None
+
+    @property
+    def is_utf8(self) -> bool:
+        """Whether DuckDB can read the files as they are."""
+        return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file, or the whole frame.
+
+    Parameters
+    ----------
+    name
+        The file; None for a frame.
+    relation
+        SQL that yields its rows, with the needed columns under their own names.
+    first_line
+        Line of the first record; None where records have no lines.
+    """
+
+    name: str | None
+    relation: str
+    first_line: int | None = None
+
+    def error(self, what: str, row: int, remedy: str) -> InputError:
+        """An error at a record, numbered from 0."""
+        if self.first_line is None:
+            return InputError(f"row {row + 1}: {what}", file=self.name, remedy=remedy)
+        return InputError(what, file=self.name, line=row + self.first_line, remedy=remedy)
+
+
+class Microdata:
+    """The needed columns of a source, as the view ``microdata`` of a connection.
+
+    Parameters
+    ----------
+    connection
+        Where the view is made.
+    source
+        Path, glob pattern or list of them; pandas, polars or Arrow frame; DuckDB relation.
+    needed
+        Names of the columns.
+    options
+        For CSV files.
+    scratch
+        Folder for files that must be recoded.
+    """
+
+    def __init__(
+        self,
+        connection: DuckDBPyConnection,
+        source: Any,
+        needed: Sequence[str],
+        options: CsvOptions,
+        scratch: Path,
+    ) -> None:
+        self._connection, self._source = connection, source
+        self._needed = list(dict.fromkeys(needed))
+        self._options, self._scratch = options, scratch
+        self._recoded: dict[Path, Path] = {}
+        self.parts = self._attach()
+        described = connection.execute(f"DESCRIBE {SOURCE}").fetchall()
+        self.types: dict[str, str] = {row[0]: str(row[1]) for row in described}
+
+    @property
+    def name(self) -> str | None:
+        """The file, where there is one only."""
+        return self.parts[0].name if len(self.parts) == 1 else None
+
+    def first(self, condition: str, column: str) -> tuple[Part, int, Any] | None:
+        """Part, row and content of a column at the first record (called m) that meets a condition."""
+        self.parts = self._attach()  # a stream can be read only once
+        connection = self._connection
+        connection.execute("SET threads = 1; SET preserve_insertion_order = true")
+        for part in self.parts:
+            found = connection.execute(
+                f"SELECT number, content FROM (SELECT row_number() OVER () - 1 AS number, "
+                f"{of_record(column)} AS content, {condition} AS wanted FROM ({part.relation}) AS m) "
+                "WHERE wanted ORDER BY number LIMIT 1"
+            ).fetchone()
+            if found:
+                return part, int(found[0]), found[1]
+        return None
+
+    def _attach(self) -> list[Part]:
+        parts = list(self._parts())
+        self._connection.execute(
+            f"CREATE OR REPLACE TEMP VIEW {SOURCE} AS "
+            + " UNION ALL ".join(f"SELECT {self._columns()} FROM ({part.relation})" for part in parts)
+        )
+        return parts
+
+    def _columns(self) -> str:
+        return ", ".join(map(ident, self._needed)) or "1 AS nothing"
+
+    def _parts(self) -> Iterator[Part]:
+        if isinstance(self._source, (str, Path)):
+            yield from self._files([self._source])
+        elif isinstance(self._source, (list, tuple)):
+            yield from self._files(self._source)
+        else:
+            yield self._frame()
+
+    def _files(self, given: Sequence[Any]) -> Iterator[Part]:
+        for path in expand_files(given):
+            with mapped_errors(path):
+                part = self._parquet(path) if is_parquet(path) else self._csv(path)
+            yield part
+
+    def _parquet(self, path: Path) -> Part:
+        # The columns are those of the file, also where the names of its folders look like partitions.
+        relation = f"read_parquet({literal(for_duckdb(path))}, hive_partitioning = false)"
+        described = self._connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+        check_columns(self._needed, [row[0] for row in described], path)
+        return Part(str(path), f"SELECT {self._columns()} FROM {relation}")
+
+    def _csv(self, path: Path) -> Part:
+        header, delimiter = read_header(path, self._options)
+        check_columns(self._needed, header, path)
+        columns = ", ".join(f"k{position}: 'VARCHAR'" for position in range(len(header)))
+        chosen = ", ".join(f"k{header.index(name)} AS {ident(name)}" for name in self._needed)
+        readable = self._in_utf8(path)
+        return Part(
+            str(path),
+            f"SELECT {chosen or '1 AS nothing'} FROM read_csv({literal(for_duckdb(readable))}, "
+            f"auto_detect = false, hive_partitioning = false, header = true, delim = {literal(delimiter)}, "
+            f"quote = '\"', escape = '\"', columns = {{{columns}}})",
+            first_line=2,
+        )
+
+    def _in_utf8(self, path: Path) -> Path:
+        """The file itself, or a copy in UTF-8."""
+        if self._options.is_utf8:
+            return path
+        if path in self._recoded:
+            return self._recoded[path]
+        copy = self._recoded[path] = self._scratch / f"recoded-{len(self._recoded)}.csv"
+        with (
+            open_text(path, self._options) as text,
+            copy.open("w", encoding="utf-8", newline="") as out,
+        ):
+            shutil.copyfileobj(text, out, 2**20)
+        return copy
+
+    def _frame(self) -> Part:
+        frame = self._source
+        if type(frame).__name__ == "DuckDBPyRelation":
+            arrow = self._stream(frame)
+        else:
+            arrow = arrow_table(frame, self._needed)
+        self._connection.register(FRAME, arrow)
+        return Part(None, f"SELECT {self._columns()} FROM {FRAME}")
+
+    def _stream(self, relation: DuckDBPyRelation) -> Any:
+        import pyarrow as pa
+
+        check_columns(self._needed, relation.columns, None)
+        return pa.RecordBatchReader.from_stream(relation.project(self._columns()))
+
+
+def open_text(path: Path, options: CsvOptions, errors: str = "strict") -> TextIO:
+    """Open a text file, also a gzipped one; a byte-order mark is dropped."""
+    encoding = "utf-8-sig" if options.is_utf8 else options.encoding
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding=encoding, errors=errors, newline="")
+    return path.open(encoding=encoding, errors=errors, newline="")
+
+
+def read_header(path: Path, options: CsvOptions) -> tuple[list[str], str]:
+    """Column names of a CSV file, and the delimiter."""
+    with open_text(path, options, errors="replace") as text:  # DuckDB finds the line of a wrong character
+        line = text.readline()
+        if not line.strip():
+            raise InputError("the file is empty", file=path, remedy="Write a header and the records into it.")
+        delimiter = options.delimiter or max(DELIMITERS, key=line.count)
+        text.seek(0)
+        header = next(csv.reader(text, delimiter=delimiter))
+    if any("\N{REPLACEMENT CHARACTER}" in name for name in header):
+        raise _wrong_encoding(path, 1)
+    return [name.strip() for name in header], delimiter
+
+
+def check_columns(needed: Sequence[str], known: Sequence[str], file: object) -> None:
+    """Raise where a column is missing or there are two of that name (capitals do not count in SQL)."""
+    folded = [name.casefold() for name in known]
+    for name in needed:
+        if name not in known:
+            raise InputError(f"there is no column {name!r}", file=file, remedy=nearest_column(name, known))
+        if folded.count(name.casefold()) > 1:
+            raise InputError(
+                f"two columns are named {name!r}, apart from capitals",
+                file=file,
+                remedy="Rename one of them.",
+            )
+
+
+def arrow_table(frame: Any, needed: Sequence[str]) -> Any:
+    """The needed columns of a pandas, polars or Arrow frame as an Arrow table."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    try:
+        data = nw.from_native(frame)
+    except TypeError:
+        raise InputError(
+            f"microdata of type {type(frame).__name__} cannot be read",
+            remedy="Give a path, a pandas, polars or Arrow frame, or a DuckDB relation.",
+        ) from None
+    lazy = isinstance(data, nw.LazyFrame)
+    check_columns(needed, data.collect_schema().names() if lazy else data.columns, None)
+    try:
+        chosen = data.select(*needed)
+        return chosen.collect("pyarrow").to_native() if lazy else chosen.to_arrow()
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # may quote what it could not convert
+        raise InputError(
+            "a column of the frame mixes types", remedy="Make it all text or all numbers."
+        ) from None
+
+
+@contextmanager
+def mapped_errors(file: object) -> Iterator[None]:
+    """Turn what DuckDB and the file system raise into input errors; the text of records is left out."""
+    import duckdb
+
+    try:
+        yield
+    except duckdb.Error as error:  # its message may quote records
+        raise mapped(error, file) from None
+    except UnicodeError:
+        raise _wrong_encoding(file, None) from None
+    except OSError as error:
+        raise InputError(f"cannot read ({error.strerror})", file=file, remedy="Check the file.") from None
+
+
+def mapped(error: Exception, file: object) -> InputError:
+    """What a DuckDB error says, without the record it quotes."""
+    import duckdb
+
+    message = str(error)
+    at = re.search(r"CSV Error on Line: (\d+)", message)
+    line = int(at[1]) if at else None
+    named = re.search(r"^\s*file = (.+)$", message, re.MULTILINE)
+    file = file or (named[1] if named else None)
+    if "unicode" in message.lower() or "utf-8" in message.lower():
+        return _wrong_encoding(file, line)
+    columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
+    if columns:
+        return InputError(
+            f"the line has {columns[2]} fields, the header {columns[1]}",
+            file=file,
+            line=line,
+            remedy="Quote fields that hold the delimiter, or name the delimiter.",
+        )
+    if at:
+        what = "a quote is not closed" if "quote" in message.lower() else "the line cannot be read as CSV"
+        return InputError(what, file=file, line=line, remedy="Correct the line, or name the delimiter.")
+    if isinstance(error, (duckdb.ConversionException, duckdb.OutOfRangeException)):
+        return InputError("a sum is too large", file=file, remedy="Use a larger unit (thousands, millions).")
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return InputError(
+            "the memory or the disk for temporary files is not enough to tabulate",
+            file=file,
+            remedy="Raise the memory limit, or name a folder for temporary files on a larger disk.",
+        )
+    return InputError(
+        f"the microdata cannot be read ({type(error).__name__})",
+        file=file,
+        remedy="Check that the file is a whole CSV or Parquet file.",
+    )
+
+
+def _wrong_encoding(file: object, line: int | None) -> InputError:
+    return InputError(
+        "the text is not in the encoding that was said (UTF-8 if nothing was)",
+        file=file,
+        line=line,
+        remedy="Save the file as UTF-8, or say the encoding (for example cp1252).",
+    )

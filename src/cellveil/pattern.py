@@ -1,0 +1,45 @@
+"""The suppression pattern: which cells are hidden, primary and secondary told apart. Internal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.arrays import Bool, freeze, frozen_array
+from cellveil.problem import Problem, Status
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Pattern:
+    """Which cells are hidden, and the figures of the run that found it.
+
+    Parameters
+    ----------
+    status
+        A `Status` per cell; SECONDARY for what the method added.
+    method
+        Name of the method.
+    """
+
+    status: NDArray[np.int8]
+    method: str
+
+    def __post_init__(self) -> None:
+        freeze(self, ("status",))
+
+    def __repr__(self) -> str:
+        return f"Pattern({self.method!r}, {int(self.hidden.sum())} of {len(self.status)} cells hidden)"
+
+    @cached_property
+    def hidden(self) -> Bool:
+        """Which cells are not published."""
+        return frozen_array((self.status == Status.PRIMARY) | (self.status == Status.SECONDARY))
+
+    @classmethod
+    def hiding(cls, problem: Problem, hidden: Bool, method: str) -> Pattern:
+        """Mark the hidden cells that are not primary as secondary."""
+        added = hidden & (problem.status != Status.PRIMARY)
+        return cls(np.where(added, Status.SECONDARY, problem.status).astype(np.int8), method)

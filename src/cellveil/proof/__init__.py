@@ -1,6 +1,0 @@
-"""Certificates and their exact check. Nothing here imports a solver, an attack or a method."""
-
-from cellveil.proof.certificate import Certificate, read_certificate, write_certificate
-from cellveil.proof.verify import Verification, verify
-
-__all__ = ["Certificate", "Verification", "read_certificate", "verify", "write_certificate"]

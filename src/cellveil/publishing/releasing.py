@@ -1,0 +1,258 @@
+"""Public files, made only from a view that an audit has shown safe.
+
+Requires an `Audit` to which nothing speaks against publishing its view, or an override with a reason. What is
+written is the view of that audit and nothing else, a pattern's or an adjusted table's. Ensures that no public
+file holds a hidden value or anything that tells primary from secondary cells: the writers get a
+`Publication`, which has neither.
+
+It is for the office to see that no other release of the same table stands beside an adjusted one: true values
+next to adjusted ones, or a suppressed table, would tell the senses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from cellveil.errors import InputError, NotSafeError, nearest_name
+from cellveil.files import write_text
+from cellveil.judge import Audit
+from cellveil.publishing.csv_parquet import header, write_csv, write_parquet
+from cellveil.publishing.excel import MAX_ROWS, fits_excel, require_excel, write_excel
+from cellveil.publishing.html_page import page_of
+from cellveil.publishing.public_folder import ABOUT, SOFTWARE, files_of_release, replaced_folder
+from cellveil.publishing.publication import Labels, Publication
+from cellveil.publishing.staging import check_foreign
+
+
+def _write_page(publication: Publication, path: Path) -> None:
+    beside = [FORMATS[name][0] for name in FORMATS if (path.parent / FORMATS[name][0]).exists()]
+    write_text(path, page_of(publication, beside))
+
+
+FORMATS: Mapping[str, tuple[str, Callable[[Publication, Path], None]]] = {
+    "csv": ("table.csv", write_csv),
+    "parquet": ("table.parquet", write_parquet),
+    "xlsx": ("table.xlsx", write_excel),
+    "html": ("index.html", _write_page),
+}
+"""For each format the name of its file and its writer; the page comes last, as it links to the others."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """What was released, for the office itself: this object is not public.
+
+    Parameters
+    ----------
+    folder
+        Where the public files are.
+    files
+        Their names, each with the SHA-256 of its content.
+    view_hash
+        Digest of the view they show.
+    num_cells, num_hidden
+        Cells of the table, and how many of them are hidden.
+    safe_against
+        Against whom the audit shows it safe, in words; with an override, who was asked.
+    skipped
+        Formats that could not be written, with the reason.
+    objections
+        What spoke against the release; empty unless there was an override.
+    override
+        The reason given for releasing nevertheless; None when nothing spoke against it.
+    """
+
+    folder: Path
+    files: Mapping[str, str]
+    view_hash: str
+    num_cells: int
+    num_hidden: int
+    safe_against: str
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    objections: tuple[str, ...] = ()
+    override: str | None = None
+
+
+def release(
+    audit: Audit,
+    folder: Path | str,
+    *,
+    formats: Sequence[str] = ("csv", "parquet", "xlsx"),
+    symbol: str = "x",
+    title: str = "",
+    labels: Labels | None = None,
+    decimals: int | None = None,
+    note: str = "",
+    date: str = "",
+    override: str | None = None,
+) -> Release:
+    """Write the public files of what was audited, if nothing speaks against it.
+
+    The files appear together: a failure leaves the folder as it was. Files of an older release in it are
+    replaced.
+
+    Parameters
+    ----------
+    audit
+        The verdict; what is written is the view it is about.
+    formats
+        Any of csv, parquet, xlsx and html.
+    symbol
+        Written in place of hidden values; "" leaves them empty.
+    title, note, date
+        Public texts.
+    labels
+        Labels of codes: dimension → code → label.
+    decimals
+        Decimals shown in the Excel file and the page; by default all. CSV and Parquet hold the exact values.
+    override
+        A reason to release although the audit does not allow it. Internal: it stands in no public file.
+
+    Raises
+    ------
+    NotSafeError
+        When something speaks against it, and there is no override.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from cellveil.judge import audit
+    >>> from cellveil.problem import Problem
+    >>> from cellveil.tables.build import table_from_interior
+    >>> from cellveil.tables.hierarchy import Dimension, Hierarchy
+    >>> from cellveil.pattern import Pattern
+    >>> import numpy as np
+    >>> region = Dimension.of("region", Hierarchy.flat(["N", "S", "W"]))
+    >>> table = table_from_interior([region], {"region": ["N", "S", "W"]}, [4, 6, 9])
+    >>> problem = Problem.of(table, {1: (1, 1)})
+    >>> pattern = Pattern.hiding(problem, np.array([False, True, True, False]), "by hand")
+    >>> with TemporaryDirectory() as folder:
+    ...     done = release(audit(problem, pattern), folder, formats=["csv"])
+    ...     print((done.folder / "table.csv").read_text())
+    region,value,flag
+    Total,19,
+    N,x,x
+    S,x,x
+    W,9,
+    <BLANKLINE>
+    """
+    if not isinstance(audit, Audit):
+        raise InputError("a release needs an audit", remedy="Give what cellveil.audit(problem, …) returns.")
+    check_formats(formats)
+    against = audit.objections
+    if against and not (override or "").strip():
+        raise NotSafeError(f"nothing was released: {'; '.join(against)}. {_advice(audit, override)}")
+    publication = Publication.of(
+        audit.problem.table,
+        audit.view,
+        title=title,
+        note=note,
+        date=date,
+        symbol=symbol,
+        labels=labels,
+        decimals=decimals,
+    )
+    publication = replace(publication, is_adjusted=audit.adjusted is not None)
+    header(publication)
+    folder = Path(folder).resolve()
+    files, skipped = write_release(publication, folder, formats)
+    return Release(
+        folder,
+        files,
+        audit.view.content_hash,
+        publication.num_cells,
+        publication.num_hidden,
+        audit.against,
+        skipped,
+        against,
+        override.strip() if against and override else None,
+    )
+
+
+def software_version() -> str:
+    """The version of this package."""
+    try:
+        return version(SOFTWARE)
+    except PackageNotFoundError:
+        return "unknown"
+
+
+def check_formats(formats: Sequence[str]) -> None:
+    """Raise where a format is unknown or its package is missing."""
+    for name in formats:
+        if name not in FORMATS:
+            raise InputError(f"unknown format {name!r}", remedy=nearest_name(name, list(FORMATS)))
+    if "xlsx" in formats:
+        require_excel()
+
+
+def check_room(folder: Path, formats: Sequence[str]) -> None:
+    """Raise where a file that is not of a release stands in the way of one."""
+    names = {*(FORMATS[name][0] for name in formats), ABOUT}
+    check_foreign(folder, names - set(files_of_release(folder)))
+
+
+def _advice(audit: Audit, override: str | None) -> str:
+    if override is not None:
+        return "An override needs a reason: it may not be empty."
+    if audit.adjusted is not None:
+        return "Adjust again with wider limits."
+    return "Protect the table and audit it again, or give a reason for an override."
+
+
+def write_release(
+    publication: Publication, folder: Path, formats: Sequence[str]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Write all files; returns those written with their digests, and the formats left out with the reason."""
+    skipped = {}
+    if "xlsx" in formats and not fits_excel(publication):
+        skipped["xlsx"] = f"{publication.num_rows} rows do not fit on a sheet of {MAX_ROWS}"
+    wanted = [FORMATS[name] for name in FORMATS if name in formats and name not in skipped]
+    files: dict[str, str] = {}
+    with replaced_folder(folder, [*(name for name, _ in wanted), ABOUT]) as staging:
+        for name, write in wanted:
+            write(publication, staging / name)
+            files[name] = _digest(staging / name)
+        write_text(
+            staging / ABOUT, json.dumps(_about(publication, files), indent=2, ensure_ascii=False) + "\n"
+        )
+        files[ABOUT] = _digest(staging / ABOUT)
+    return files, skipped
+
+
+def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]:
+    """What the public may know about the release.
+
+    The digest of the view is not in it: the view has the bounds an attacker is assumed to know, and where
+    these were derived from the values, guesses of hidden values could be tested against the digest.
+    """
+    about = {
+        "title": publication.title,
+        "variable": publication.variable,
+        "decimals": publication.decimals,
+        "dimensions": [
+            {"name": dimension.name, "codes": len(lines)}
+            for dimension, lines in zip(publication.dimensions, publication.lines, strict=True)
+        ],
+        "cells": publication.num_cells,
+        "hidden_cells": publication.num_hidden,
+        "rows": publication.num_rows,
+        "symbol": publication.symbol,
+        "adjusted": "yes" if publication.is_adjusted else "",
+        "note": publication.note,
+        "date": publication.date,
+        "files": dict(files),
+        "software": {"name": SOFTWARE, "version": software_version()},
+    }
+    return {name: entry for name, entry in about.items() if entry != "" or name == "symbol"}
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

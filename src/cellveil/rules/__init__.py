@@ -1,0 +1,34 @@
+"""Which cells disclose a contributor, how far they must be protected, and what hiding a cell costs."""
+
+from cellveil.rules.base import Judgement, Rule, options
+from cellveil.rules.combinations import AllOf, AnyOf, Exempt, FirstOf
+from cellveil.rules.presets import PRESETS, acro, gauss_suppression, sdctable, tau_argus
+from cellveil.rules.rules import Dominance, Manual, PPercent, PriorPosterior, Request, Threshold, ZeroRule
+from cellveil.rules.syntax import RULES, rule_from_dict, rule_to_dict
+from cellveil.rules.weights import weights
+
+__all__ = [
+    "PRESETS",
+    "RULES",
+    "AllOf",
+    "AnyOf",
+    "Dominance",
+    "Exempt",
+    "FirstOf",
+    "Judgement",
+    "Manual",
+    "PPercent",
+    "PriorPosterior",
+    "Request",
+    "Rule",
+    "Threshold",
+    "ZeroRule",
+    "acro",
+    "gauss_suppression",
+    "options",
+    "rule_from_dict",
+    "rule_to_dict",
+    "sdctable",
+    "tau_argus",
+    "weights",
+]

@@ -1,0 +1,263 @@
+"""From a table and its rules to the problem a suppression method has to solve."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from cellveil.arrays import Bool, Int
+from cellveil.errors import InputError, name_some, nearest_name
+from cellveil.problem import STATUS_OF_LETTER, Problem, Status, defaults
+from cellveil.rules.base import Judgement, Rule
+from cellveil.rules.combinations import AnyOf
+from cellveil.rules.percentages import Number, as_levels, fraction, round_up
+from cellveil.rules.rules import DEFAULT_RANGE, Manual
+from cellveil.rules.weights import weights
+from cellveil.tables.cells import CellRef, cell_number, cell_numbers
+from cellveil.tables.scaled import UNBOUNDED, scale
+from cellveil.tables.table import Table
+
+Bounds = Literal["natural", "free", "tau-argus"] | tuple[Any, Any]
+Override = tuple[CellRef, Status | str]
+
+
+@dataclass(frozen=True)
+class Primary:
+    """What the rules made of a table.
+
+    Parameters
+    ----------
+    problem
+        The problem.
+    num_clipped
+        How many levels were cut because nobody believes the value to lie beyond its known bounds.
+    num_waived
+        How many cells are published although a rule fires, because they were waived.
+    """
+
+    problem: Problem
+    num_clipped: int
+    num_waived: int
+
+
+def make_problem(table: Table, rule: Rule | None, **options: Any) -> Problem:
+    """Apply a rule and return the problem; the options are those of `find_primaries`.
+
+    Examples
+    --------
+    >>> from cellveil.rules.rules import Threshold
+    >>> from cellveil.tables.build import table_from_interior
+    >>> from cellveil.tables.hierarchy import Dimension, Hierarchy
+    >>> region = Dimension.of("region", Hierarchy.flat(["N", "S"]))
+    >>> table = table_from_interior([region], {"region": ["N", "S"]}, [2, 6])
+    >>> make_problem(table, Threshold(3, of="value"))
+    Problem(3 cells, 1 primary, 0 frozen)
+    """
+    return find_primaries(table, rule, **options).problem
+
+
+def find_primaries(
+    table: Table,
+    rule: Rule | None,
+    *,
+    weight: str = "value",
+    power: float = 1.0,
+    column: str | None = None,
+    frozen: Iterable[CellRef] = (),
+    waived: Iterable[CellRef] = (),
+    statuses: Iterable[Override] | Mapping[Any, Status | str] = (),
+    bounds: Bounds = "natural",
+    lower_factor: Number = 1,
+    upper_factor: Number = 1,
+    spl: Number | None = None,
+    safety_range: Number = DEFAULT_RANGE,
+) -> Primary:
+    """Apply a rule: statuses, levels, bounds and weights of all cells.
+
+    Zeros are frozen unless the rule marks them. Levels are cut where they reach beyond the known bounds.
+
+    Parameters
+    ----------
+    rule
+        None if all primaries are set by hand.
+    weight, power, column
+        Information loss, see `cellveil.rules.weights.weights`.
+    frozen
+        Cells that must be published. An unsafe one among them is an error, unless it is waived too.
+    waived
+        Cells that may be published although the rule fires.
+    statuses
+        Settings by hand, cell by cell: u (unsafe, level `safety_range` %), m (hidden already), s (may be
+        published), z (must be published). An unsafe cell set to s or z is an error, unless it is waived too.
+    bounds
+        What everybody knows beforehand. ``natural``: at least 0, but nothing of a variable with a negative
+        value or contribution; ``free``: nothing; ``tau-argus``: 0 to 1.5 times the largest value of the
+        variable (from 1.5 times the smallest if that is negative); or a pair (lower, upper), each a number
+        or a column in units of the response, None where nothing is known.
+    lower_factor, upper_factor
+        The levels of the rules are multiplied by these; 0 switches one side off.
+    spl
+        Sliding protection level of every primary, in units of the response.
+    """
+    by_hand = _by_hand(table, frozen, statuses)
+    judgement = _judge(table, rule, by_hand, safety_range)
+    fields = defaults(table)
+    fields["weight"] = weights(table, weight, power, column)
+    fields["lb"], fields["ub"] = _known_bounds(table, bounds)
+
+    excused = cell_numbers(table, waived)
+    unsafe, num_waived = _without_waived(table, judgement.unsafe, excused, by_hand)
+    if len(excused):
+        fields["waived"] = np.isin(np.arange(table.num_cells), excused)
+    status = fields["status"]
+    for cell, wanted in by_hand.items():
+        status[cell] = wanted
+    status[unsafe] = Status.PRIMARY
+
+    lower = _times(judgement.lpl, unsafe, fraction(lower_factor, "lower_factor"))
+    upper = _times(judgement.upl, unsafe, fraction(upper_factor, "upper_factor"))
+    fields["lpl"] = np.minimum(lower, _room(table.values, fields["lb"], -1))
+    fields["upl"] = np.minimum(upper, _room(table.values, fields["ub"], +1))
+    if spl is not None:
+        fields["spl"] = np.where(unsafe, _one_scaled(table, spl, "spl"), 0)
+    reasons = judgement.within(unsafe).reasons
+    num_clipped = int((fields["lpl"] < lower).sum() + (fields["upl"] < upper).sum())
+    return Primary(Problem(table, reasons=reasons, **fields), num_clipped, num_waived)
+
+
+def _by_hand(
+    table: Table, frozen: Iterable[CellRef], statuses: Iterable[Override] | Mapping[Any, Status | str]
+) -> dict[int, Status]:
+    """Statuses set by hand; one cell set in two ways is an error."""
+    given = statuses.items() if isinstance(statuses, Mapping) else statuses
+    settings: list[Override] = [*((cell, Status.FROZEN) for cell in frozen), *given]
+    by_hand: dict[int, Status] = {}
+    for cell, wanted in settings:
+        number, status = cell_number(table, cell), _status(wanted)
+        if by_hand.setdefault(number, status) != status:
+            raise InputError(
+                f"it is set to {by_hand[number].letter} and to {status.letter}",
+                cell=table.cell_name(number),
+                remedy="Keep one of the two settings.",
+            )
+    return by_hand
+
+
+def _status(wanted: Status | str) -> Status:
+    if isinstance(wanted, Status):
+        return wanted
+    if wanted not in STATUS_OF_LETTER:
+        raise InputError(f"unknown status {wanted!r}", remedy=nearest_name(wanted, list(STATUS_OF_LETTER)))
+    return STATUS_OF_LETTER[wanted]
+
+
+def _judge(table: Table, rule: Rule | None, by_hand: Mapping[int, Status], safety_range: Number) -> Judgement:
+    marked = Manual([cell for cell, status in by_hand.items() if status == Status.PRIMARY], safety_range)
+    return (marked if rule is None else AnyOf(rule, marked)).judge(table)
+
+
+def _without_waived(
+    table: Table, unsafe: Bool, waived: Int, by_hand: Mapping[int, Status]
+) -> tuple[Bool, int]:
+    """Unsafe cells that stay so; a cell both unsafe and to be published must be waived."""
+    must_hide = np.zeros(len(unsafe), dtype=bool)
+    must_hide[[cell for cell, status in by_hand.items() if status == Status.PRIMARY]] = True
+    excused = np.zeros(len(unsafe), dtype=bool)
+    excused[waived] = True
+    both = np.flatnonzero(must_hide & excused)
+    if len(both):
+        raise InputError(
+            "it is set to unsafe and waived",
+            cell=table.cell_name(int(both[0])),
+            remedy="Keep one of the two.",
+        )
+    published = [cell for cell, status in by_hand.items() if status in (Status.FROZEN, Status.SAFE)]
+    torn = [cell for cell in published if unsafe[cell] and not excused[cell]]
+    if torn:
+        raise InputError(
+            f"set to be published, but unsafe by the rules: {name_some(table.cell_names(torn))}",
+            cell=table.cell_name(torn[0]),
+            remedy="Do not freeze unsafe cells, or waive their protection explicitly.",
+        )
+    return unsafe & ~excused, int((unsafe & excused).sum())
+
+
+def _times(levels: Int, unsafe: Bool, factor: Fraction) -> Int:
+    """Levels times a factor, rounded up."""
+    if factor < 0:
+        raise InputError("a factor of the levels is negative", remedy="Give 0 or more.")
+    if factor == 1:
+        return np.where(unsafe, levels, 0)
+    scaled = np.zeros_like(levels)
+    cells = unsafe & (levels > 0)
+    if factor > 0:
+        scaled[cells] = as_levels(
+            round_up(levels[cells].astype(object) * factor.numerator, factor.denominator)
+        )
+    return scaled
+
+
+def _room(values: Int, bound: Int, sign: int) -> Int:
+    """Distance from the values to their bound on one side; the largest integer where there is none."""
+    open_ended = np.abs(bound) == UNBOUNDED
+    distance = sign * (np.where(open_ended, values, bound) - values)
+    return np.where(open_ended, UNBOUNDED, np.maximum(distance, 0))
+
+
+def _known_bounds(table: Table, bounds: Bounds) -> tuple[Int, Int]:
+    n, values = table.num_cells, table.values
+    nothing = np.full(n, UNBOUNDED, dtype=np.int64)
+    if isinstance(bounds, tuple) and len(bounds) == 2:
+        return _given(table, bounds[0], -nothing, "lower bound"), _given(
+            table, bounds[1], nothing, "upper bound"
+        )
+    if bounds == "natural":
+        fields = defaults(table)
+        return fields["lb"], fields["ub"]
+    if bounds == "free":
+        return -nothing, nothing
+    if bounds == "tau-argus":
+        number = int(table.variables.max(initial=0)) + 1
+        smallest, largest = np.zeros(number, dtype=np.int64), np.zeros(number, dtype=np.int64)
+        np.minimum.at(smallest, table.variables, values)
+        np.maximum.at(largest, table.variables, values)
+        lowest, highest = -(-3 * smallest // 2), 3 * largest // 2  # inwards: the attacker knows rather more
+        return lowest[table.variables], highest[table.variables]
+    raise InputError(
+        f"unknown bounds {bounds!r}",
+        remedy="Give natural, free, tau-argus, or a pair (lower, upper).",
+    )
+
+
+def _given(table: Table, bound: Any, nothing: Int, what: str) -> Int:
+    """A bound given as a number or a column in units of the response; None: nothing is known."""
+    if bound is None:
+        return nothing
+    column = np.asarray(bound)
+    if column.ndim == 0:
+        return np.full(table.num_cells, _one_scaled(table, column.item(), what), dtype=np.int64)
+    if len(column) != table.num_cells:
+        raise InputError(
+            f"{len(column)} {what}s for {table.num_cells} cells", remedy="Give one number, or one per cell."
+        )
+    infinite = np.isinf(column) if column.dtype.kind == "f" else np.zeros(len(column), dtype=bool)
+    scaled, faults = scale(np.where(infinite, 0, column), table.decimals)
+    if faults:
+        row = min(faults)
+        raise InputError(
+            f"the {what} {faults[row]}", cell=table.cell_name(row), remedy="Use the decimals of the values."
+        )
+    return np.where(infinite, nothing, scaled)
+
+
+def _one_scaled(table: Table, number: Number, what: str) -> int:
+    scaled = fraction(number, what) * 10**table.decimals
+    if scaled.denominator != 1 or abs(scaled) >= UNBOUNDED:
+        raise InputError(
+            f"the {what} does not fit the decimals of the table", remedy="Use the decimals of the values."
+        )
+    return int(scaled)

@@ -1,0 +1,145 @@
+"""The splitting engine: deviations of LP quality in tables far too large for simplex, several at once.
+
+Solves, for deviations y¹ … y^K of one table,
+
+    min Σ_j c_j ‖(y¹_j, …, y^K_j)‖ + Σ_g r_g max(0, 1 − y_g / goal_g)
+    subject to  M y^k = 0,  low^k ≤ y^k ≤ high^k
+
+by Douglas–Rachford splitting: a step place by place (`kernels.splitting`), then the orthogonal projection
+onto {M y = 0} (`projection`); both are linear in places times deviations. The norm over the deviations makes
+them share what they move: a place is paid once, whoever uses it. The second sum rewards places for reaching
+goals, which may be out of reach; goals that must be reached are bounds.
+
+Ensures points with M y = 0 up to rounding errors and bounds up to the error reached. They are floating-point
+numbers: nothing here is a proof (see `attack.lattice`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from cellveil.arrays import Float, Int
+from cellveil.solvers.parallel import in_parts
+from cellveil.solvers.projection import Projection
+
+RELAX = 1.7
+CHECK_EVERY = 20
+ADAPT_EVERY = 100
+
+
+@dataclass(frozen=True, eq=False)
+class Goals:
+    """Places (in the deviation `columns`) to be moved as far as `amounts` (signed), and the rewards."""
+
+    places: Int
+    columns: Int
+    amounts: Float
+    rewards: Float
+
+    @classmethod
+    def none(cls) -> Goals:
+        """No goals."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(nothing, nothing, np.zeros(0), np.zeros(0))
+
+
+@dataclass(eq=False)
+class State:
+    """Where an iteration stands: one column for each deviation.
+
+    Parameters
+    ----------
+    z
+        Keeps all relations.
+    x
+        Stays within the bounds, with exact zeros; where the iteration has converged, equal to z.
+    u
+        What the next step is to make up for.
+    errors
+        For each deviation how far x and z are apart, relative to its size.
+    """
+
+    z: Float
+    x: Float
+    u: Float
+    step: float
+    errors: Float
+
+    def part(self, columns: list[int]) -> State:
+        """Some of the deviations."""
+        z, x, u = (np.ascontiguousarray(each[:, columns]) for each in (self.z, self.x, self.u))
+        return State(z, x, u, self.step, self.errors[columns])
+
+
+class Splitting:
+    """The iteration on one table."""
+
+    def __init__(self, projection: Projection) -> None:
+        self.projection = projection
+
+    def start(self, columns: int, step: float) -> State:
+        """From nothing."""
+        shape = self.projection.size, columns
+        return State(np.zeros(shape), np.zeros(shape), np.zeros(shape), step, np.full(columns, np.inf))
+
+    def run(
+        self,
+        state: State,
+        cost: Float,
+        bounds: tuple[Float, Float],
+        goals: Goals,
+        *,
+        tolerance: float,
+        iterations: int,
+    ) -> State:
+        """Iterate until no error is above the tolerance.
+
+        `cost` is over the places, `bounds` (low, high) over places × deviations.
+        """
+        from cellveil.solvers._douglas_rachford_jit import lean, shrink
+
+        z, u, step = state.z, state.u.copy(), state.step
+        x, v = np.empty_like(z), np.empty_like(z)
+        errors = state.errors
+        weighs = bool(len(goals.places) or cost.any())  # otherwise the step does not matter
+        for done in range(1, iterations + 1):
+            in_parts(partial(shrink, z, u, cost, *bounds, step, RELAX, x, v), *z.shape)
+            if len(goals.places):
+                lean(
+                    z,
+                    u,
+                    *bounds,
+                    step,
+                    RELAX,
+                    x,
+                    v,
+                    goals.places,
+                    goals.columns,
+                    goals.amounts,
+                    goals.rewards,
+                )
+            before, z = z, self.projection.apply(v)
+            np.subtract(v, z, out=u)
+            if done % CHECK_EVERY and done < iterations:
+                continue
+            primal, dual = _lengths(x - z), _lengths(z - before)
+            errors = primal / np.maximum(_lengths(z), 1e-9)
+            slowness = (
+                dual / np.maximum(_lengths(u), 1e-9) if weighs else dual / np.maximum(_lengths(z), 1e-9)
+            )
+            if float(np.maximum(errors, 0.1 * slowness).max()) < tolerance:
+                break
+            if weighs and done % ADAPT_EVERY == 0:
+                ratio = np.sqrt(errors.max() / max(float(slowness.max()), 1e-30))
+                factor = float(np.clip(ratio, 0.25, 4.0))
+                if factor > 2.0 or factor < 0.5:
+                    u /= factor  # u is the step times the multipliers
+                    step /= factor
+        return State(z, x, u, step, errors)
+
+
+def _lengths(columns: Float) -> Float:
+    return np.asarray(np.sqrt(np.einsum("jk,jk->k", columns, columns)))

@@ -1,0 +1,1 @@
+"""Lower bounds: what every safe pattern costs at least."""

@@ -1,0 +1,175 @@
+"""`lower_bound`: the relaxation with fractional cells, strengthened by capacity and company rows.
+
+Solves  min Σ w_i x_i,  0 ≤ x_i ≤ 1,  under the rows of `exact_model` that matter: those of single relations
+to begin with, then rounds of separation (`exact_separation`) until none is broken by much, no round gains
+enough, or the time is over. Rows that have been slack for long leave the program; the pool keeps them.
+
+Requires any relations. Ensures that no safe pattern costs less than the bound: it is evaluated from the
+multipliers by weak duality with all rounding taken off (`covering.proven_bound`), and the rows are exact.
+Does not ensure how near the bound is: usually 90 to 100 % of the optimum under value weights, less under unit
+weights. Cost: some hundred to thousand attacks, each an LP over the part (or a flow).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellveil.arrays import Float
+from cellveil.clock import counted_time
+from cellveil.problem import Problem
+from cellveil.solvers.covering import Covering, proven_bound, proven_extra
+from cellveil.solvers.cutting_planes import GrowingLP, Row
+from cellveil.suppression.exact.cut_pool import Pool
+from cellveil.suppression.exact.parts import Part, parts_of
+from cellveil.suppression.exact.separation import Separation
+
+Stop = Callable[[], bool]
+
+MOST_ROUNDS = 200
+ROWS_PER_ROUND = 50
+STALLED = 8
+"""So many rounds without gain end the loop."""
+
+ROUNDED = 2
+"""After so many, points are also rounded to whole patterns, which are judged."""
+
+GAIN = 1e-4
+"""What counts as a gain, as a share of the bound."""
+
+COARSE = 5e-3
+"""A round that gains less than this, as a share, ends the coarse attacks."""
+
+PATIENCE = 10
+"""A row slack for so many rounds leaves the program."""
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """The last point, the proven bound, and the rows that hold the point where it is.
+
+    Parameters
+    ----------
+    extra
+        How much more than the bound every pattern costs that hides the cell.
+    """
+
+    point: Float
+    bound: float
+    active: list[Row]
+    extra: Float
+
+
+def lower_bound(problem: Problem, *, time_limit: float | None = None) -> float:
+    """What every safe pattern costs at least; ∞ where none is safe.
+
+    Examples
+    --------
+    >>> from cellveil.datasets import two_way
+    >>> problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
+    >>> lower_bound(problem)
+    39.0
+    """
+    deadline = None if time_limit is None else counted_time() + time_limit
+    parts, stuck = parts_of(problem)
+    if stuck:
+        return math.inf
+    total = 0.0
+    for left, part in zip(
+        range(len(parts), 0, -1), sorted(parts, key=lambda part: part.num_cells), strict=True
+    ):
+        stop = until(None if deadline is None else counted_time() + (deadline - counted_time()) / left)
+        relaxed = relax(Separation(problem, part, stop), stop)
+        total += whole_bound(relaxed.bound, part.price)
+    return total
+
+
+def relax(separation: Separation, stop: Stop, *, company: bool = True) -> Relaxation:
+    """The loop of rounds for one part."""
+    part, pool = separation.part, separation.pool
+    program = _Program(part, pool.rows)
+    solved = program.lp.solve()
+    best, bound, stalled = -math.inf, 0.0, 0
+    extra = np.zeros(part.num_cells)
+    for _ in range(MOST_ROUNDS):
+        point = np.clip(solved.point, 0.0, 1.0)
+        proven = program.proven(solved.multipliers)
+        if proven > bound:
+            bound, extra = proven, program.extra(solved.multipliers)
+        if solved.objective < best * (1 + COARSE):
+            separation.refine()
+        stalled = 0 if solved.objective > best + GAIN * max(abs(best), 1e-9) else stalled + 1
+        best = max(best, solved.objective)
+        if stop() or stalled > STALLED:
+            break
+        rows = separation.broken_rows(point, most=ROWS_PER_ROUND, attacks=len(separation.asked), stop=stop)
+        if company:
+            rows += separation.company_rows(
+                point, most=ROWS_PER_ROUND // 2, attacks=part.num_cells, stop=stop
+            )
+        if stalled > ROUNDED or not rows:
+            rows += separation.rows_by_rounding(point, stop=stop)
+        if not rows:
+            break
+        program.exchange(rows, solved.multipliers)
+        solved = program.lp.solve()
+        if not solved.is_optimal:
+            break
+    missing = pool.missing(point)
+    active = [row for row, lack in zip(pool.rows, missing.tolist(), strict=True) if lack > -1e-6]
+    return Relaxation(point, bound, active, extra)
+
+
+class _Program:
+    """The growing LP of a part, and its rows as they stand in it."""
+
+    def __init__(self, part: Part, rows: list[Row]) -> None:
+        self.part, self.rows, self.idle = part, list(rows), np.zeros(len(rows), dtype=np.int64)
+        self.lp = GrowingLP(part.price, part.held.astype(np.float64), np.ones(part.num_cells))
+        self.lp.add(rows)
+
+    def exchange(self, rows: list[Row], multipliers: Float) -> None:
+        """Drop rows without a multiplier for long, add new ones."""
+        self.idle = np.where(multipliers > 1e-12, 0, self.idle + 1)
+        dropped = self.idle > PATIENCE
+        self.lp.drop(np.flatnonzero(dropped))
+        self.rows = [row for row, gone in zip(self.rows, dropped.tolist(), strict=True) if not gone] + rows
+        self.idle = np.concatenate([self.idle[~dropped], np.zeros(len(rows), dtype=np.int64)])
+        self.lp.add(rows)
+
+    def proven(self, multipliers: Float) -> float:
+        """The bound the multipliers prove."""
+        covering = self._covering()
+        if len(multipliers) != len(covering.rhs):
+            return 0.0
+        return proven_bound(covering, np.maximum(multipliers, 0.0))
+
+    def extra(self, multipliers: Float) -> Float:
+        """What each column costs beyond the bound that the multipliers prove."""
+        return proven_extra(self._covering(), np.maximum(multipliers, 0.0))
+
+    def _covering(self) -> Covering:
+        pool = Pool(self.part.num_cells)
+        pool.rows = self.rows
+        matrix, rhs = pool.matrix()
+        return Covering(self.part.price, matrix, rhs)
+
+
+def whole_bound(bound: float, price: Float) -> float:
+    """The next sum that whole prices can make.
+
+    Examples
+    --------
+    >>> whole_bound(3.2, np.array([1.0, 2.0])), whole_bound(3.2, np.array([1.5]))
+    (4.0, 3.2)
+    """
+    is_whole = bool((price == np.floor(price)).all()) and bound < 2.0**52
+    return float(np.ceil(bound)) if is_whole else bound
+
+
+def until(end: float | None) -> Stop:
+    """Tells whether this moment on the clock of time limits has passed."""
+    return lambda: end is not None and counted_time() >= end

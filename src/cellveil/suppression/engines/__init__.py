@@ -1,0 +1,1 @@
+"""What suppression methods are made of: one demand, joint witnesses, cubes, flows, local search."""

@@ -1,0 +1,346 @@
+"""The networks of a problem, ready for compiled searches: arcs are cells, nodes are relations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cellveil.arrays import Bool, Int
+from cellveil.clock import counted_time
+from cellveil.deviations.components import split
+from cellveil.deviations.demand import Demand, Demands
+from cellveil.deviations.ledger import Book
+from cellveil.deviations.network_form import recognise
+from cellveil.problem import Problem, Status
+from cellveil.progress import Progress
+from cellveil.solvers.min_cost_flow import LARGEST_ROOM, graph_of, largest_cost, work_for
+from cellveil.suppression.draft import Draft
+from cellveil.suppression.methods.sequential import sequential
+
+if TYPE_CHECKING:
+    from cellveil.solvers._min_cost_flow_jit import Graph, Work
+    from cellveil.suppression.engines._flow_search_jit import Plan
+
+
+WORK, FEWEST_TURNS, MOST_TURNS = 40_000_000, 200, 4_000
+"""Turns of `FlowSearch.improve`: as many as `WORK` over the number of cells, within these limits."""
+
+RUINED = 10
+"""At most so many secondaries are taken out in one turn."""
+
+SLACK = 0.02
+"""How much dearer than the best a pattern may be from which the search goes on, at the start."""
+
+SMALL, CHOICE = 4000, 4
+"""Beyond so many published cells, paid searches take only so many per node and order of magnitude."""
+
+WHOLE = 30
+"""So many demands, the largest, are searched for among all cells: they make most of the cost."""
+
+BATCH = 1000
+"""So many demands or cells are tried between two looks at the clock."""
+
+ROOM_AHEAD = 100_000
+"""Entries of witnesses for which room is made at a time, beside one witness of all cells."""
+
+
+@dataclass(frozen=True, eq=False)
+class Networks:
+    """All components of movable cells that have demands and are networks, as one graph.
+
+    Parameters
+    ----------
+    problem
+        The problem the demands come from.
+    tail, head
+        Nodes of each cell's arc; −1 where the cell is in no network, or cannot move in it.
+    num_nodes
+        Nodes of all networks together.
+    covered
+        Cells whose demands are settled here: those of the networks' components.
+    """
+
+    problem: Problem
+    tail: Int
+    head: Int
+    num_nodes: int
+    covered: Bool
+
+    @classmethod
+    def of(cls, problem: Problem) -> Networks:
+        """Recognise them from the relations."""
+        n = problem.table.num_cells
+        tail, head = np.full(n, -1, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+        covered, num_nodes = np.zeros(n, dtype=bool), 0
+        asked = np.maximum(np.maximum(problem.lpl, problem.upl), problem.spl)
+        for component in split(problem.table.relations, problem.status != Status.FROZEN)[1]:
+            levels = asked[component.cells]
+            if not levels.any() or int(levels.max()) > LARGEST_ROOM:
+                continue
+            network = recognise(component)
+            if network is None:
+                continue
+            covered[component.cells] = True
+            cells = network.component.cells
+            tail[cells], head[cells] = network.tail + num_nodes, network.head + num_nodes
+            num_nodes += network.num_nodes
+        return cls(problem, tail, head, num_nodes, covered)
+
+    @cached_property
+    def cells(self) -> Int:
+        """Cells that are arcs."""
+        return np.flatnonzero(self.tail >= 0)
+
+    def restricted(self, demands: Demands) -> Problem:
+        """The problem with the demands of the networks only, and no sliding levels."""
+        problem = self.problem
+        up, down = (np.where(self.covered, level, 0) for level in (demands.up, demands.down))
+        quiet = (problem.status == Status.PRIMARY) & (up == 0) & (down == 0)
+        return problem.replace(
+            status=np.where(quiet, Status.SECONDARY, problem.status).astype(np.int8),
+            upl=up,
+            lpl=down,
+            spl=np.zeros_like(up),
+        )
+
+    def rest(self) -> Problem | None:
+        """The problem with the demands of all other components; None where there are none."""
+        problem = self.problem
+        primary = problem.status == Status.PRIMARY
+        if not (primary & ~self.covered).any():
+            return None
+        return problem.replace(
+            status=np.where(primary & self.covered, Status.SECONDARY, problem.status).astype(np.int8),
+            **{name: np.where(self.covered, 0, getattr(problem, name)) for name in ("lpl", "upl", "spl")},
+        )
+
+
+@dataclass
+class FlowSearch:
+    """A pattern in the making for the demands of the networks.
+
+    Parameters
+    ----------
+    networks
+        Where to search.
+    book
+        Pattern and witnesses.
+    deadline
+        When to stop (`cellveil.clock.counted_time`), if ever.
+    """
+
+    networks: Networks
+    book: Book
+    deadline: float | None = None
+
+    @cached_property
+    def graph(self) -> Graph:
+        """The arcs with the rooms of the cells."""
+        nets = self.networks
+        return graph_of(nets.num_nodes, nets.tail, nets.head, self.book.room_down, self.book.room_up)
+
+    @cached_property
+    def narrow(self) -> tuple[Graph, Plan]:
+        """The same for paid searches in a large table: all hidden cells, but of the others only a choice.
+
+        At each node the cheapest few cells of each order of magnitude of room; good until a search in the
+        whole graph hides another cell.
+        """
+        nets = self.networks
+        chosen = self.book.hidden & (nets.tail >= 0)
+        others = np.flatnonzero(~chosen & (nets.tail >= 0))
+        if len(others) <= SMALL:
+            return self.graph, self.plan
+        weight = nets.problem.weight[others]
+        room = np.minimum(self.book.room_down[others], self.book.room_up[others])
+        magnitude = np.log2(np.maximum(room, 1)).astype(np.int64)
+        for node in (nets.tail[others], nets.head[others]):
+            order = np.lexsort((weight, magnitude, node))
+            group = node[order] * 64 + magnitude[order]
+            first = np.flatnonzero(np.r_[True, np.diff(group) != 0])
+            rank = np.arange(len(order)) - np.repeat(first, np.diff(np.r_[first, len(order)]))
+            chosen[others[order[rank < CHOICE]]] = True
+        tail, head = np.where(chosen, nets.tail, 0), np.where(chosen, nets.head, 0)
+        graph = graph_of(nets.num_nodes, tail, head, self.book.room_down, self.book.room_up)
+        return graph, replace(self.plan, cells=np.flatnonzero(chosen))
+
+    @cached_property
+    def work(self) -> Work:
+        """Scratch space of the flows."""
+        return work_for(self.graph)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Scratch space of the search."""
+        from cellveil.suppression.engines._flow_search_jit import Plan
+
+        nets, n = self.networks, len(self.networks.tail)
+        return Plan(
+            tail=nets.tail,
+            head=nets.head,
+            cells=nets.cells,
+            weight=nets.problem.weight.copy(),
+            largest=np.array([largest_cost(nets.num_nodes)], dtype=np.int64),
+            cost_up=np.zeros(n, dtype=np.int64),
+            cost_down=np.zeros(n, dtype=np.int64),
+            kept=np.zeros(n, dtype=np.int64),
+            kept_moves=np.zeros(n, dtype=np.int64),
+            path=np.zeros(nets.num_nodes, dtype=np.int64),
+        )
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the time is over."""
+        return self.deadline is not None and counted_time() >= self.deadline
+
+    def make_room(self) -> None:
+        """Drop unused witnesses, and make room for more."""
+        self.book.compact()
+        entries = ROOM_AHEAD + 6 * len(self.networks.cells)
+        self.book.reserve(ROOM_AHEAD, entries, 3 * entries)
+
+    def take_free(self) -> None:
+        """Meet demands by flows over hidden cells, the largest first, as far as that is possible."""
+        from cellveil.suppression.engines import _flow_search_jit as kernels
+
+        cells, ups, _ = self.book.open_demands()
+        done = 0
+        while done < len(cells) and not self.is_late:
+            self.make_room()
+            stop = min(done + BATCH, len(cells))
+            done = int(
+                kernels.take_free_all(
+                    self.graph, self.work, self.book.arrays, self.plan, cells[:stop], ups[:stop], done
+                )
+            )
+
+    def take_paid(self, way: int, rounds: int) -> list[tuple[Demand, int]]:
+        """Meet the open demands, hiding further cells, the largest first.
+
+        Returns
+        -------
+        Demands beyond every pattern, with how far their cells get.
+        """
+        from cellveil.suppression.engines import _flow_search_jit as kernels
+
+        short, paid = [], 0
+        cells, ups, amounts = self.book.open_demands()
+        for cell, up, amount in zip(cells.tolist(), ups.tolist(), amounts.tolist(), strict=True):
+            if self.is_late:
+                break
+            if not self.book.is_open(cell, up):
+                continue
+            if not self.book.has_room(kernels.SPARE, 2 * len(self.networks.cells)):
+                self.make_room()
+            reached = self._take_paid(cell, up, way, rounds, whole=paid < WHOLE)
+            paid += 1
+            if reached < amount:
+                short.append((Demand(cell, up, amount), int(reached)))
+        return short
+
+    def _take_paid(self, cell: int, up: bool, way: int, rounds: int, whole: bool) -> int:
+        """Meet a demand among all cells, or first among the choice of them; return how far the cell gets."""
+        from cellveil.suppression.engines import _flow_search_jit as kernels
+
+        book, reached = self.book.arrays, 0
+        if not whole:
+            graph, plan = self.narrow
+            reached = int(kernels.take_paid(graph, self.work, book, plan, cell, up, way, rounds))
+        if self.book.is_open(cell, up):
+            reached = int(kernels.take_paid(self.graph, self.work, book, self.plan, cell, up, way, rounds))
+            self.__dict__.pop("narrow", None)
+        return reached
+
+    def clean_up(self) -> None:
+        """Publish secondaries again where all demands keep a witness, the dearest first."""
+        from cellveil.suppression.engines import _flow_search_jit as kernels
+
+        cells = self.book.secondaries()
+        cells = cells[np.argsort(-self.networks.problem.weight[cells], kind="stable")]
+        done = 0
+        while done < len(cells) and not self.is_late:
+            self.make_room()
+            stop = min(done + BATCH, len(cells))
+            done = int(
+                kernels.publish_each(self.graph, self.work, self.book.arrays, self.plan, cells[:stop], done)
+            )
+
+    def improve(self, rng: np.random.Generator, progress: Progress) -> None:
+        """Take a few secondaries out and meet their demands anew, again and again, down to the cheapest.
+
+        Slightly dearer patterns are passed through, the less so the longer it takes.
+        """
+        from cellveil.suppression.engines import _flow_search_jit as kernels
+
+        self.__dict__.pop("narrow", None)  # chosen anew, for what is hidden by now
+        graph, plan = self.narrow
+        turns = min(max(WORK // max(len(plan.cells), 1), FEWEST_TURNS), MOST_TURNS)
+        best, pattern = self.book.cost, self.book.hidden.copy()
+        done = 0
+        while done < turns and best > 0 and not self.is_late:
+            self.make_room()
+            batch = min(turns - done, MOST_TURNS // 100, max(turns // 20, 1))
+            slack = SLACK * (1 - done / turns)
+            made = kernels.improve(
+                graph, self.work, self.book.arrays, plan, rng, batch, RUINED, slack, best * (1 + slack)
+            )
+            done += max(int(made), 1)
+            if self.book.cost < best:
+                best, pattern = self.book.cost, self.book.hidden.copy()
+            progress.advance(done, turns, cost=best)
+        if self.book.cost > best:
+            self.deadline = None  # a pattern that was met before is met again soon, flow after flow
+            self.book = Book(self.book.problem, pattern)
+            self.take_free()
+
+
+def build(
+    networks: Networks, way: int, rounds: int, deadline: float | None, hidden: Bool | None = None
+) -> tuple[FlowSearch, list[Demand]]:
+    """Meet every demand of the networks, the largest first.
+
+    Parameters
+    ----------
+    way
+        How to find a paid witness: a constant of `cellveil.suppression.engines._flow_search_jit`.
+    rounds
+        How often to repeat a paid flow with the costs its amounts suggest, as long as that helps.
+    hidden
+        Cells hidden from the beginning, in the hope that flows share them.
+
+    Returns
+    -------
+    The search, and the demands that no pattern can meet. Where the time was over before, demands are open.
+    """
+    demands = Demands(networks.problem)
+    while True:
+        search = FlowSearch(networks, Book(networks.restricted(demands), hidden), deadline)
+        search.take_free()
+        short = search.take_paid(way, rounds)
+        kept = [demand for demand, reached in short if not demands.retreat(demand, reached)]
+        if len(kept) == len(short):
+            return search, kept
+
+
+def conclude(search: FlowSearch, infeasible: list[Demand], seed: int, progress: Progress) -> Draft:
+    """The draft of a search, with what `sequential` proposes for components that are no networks."""
+    networks, book = search.networks, search.book
+    draft = Draft(book.hidden.copy(), infeasible=infeasible, witnesses=book.witnesses())
+    if book.num_open > len(infeasible):
+        draft.hide_for_lack_of_time(networks.tail >= 0)
+        draft.reason = "time limit: the networks were hidden whole"
+    elif search.is_late:
+        draft.reason = "time limit"
+    rest = networks.rest()
+    if rest is not None:
+        left = None if search.deadline is None else max(search.deadline - counted_time(), 1e-3)
+        other = sequential(rest, time_limit=left, seed=seed, progress=progress)
+        draft.hidden |= other.hidden
+        draft.add_hurried(other.hurried)
+        draft.infeasible += other.infeasible
+        draft.num_lps = other.num_lps
+        draft.reason = other.reason if other.reason != "complete" else draft.reason
+    return draft

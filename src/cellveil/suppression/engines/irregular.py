@@ -1,0 +1,124 @@
+"""Tables without a regular structure (linked tables, relations of any kind): programs, harvests, search.
+
+Here no projection is cheap, and cubes are few or none. But a linear program for one demand is: with almost
+everything hidden for free, dual simplex from the slack basis reaches the cheapest deviation in as many steps
+as cells have to move, some hundredths of a second for most demands of a table of 20,000 cells. So
+
+1. a complete pattern comes first, to have one: sums of cubes, or else everything movable, with the witnesses
+   that harvests find in it;
+2. then demand after demand, the largest first, by its cheapest deviation (`incremental`). After 8, 16, 32, …
+   of them a harvest inside what is hidden meets most of the small ones together;
+3. when time runs short before all are met, the rest in groups, by a few joint solves;
+4. clean-up, and ruin and recreate, until time is up.
+
+Cells that every deviation moves alike have been merged before (`ties`).
+
+Requires any relations. Ensures exact witnesses for all it calls met. Does not ensure the least cost.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cellveil.deviations.ledger import Book
+from cellveil.problem import Problem, Status
+from cellveil.suppression.engines.joint_witness import Settling, Task, TimeLeft, grouped
+from cellveil.suppression.engines.local_search import drop_unused
+from cellveil.suppression.engines.one_demand import Incremental, Verdict
+from cellveil.tables.build import build_relations
+from cellveil.tables.table import Table
+
+MOST_CELLS = 25_000
+"""In larger components single programs take too long."""
+
+FULL = 12
+"""More places than so many for each cell, and a table counts as irregular."""
+
+FIRST_HARVEST, WORTH_HARVESTING = 8, 50
+"""Harvests come after so many demands, then after twice as many, as long as so many are open."""
+
+WORTH_SLOPES, MANY_STEPS = 0.05, 500
+"""Slopes that have saved a smaller share are given up where programs take so many simplex steps."""
+
+WORTH_REPROVING = 10_000
+"""A trial begins with a harvest if programs for all that it opened would take so many simplex steps."""
+
+JOINT_ROUNDS, MOVED = 2, 1e-6
+"""Rounds of joint solves, and what counts as moved in one, in units of its task."""
+
+
+def is_irregular(table: Table) -> bool:
+    """Whether the relations are other than those of the table's dimensions at all combinations of codes."""
+    if not table.is_structured or math.prod(table.sizes) > FULL * max(table.num_cells, 1000):
+        return True
+    return len(build_relations(table.dimensions, table.keys, table.num_cells)) != len(table.relations)
+
+
+def everything(problem: Problem, time_left: TimeLeft, *, seed: int = 0) -> Book:
+    """Everything movable, with the witnesses harvested in it; what none of them moves is published again."""
+    book = Book(problem, problem.status != Status.FROZEN)
+    settling = Settling(problem, time_left)
+    settling.harvest(book, np.random.default_rng(seed))
+    for cell, up, amount in zip(*(part.tolist() for part in book.open_demands()), strict=True):
+        if settling.is_over:
+            break
+        if (book.witness_up if up else book.witness_down)[cell] < 0:
+            task = Task(np.array([cell]), np.array([1.0 if up else -1.0]), np.array([float(amount)]), False)
+            witness = settling.exact(book, task, book.hidden)
+            if witness is not None:
+                book.add(witness, stretch=True)
+    if not book.num_open:
+        drop_unused(book)
+    return book
+
+
+def finish_jointly(book: Book, time_left: TimeLeft, *, seed: int = 0) -> None:
+    """Hide what groups of open demands need together, and meet them: less good than one by one, but fast."""
+    settling, rng = Settling(book.problem, time_left), np.random.default_rng(seed)
+    movable = book.problem.status != Status.FROZEN
+    for _ in range(JOINT_ROUNDS):
+        for task in grouped(book, rng):
+            if not book.num_open:
+                return
+            moved = settling.missing(task, book.hidden, movable)
+            if moved is None:
+                return
+            book.hide(np.flatnonzero((np.abs(moved) > MOVED) & ~book.hidden & movable))
+            settling.harvest(book, rng, rounds=2)
+        if not book.num_open:
+            return
+
+
+class Harvesting(Incremental):
+    """Incremental programs, with harvests at growing distances."""
+
+    def __init__(self, book: Book, time_left: TimeLeft, *, seed: int = 0) -> None:
+        super().__init__(book)
+        self._settling = Settling(book.problem, time_left)
+        self._rng = np.random.default_rng(seed)
+        self._asked, self._next = 0, FIRST_HARVEST
+
+    def protect(
+        self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = math.inf
+    ) -> Verdict:
+        """See `Incremental.protect`; now and then other demands are met on the way."""
+        if budget < math.inf and self._is_met_by_harvest(cell, up):
+            return "met"
+        verdict = super().protect(cell, up, time_limit=time_limit, budget=budget)
+        self._asked += 1
+        if self._asked == self._next:
+            self._next *= 2
+            if self.slopes and self.slope_gain < WORTH_SLOPES and self.steps_per_lp > MANY_STEPS:
+                self.slopes = ()
+            if self.book.num_open >= WORTH_HARVESTING:
+                self._settling.harvest(self.book, self._rng)
+        return verdict
+
+    def _is_met_by_harvest(self, cell: int, up: bool) -> bool:
+        """In a trial, which opens many demands at once: whether what is hidden still does for them."""
+        if self.book.num_open * self.steps_per_lp < WORTH_REPROVING:
+            return False
+        self._settling.harvest(self.book, self._rng, rounds=1)
+        return bool((self.book.witness_up if up else self.book.witness_down)[cell] >= 0)

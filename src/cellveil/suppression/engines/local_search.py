@@ -1,0 +1,128 @@
+"""Ruin and recreate: publish a few secondaries, protect anew what that opens, keep the result if cheaper.
+
+Works on any finished book, with any protector. Each trial costs what it touches; a trial that does not pay is
+rolled back, so the book is complete and exact at every moment between trials.
+
+* *Clean-up*: every secondary in turn, the dearest first, is published if the demands it opens can be met
+  for less than it costs.
+* *Ruin and recreate*: random groups of secondaries that hang together (through witnesses or relations). What
+  comes out may be a little dearer than the best pattern so far, so that the search leaves dead ends; whoever
+  asks for that keeps the best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from cellveil.arrays import Int
+from cellveil.deviations.ledger import Book
+from cellveil.suppression.engines.joint_witness import TimeLeft
+
+Stop = Callable[[], bool]
+
+
+class Protector(Protocol):
+    """Meets one open demand of a book, hiding what it needs."""
+
+    def protect(self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = np.inf) -> str:
+        """Tell "met" where it succeeded; no cell that costs more than the budget is of use."""
+
+
+class Search:
+    """Trials on one book.
+
+    Parameters
+    ----------
+    time_left
+        Tells how many seconds there are; None for as many as it takes. A trial that they cut short is in
+        vain.
+    """
+
+    def __init__(
+        self, book: Book, protector: Protector, *, seed: int = 0, time_left: TimeLeft | None = None
+    ) -> None:
+        self.book, self.protector = book, protector
+        self._time_left = time_left or (lambda: None)
+        self.rng = np.random.default_rng(seed)
+        self.trials = self.barren = 0
+        self.least = book.cost
+
+    def clean_up(self, stop: Stop) -> None:
+        """One pass over all secondaries, the dearest first."""
+        weight = self.book.problem.weight
+        drop_unused(self.book)
+        secondaries = self.book.secondaries()
+        for cell in secondaries[np.argsort(-weight[secondaries], kind="stable")].tolist():
+            if stop():
+                return
+            if self.book.hidden[cell]:
+                self.attempt(np.array([cell]))
+
+    def shake(self, stop: Stop, rounds: int, slack: float = 0.0) -> None:
+        """Random trials; patterns dearer than the best by this share are kept as well."""
+        for _ in range(rounds):
+            if stop():
+                return
+            ruined = self._some_neighbours()
+            if not len(ruined):
+                return
+            self.attempt(ruined, max(self.book.cost, self.least * (1 + slack)))
+
+    def attempt(self, ruined: Int, most: float | None = None) -> bool:
+        """Publish these secondaries, protect anew, and keep the result if it is cheaper, or costs at most so
+        much: from another pattern other ones are near.
+        """
+        book = self.book
+        self.trials += 1
+        self.barren += 1
+        before, mark = book.cost, book.mark()
+        for cell in ruined.tolist():
+            book.publish(cell)
+        if most is None:
+            most = float(np.nextafter(before, -np.inf))
+        while book.num_open and book.cost <= most:
+            cells, up, _ = book.open_demands()
+            verdict = self.protector.protect(
+                int(cells[0]), bool(up[0]), time_limit=self._time_left(), budget=most - book.cost
+            )
+            if verdict != "met":
+                break
+        if book.num_open or book.cost > most:
+            book.rollback(mark)
+            return False
+        drop_unused(book)
+        book.tidy()
+        if book.cost < self.least:
+            self.least, self.barren = book.cost, 0
+        return True
+
+    def _some_neighbours(self) -> Int:
+        """A secondary drawn by its weight, and some that stand in a relation or a witness with it."""
+        book, problem = self.book, self.book.problem
+        secondaries = book.secondaries()
+        if not len(secondaries):
+            return secondaries
+        weight = problem.weight[secondaries] + 1e-12
+        first = int(self.rng.choice(secondaries, p=weight / weight.sum()))
+        size = int(self.rng.integers(1, 6))
+        near = {first}
+        columns, relations = problem.table.relations.columns, problem.table.relations
+        for row in columns.rows[columns.indptr[first] : columns.indptr[first + 1]].tolist():
+            near.update(relations.row(row)[0].tolist())
+        for number in book.users(first)[:3].tolist():
+            near.update(book.witness(number).cells.tolist())
+        candidates = np.intersect1d(np.array(sorted(near - {first}), dtype=np.int64), secondaries)
+        more = self.rng.permutation(candidates)[: size - 1]
+        return np.concatenate([[first], more]).astype(np.int64)
+
+
+def drop_unused(book: Book) -> None:
+    """Publish secondaries that no witness in use moves."""
+    used = np.zeros(len(book.hidden), dtype=bool)
+    used[book.witnesses().cells] = True
+    for cell in book.secondaries().tolist():
+        if not used[cell]:
+            book.publish(cell)

@@ -1,0 +1,203 @@
+"""Completing a book: every open demand in turn, the largest first, until all are met or known not to be.
+
+* A demand with a sliding level that cannot be met on this side is put on the other one as far as needed: the
+  book is set up anew with those levels, and keeps its pattern and witnesses.
+* A demand that nothing can meet is noted as infeasible.
+* A demand without a clear answer stays open. In the end, and when time is up, what is open is given to cubes
+  where the table has them. The last resort is to hide everything movable in its component: that protects
+  whatever can be protected at all, and the cells so hidden are counted. Harvests inside it spare the audit
+  most of its programs. Whoever has a complete pattern already can do without.
+
+Requires a protector that tells met, impossible and unclear apart. Ensures that the book keeps the promise of
+`cellveil.deviations.ledger`; the audit decides about demands left without a witness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cellveil.arrays import Bool
+from cellveil.clock import Deadline
+from cellveil.deviations.components import split
+from cellveil.deviations.demand import Demand
+from cellveil.deviations.ledger import Book
+from cellveil.problem import Status
+from cellveil.progress import Progress
+from cellveil.suppression.draft import Draft
+from cellveil.suppression.engines.cube_packing import Packing, applies
+from cellveil.suppression.engines.joint_witness import Settling
+from cellveil.suppression.engines.local_search import drop_unused
+from cellveil.suppression.engines.one_demand import SLOPES, Incremental
+from cellveil.tables.structure import with_structure
+from cellveil.tables.table import Table
+
+PACKED = 0.7
+"""Share of the overtime for cubes; the rest is for harvests inside what had to be hidden whole."""
+
+OUT_OF_TIME = "time limit: what was still open was protected by hiding more than needed"
+UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
+
+
+def structured(table: Table) -> Table:
+    """The table with its dimensions, recovered where it has none and that is possible."""
+    return table if table.is_structured else with_structure(table) or table
+
+
+class Inside(Incremental):
+    """Incremental programs over some of the cells only."""
+
+    def __init__(self, book: Book, allowed: Bool, *, slopes: tuple[float, ...] = SLOPES) -> None:
+        super().__init__(book, slopes=slopes)
+        self._earlier_lps = 0
+        self.restrict(allowed)
+
+    @property
+    def num_lps(self) -> int:
+        """How many programs were solved."""
+        return self._earlier_lps + super().num_lps
+
+    def restrict(self, allowed: Bool) -> None:
+        """Set up the programs anew, over these cells."""
+        self._earlier_lps = self.num_lps
+        self.component_of, self.components = split(self.book.problem.table.relations, allowed)
+        self._programs = {}
+
+
+class Completion:
+    """A book on its way to having no open demand; see the head of the module.
+
+    Parameters
+    ----------
+    book
+        The pattern and the witnesses so far.
+    make
+        Makes the protector of a book; called again when sliding levels were shifted.
+    is_spare
+        Whether there is a complete pattern already, so that nothing need be finished when time is up.
+
+    Attributes
+    ----------
+    book, protector
+        The present ones.
+    infeasible
+        Demands that no pattern meets.
+    reason
+        Why it stopped: "complete", or what cut it short.
+    hurried
+        Cells that were hidden only because time ran out; None for none.
+    earlier_lps
+        Programs solved before the present protector came in.
+    """
+
+    def __init__(
+        self,
+        book: Book,
+        make: Callable[[Book], Incremental],
+        deadline: Deadline,
+        progress: Progress | None = None,
+        *,
+        seed: int = 0,
+        is_spare: bool = False,
+    ) -> None:
+        self.book, self._make, self._is_spare = book, make, is_spare
+        self.protector = make(book)
+        self.deadline, self.progress, self.seed = deadline, progress or Progress(), seed
+        self.infeasible: list[Demand] = []
+        self.reason = "complete"
+        self._unclear: set[tuple[int, bool]] = set()
+        self.hurried: Bool | None = None
+        self.earlier_lps = 0
+
+    @property
+    def num_lps(self) -> int:
+        """How many programs were solved."""
+        return self.earlier_lps + self.protector.num_lps
+
+    def prove_by_cubes(self) -> None:
+        """Meet what single cubes of hidden cells can meet."""
+        if self.book.num_open and applies(self.book.problem.table):
+            Packing(self.book, seed=self.seed).prove(self.deadline.moment)
+
+    def run(self) -> None:
+        """Meet all open demands."""
+        while self._pass():
+            pass
+        if self.book.num_open and not self.infeasible and not (self._is_spare and self.deadline.is_over):
+            self._hide_what_is_left()
+
+    def draft(self) -> Draft:
+        """What to hand over: without secondaries that no witness moves, where all demands have one."""
+        if not self.book.num_open:
+            drop_unused(self.book)
+        return Draft(
+            self.book.hidden.copy(),
+            reason=self.reason,
+            infeasible=self.infeasible,
+            num_lps=self.num_lps,
+            witnesses=self.book.witnesses(),
+            hurried=None if self.hurried is None else self.hurried & self.book.hidden,
+        )
+
+    def _pass(self) -> bool:
+        """Go once through the open demands; tells whether another pass is needed."""
+        cells, ups, _ = self.book.open_demands()
+        for done, (cell, up) in enumerate(zip(cells.tolist(), ups.tolist(), strict=True)):
+            if self.deadline.is_over:
+                self.reason = OUT_OF_TIME
+                return False
+            if (cell, up) in self._unclear or not self._is_open(cell, up):
+                continue
+            verdict = self.protector.protect(cell, up, time_limit=self.deadline.left)
+            if verdict == "impossible" and self._retreat(cell, up):
+                return True
+            if verdict != "met":
+                self._unclear.add((cell, up))
+            if verdict == "impossible":
+                self.infeasible.append(Demand(cell, up, self._amount(cell, up)))
+            self.progress.advance(done + 1, len(cells), hidden=int(self.book.hidden.sum()))
+        return False
+
+    def _amount(self, cell: int, up: bool) -> int:
+        return int((self.book.need_up if up else self.book.need_down)[cell])
+
+    def _is_open(self, cell: int, up: bool) -> bool:
+        return bool((self.book.witness_up if up else self.book.witness_down)[cell] < 0)
+
+    def _retreat(self, cell: int, up: bool) -> bool:
+        """Put what this side cannot take of a sliding level on the other one, once."""
+        problem = self.book.problem
+        if problem.spl[cell] == 0:
+            return False
+        reached = self.protector.farthest(cell, up, time_limit=self.deadline.left)
+        own, other = ("upl", "lpl") if up else ("lpl", "upl")
+        missing = int(problem.spl[cell]) - reached
+        if reached < getattr(problem, own)[cell] or missing <= 0:
+            return False
+        levels = {name: getattr(problem, name).copy() for name in ("lpl", "upl", "spl")}
+        levels[own][cell], levels["spl"][cell] = reached, 0
+        levels[other][cell] = max(missing, int(levels[other][cell]))
+        self.earlier_lps += self.protector.num_lps
+        book = Book(problem.replace(**levels), self.book.hidden)
+        book.add_all(self.book.witnesses())
+        self.book, self.protector = book, self._make(book)
+        return True
+
+    def _hide_what_is_left(self) -> None:
+        """Protect what is open by cubes, or else by everything movable in its component."""
+        book, problem = self.book, self.book.problem
+        if self.reason == "complete":
+            self.reason = UNCLEAR
+        overtime = self.deadline.overtime()
+        if applies(problem.table):
+            Packing(book, seed=self.seed).protect(overtime.share(PACKED).moment)
+        if not book.num_open:
+            return
+        number, _ = split(problem.table.relations, problem.status != Status.FROZEN)
+        touched = np.isin(number, number[book.open_demands()[0]]) & (number >= 0)
+        new = touched & ~book.hidden
+        if self.reason == OUT_OF_TIME:
+            self.hurried = new
+        book.hide(np.flatnonzero(new))
+        Settling(problem, overtime.seconds).harvest(book, np.random.default_rng(self.seed))

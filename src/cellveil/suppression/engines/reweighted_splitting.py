@@ -1,0 +1,161 @@
+"""Cheapest deviations by splitting: what to hide so that a task can be done.
+
+The splitting engine looks for the deviations of some tasks together:
+
+    min Σ_j c_j ‖(y¹_j, …, y^K_j)‖   subject to   M y^k = 0,  bounds,  goals
+
+where c_j = 0 for what is hidden anyway. The cost is made to resemble the true one, which is paid once for a
+cell however far it moves, by *slopes*: c_j = w_j / (max_k |y^k_j| + ε) with falling ε. What moves is hidden.
+
+In very large tables a demand is looked at through a *window*: some codes of each dimension, chosen so that
+what is near the cell can move. A deviation inside a window is one of the whole table. A window of a twentieth
+of the places costs a few per cent of quality, and a twentieth of the time.
+
+The deviations are floating-point numbers and no proof; see `settling`.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+import numpy as np
+
+from cellveil.arrays import Bool, Float, Int
+from cellveil.problem import Problem, Status
+from cellveil.solvers.douglas_rachford import Goals, Splitting, State
+from cellveil.solvers.projection import Projection, TensorProjection
+from cellveil.suppression.engines.joint_witness import Settling, Task
+from cellveil.suppression.engines.local_search import Stop
+from cellveil.tables.hierarchy import Dimension
+
+FIRST_STEP, LAST_STEP = 0.005, 0.0005
+SLOPES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
+STEPS_PER_SLOPE = 600
+TRACE = 1e-5
+"""A random cost up to this, in units of the median weight, on everything: no two cells are equal."""
+
+FREE_COUNTS = 10.0
+"""A hidden cell counts so many times in the choice of a window."""
+
+
+class Slopes:
+    """The splitting engine on one problem, or on a window of it."""
+
+    def __init__(
+        self, problem: Problem, projection: Projection, settling: Settling, rng: np.random.Generator
+    ) -> None:
+        self.problem, self.projection, self.rng = problem, projection, rng
+        self.engine = Splitting(projection)
+        self._settling = settling
+        self._movable = problem.status != Status.FROZEN
+        priced = problem.weight[self._movable & ~problem.hidden_at_start]
+        self._unit = float(np.median(priced[priced > 0])) if (priced > 0).any() else 1.0
+
+    def cheapest(self, hidden: Bool, tasks: list[Task], stop: Stop, slack: float) -> tuple[State, Bool]:
+        """Deviations of least slope cost that do the tasks, and all cells that were moved on the way."""
+        state = self.engine.start(len(tasks), FIRST_STEP)
+        touched = np.zeros(len(hidden), dtype=bool)
+        for slope in SLOPES:
+            if stop():
+                break
+            state = self._at_slope(hidden, tasks, state, slope, slack, 1e-3)
+            touched |= self.moved(state)
+        return state, touched
+
+    def closer(self, hidden: Bool, tasks: list[Task], state: State, slack: float) -> State:
+        """Go on from a state with what is hidden by now for free, to a higher accuracy."""
+        fresh = State(state.z, state.x, np.zeros_like(state.u), LAST_STEP, state.errors)
+        return self._at_slope(hidden, tasks, fresh, SLOPES[-1], slack, 1e-5)
+
+    def moved(self, state: State) -> Bool:
+        """The cells that a state moves."""
+        moved = np.zeros(len(self._movable), dtype=bool)
+        moved[self.projection.cells] = (np.abs(state.x[self.projection.places]) > 1e-9).any(axis=1)
+        return np.asarray(moved & self._movable)
+
+    def inside(self, cells: Bool) -> Bool:
+        """Those of the cells that are in the window."""
+        inside = np.zeros(len(cells), dtype=bool)
+        inside[self.projection.cells] = True
+        return np.asarray(inside & cells)
+
+    def _at_slope(
+        self, hidden: Bool, tasks: list[Task], state: State, slope: float, slack: float, tolerance: float
+    ) -> State:
+        cells, places = self.projection.cells, self.projection.places
+        is_free = (hidden | ~self._movable)[cells]
+        weight = np.where(is_free, 0.0, self.problem.weight[cells] / self._unit)
+        moved = np.abs(state.z[places]).max(axis=1)
+        cost = np.zeros(self.projection.size)
+        cost[places] = weight / (moved + slope) + TRACE * self.rng.random(len(weight))
+        return self.engine.run(
+            state,
+            cost,
+            self._bounds(tasks, 1 - slack),
+            self._goals(tasks, 100.0 * float(weight.max(initial=1.0)), slack),
+            tolerance=tolerance,
+            iterations=STEPS_PER_SLOPE,
+        )
+
+    def _bounds(self, tasks: list[Task], share: float) -> tuple[Float, Float]:
+        """So much of the capacities, in units of each task."""
+        cells, places = self.projection.cells, self.projection.places
+        low, high = np.zeros((2, self.projection.size, len(tasks)))
+        for k, task in enumerate(tasks):
+            falls, rises = self._settling.rooms(task)
+            lowest, highest = -falls * share, rises * share
+            lowest[task.cells], highest[task.cells] = -falls[task.cells], rises[task.cells]
+            low[places, k], high[places, k] = lowest[cells], highest[cells]
+        return low, high
+
+    def _goals(self, tasks: list[Task], reward: float, slack: float) -> Goals:
+        number = np.repeat(np.arange(len(tasks)), [len(task.cells) for task in tasks])
+        cells = np.concatenate([task.cells for task in tasks])
+        amounts = np.concatenate([task.signs * task.amounts / task.unit for task in tasks]) * (1 + slack)
+        places = self.projection.places[np.searchsorted(self.projection.cells, cells)]
+        return Goals(places, number, amounts, np.full(len(cells), reward))
+
+
+def window(problem: Problem, hidden: Bool, cell: int, amount: float, most: int) -> TensorProjection:
+    """A part of a table with dimensions, of up to about `most` places, in which a cell can move so far.
+
+    A code counts by what its cells can take that share another code with the cell, hidden ones several
+    times. Leaves come with the codes that cover them.
+    """
+    table = problem.table
+    keys = table.keys
+    own = [int(column[cell]) for column in keys]
+    takes = np.minimum(problem.down, amount) * np.where(hidden, FREE_COUNTS, 1.0)
+    takes[problem.status == Status.FROZEN] = 0.0
+    shared = np.sum([column == code for column, code in zip(keys, own, strict=True)], axis=0)
+    codes = []
+    for axis, dimension in enumerate(table.dimensions):
+        near = np.flatnonzero(shared > (keys[axis] == own[axis]))
+        score = np.bincount(keys[axis][near], takes[near], minlength=len(dimension)).astype(float)
+        codes.append(_best_codes(dimension, score, own[axis], _codes_per_dimension(table.sizes, most)))
+    return TensorProjection(table, codes)
+
+
+def _codes_per_dimension(sizes: tuple[int, ...], most: int) -> int:
+    """The largest number of codes that all dimensions may have, as far as they do, within so many places."""
+    number = max(sizes)
+    while number > 2 and prod(min(size, number) for size in sizes) > most:
+        number -= 1
+    return number
+
+
+def _best_codes(dimension: Dimension, score: Float, own: int, most: int) -> Int:
+    """Own code and the leaves of the highest scores, with all that covers them; half of them below `own`."""
+    leaves, codes = dimension.closure
+    own_leaves = leaves[codes == own]
+    best = np.argsort(-score, kind="stable")
+    best = best[np.isin(best, leaves)]
+    is_below = np.isin(best, own_leaves)
+    first = best[is_below][: max(most // 2, 1)]
+    chosen = np.zeros(len(dimension), dtype=bool)
+    chosen[own] = True
+    for leaf in [*first.tolist(), *best.tolist()]:
+        if chosen.sum() >= most:
+            break
+        chosen[codes[leaves == leaf]] = True
+    return np.flatnonzero(chosen)

@@ -1,0 +1,1 @@
+"""Branch and cut for the cheapest safe pattern: parts, separation, cut pool, primal heuristics."""

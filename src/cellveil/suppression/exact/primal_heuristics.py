@@ -1,0 +1,168 @@
+"""Good patterns for one part, from scratch or around a fractional point.
+
+By incremental programs and trials, or by cheapest flows where the part is a network. Sliding levels are
+shared out between both sides first, as far as the cell can move if everything is hidden, so that a book of
+witnesses can be kept; the pattern is then good for the sliding levels as well. All moments are those of the
+clock of time limits; None is never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.arrays import Bool, Float, Int
+from cellveil.clock import counted_time
+from cellveil.deviations.ledger import Book
+from cellveil.problem import Problem, Status
+from cellveil.suppression.bounds.relaxation import until
+from cellveil.suppression.engines.flow_search import Networks, build
+from cellveil.suppression.engines.local_search import Search, drop_unused
+from cellveil.suppression.engines.one_demand import Incremental
+from cellveil.suppression.exact.separation import Separation
+from cellveil.suppression.methods.network import SLOPE_ROUNDS, network
+
+Stop = Callable[[], bool]
+
+FIRM = 0.5
+"""Cells that a point hides by more than this are hidden where flows begin."""
+
+GUIDED = 0.05
+"""What is left of a cell's weight where the fractional point hides it whole."""
+
+
+TRIALS = 20
+"""Random trials on a pattern from scratch."""
+
+
+class Starter(Protocol):
+    """Finds patterns of one part."""
+
+    def from_scratch(self, end: float | None) -> Bool | None:
+        """A good pattern; None where none was finished in time."""
+
+    def around(self, point: Float, end: float | None) -> Bool | None:
+        """A pattern near a fractional point; None where none was finished in time."""
+
+
+def starter_of(problem: Problem, separation: Separation, *, seed: int) -> Starter:
+    """The fitting one."""
+    own = _apart(problem, separation)
+    if own is None:
+        return NoStarter()
+    cells = separation.part.component.cells
+    networks = Networks.of(own)
+    if networks.rest() is None:
+        return FlowStarter(networks, cells, seed)
+    return ProgramStarter(own, cells, seed)
+
+
+class NoStarter:
+    """Where sliding levels cannot be shared out beforehand: the search must find patterns itself."""
+
+    def from_scratch(self, end: float | None) -> Bool | None:
+        """See `Starter`."""
+
+    def around(self, point: Float, end: float | None) -> Bool | None:
+        """See `Starter`."""
+
+
+class FlowStarter:
+    """By cheapest flows: `network`, and its first step begun with what the point hides."""
+
+    def __init__(self, networks: Networks, cells: Int, seed: int) -> None:
+        self.networks, self.cells, self.seed = networks, cells, seed
+
+    def from_scratch(self, end: float | None) -> Bool | None:
+        """See `Starter`."""
+        left = None if end is None else max(end - counted_time(), 0.0)
+        draft = network(self.networks.problem, time_limit=left, seed=self.seed)
+        return None if draft.infeasible else np.asarray(draft.hidden[self.cells])
+
+    def around(self, point: Float, end: float | None) -> Bool | None:
+        """See `Starter`."""
+        from cellveil.suppression.engines._flow_search_jit import BOTH
+
+        hidden = np.zeros(len(self.networks.tail), dtype=bool)
+        hidden[self.cells[point > FIRM]] = True
+        search, infeasible = build(self.networks, BOTH, SLOPE_ROUNDS, end, hidden)
+        if infeasible or search.book.num_open:
+            return None
+        search.clean_up()
+        return np.asarray(search.book.hidden[self.cells])
+
+
+class ProgramStarter:
+    """By incremental programs, clean-up and trials."""
+
+    def __init__(self, problem: Problem, cells: Int, seed: int) -> None:
+        self.problem, self.cells, self.seed = problem, cells, seed
+
+    def from_scratch(self, end: float | None) -> Bool | None:
+        """See `Starter`."""
+        book, stop = Book(self.problem), until(end)
+        return self._improved(book, stop, TRIALS) if _protect_all(book, stop) else None
+
+    def around(self, point: Float, end: float | None) -> Bool | None:
+        """See `Starter`: what the point hides is cheap."""
+        cells, stop = self.cells, until(end)
+        weight = self.problem.weight.copy()
+        weight[cells] *= np.maximum(1.0 - point, GUIDED)
+        hidden = np.zeros(len(weight), dtype=bool)
+        hidden[cells[point > 1.0 - GUIDED]] = True
+        guided = Book(self.problem.replace(weight=weight), hidden)
+        if not _protect_all(guided, stop):
+            return None
+        drop_unused(guided)
+        book = Book(self.problem, guided.hidden)
+        book.add_all(guided.witnesses())
+        return self._improved(book, stop, 0) if _protect_all(book, stop) else None
+
+    def _improved(self, book: Book, stop: Stop, trials: int) -> Bool:
+        drop_unused(book)
+        book.tidy()
+        search = Search(book, Incremental(book), seed=self.seed)
+        search.clean_up(stop)
+        search.shake(stop, trials)
+        return np.asarray(book.hidden[self.cells])
+
+
+def _protect_all(book: Book, stop: Stop) -> bool:
+    """Meet every open demand of the book; False where one cannot be met, or the time is over."""
+    protector = Incremental(book)
+    while book.num_open:
+        cells, up, _ = book.open_demands()
+        if stop() or protector.protect(int(cells[0]), bool(up[0])) != "met":
+            return False
+    return True
+
+
+def _apart(problem: Problem, separation: Separation) -> Problem | None:
+    """The problem with all cells but the part's published, and sliding levels shared out."""
+    part = separation.part
+    cells, n = part.component.cells, problem.table.num_cells
+    status = np.full(n, Status.FROZEN, dtype=np.int8)
+    status[cells] = problem.status[cells]
+    upl, lpl = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    for need in part.needs:
+        (upl if need.up else lpl)[cells[need.own]] = need.amount
+    for width in part.widths:
+        cell = cells[width.own]
+        above, below = (separation.farthest(width.own, up, width.amount) for up in (True, False))
+        missing = max(width.amount - int(upl[cell] + lpl[cell]), 0)
+        extra = min(missing, max(above - int(upl[cell]), 0))
+        if lpl[cell] + missing - extra > below:
+            return None
+        upl[cell] += extra
+        lpl[cell] += missing - extra
+    levels = {"upl": upl, "lpl": lpl, "spl": np.zeros(n, dtype=np.int64)}
+    return problem.replace(status=_with_levels(status, upl, lpl), reasons={}, **levels)
+
+
+def _with_levels(status: NDArray[np.int8], upl: Int, lpl: Int) -> NDArray[np.int8]:
+    """Primary cells of the part without a level left are hidden without a demand."""
+    idle = (status == Status.PRIMARY) & (upl == 0) & (lpl == 0)
+    return np.where(idle, Status.SECONDARY, status).astype(np.int8)

@@ -1,0 +1,1 @@
+"""Where no pattern is safe: irreducible infeasible sets, and the cheapest relaxation."""

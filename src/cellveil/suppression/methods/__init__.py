@@ -1,0 +1,1 @@
+"""The suppression methods, one module each; `METHODS` is their table."""

@@ -1,0 +1,306 @@
+"""`genetic`: a genetic algorithm looks for the order in which groups of primaries are best protected.
+
+The cost of an order is that of the pattern which the grouped program (`methods.grouped`) builds
+when it protects the groups in this order. What is searched is cheaper to compute than a whole pattern, a
+*surrogate*: only the candidates that unpicking finds (K_u) stand in the groups, and only those of them are
+protected whose upper level is not kept, and only upwards. In the end the best order is protected in full: the
+groups on both sides, then groups of all other primaries, then what is left open.
+
+With three groups or fewer all orders are tried; with more a pool of orders evolves
+(`engines.evolution`), from the order of increasing levels and random ones. Where nothing else is
+asked for, every candidate is a group of its own in tables of up to 30,000 cells, and there are two groups, or
+as few as the rule allows, in larger ones.
+
+Costs are computed in several processes where there are several workers and it pays. With `checkpoint` the
+state is written to a file after each generation, and a file of the same problem, options and seed is
+continued; `evaluations` may then be raised. `plot` writes the cost against the evaluations as SVG.
+
+Requires any relations whatever. Ensures an exact witness for every demand, or names those that no pattern
+meets. Does not ensure the least cost: orders reach few patterns, and the surrogate ranks roughly.
+Cost: so many evaluations, each of one program per group at most.
+
+Reference: sections 1.2 and 3.4 to 3.5 of Serpell, Smith, Clark & Staggemeier (2011).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cellveil.arrays import Int
+from cellveil.clock import Deadline, counted_time
+from cellveil.deviations.ledger import Book
+from cellveil.errors import InputError
+from cellveil.files import read_text, sha256, write_text
+from cellveil.judge.exposure import unpickable
+from cellveil.plots import line_chart
+from cellveil.problem import Problem
+from cellveil.progress import Progress
+from cellveil.solvers.parallel import num_workers
+from cellveil.suppression.draft import Draft
+from cellveil.suppression.engines.evolution import ADAPTIVE, CROSSOVERS, OPERATORS, Evolution, Order
+from cellveil.suppression.engines.grouping import ORDERS, groups_of
+from cellveil.suppression.engines.meet_demands import Completion, structured
+from cellveil.suppression.methods.grouped import Together, protect_in_order
+from cellveil.suppression.params import Option
+from cellveil.suppression.presolve.preparation import demanding
+
+GENETIC: Mapping[str, Option] = {
+    "groups": Option(
+        -1, "wanted number of groups; 0: every cell by itself; -1: as the size of the table asks", least=-1
+    ),
+    "by": Option("level", "what brings cells together", choices=ORDERS),
+    "evaluations": Option(100, "how many orders to evaluate, to the end of a generation", least=1),
+    "pool": Option(10, "how many orders are kept", least=2),
+    "mutation": Option(ADAPTIVE, "how orders are changed", choices=(ADAPTIVE, *OPERATORS)),
+    "crossover": Option("order", "how two orders are combined", choices=CROSSOVERS),
+    "surrogate": Option(True, "evaluate orders by K_u and upper levels only"),
+    "checkpoint": Option("", "file to save the state to after each generation, and to go on from"),
+    "plot": Option("", "file for a plot of cost against evaluations, SVG"),
+}
+
+ALL_ORDERS = 3
+"""So many groups or fewer: every order is tried."""
+
+MOST_ALONE, FEW_GROUPS = 30_000, 2
+"""Up to so many cells each candidate is by itself; beyond, so many groups."""
+
+SEARCH_SHARE = 0.7
+"""Share of a time limit for the search; the rest is for the final protection."""
+
+WORTH_A_PROCESS = 0.5
+"""Evaluations that take fewer seconds are not given to other processes."""
+
+OUT_OF_TIME = "time limit: the search for an order was cut short"
+INTERRUPTED = "interrupted: the best order so far was protected"
+
+
+def genetic(
+    problem: Problem,
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    groups: int = -1,
+    by: str = "level",
+    checkpoint: str = "",
+    plot: str = "",
+    **evolving: Any,
+) -> Draft:
+    """Look for an order of groups, and protect them in the best one; see the head of the module.
+
+    Examples
+    --------
+    >>> from cellveil.datasets import random_table
+    >>> problem = random_table((14, 9), hierarchical=[0], contributors=2, seed=4)
+    >>> draft = genetic(problem, evaluations=30)
+    >>> draft.figures["groups"], draft.figures["evaluations"] >= 30
+    (17, True)
+    """
+    progress, deadline = progress or Progress(), Deadline(time_limit)
+    search_end = Deadline(None if time_limit is None else SEARCH_SHARE * time_limit)
+    problem = problem.replace(table=structured(problem.table))
+    search = OrderSearch(problem, wanted_groups(problem, groups), by, seed=seed, **evolving)
+    if checkpoint:
+        search.resume(Path(checkpoint))
+    progress.stage("genetic")
+    reason = search.run(search_end, progress)
+    if plot:
+        write_text(Path(plot), search.plot())
+    first = [search.groups[k] for k in search.best_order]
+    draft = protect_in_order(problem, first, deadline, progress, seed=seed, wanted=search.wanted, by=by)
+    figures = {"evaluations": search.evaluations, "groups": len(search.groups)}
+    is_whole = draft.reason == "complete"
+    return replace(
+        draft,
+        reason=reason if is_whole else draft.reason,
+        figures=figures,
+        num_lps=draft.num_lps + search.num_lps,
+    )
+
+
+def wanted_groups(problem: Problem, groups: int) -> int:
+    """How many groups to ask for where the size of the table decides."""
+    if groups >= 0:
+        return groups
+    return 0 if problem.table.num_cells <= MOST_ALONE else FEW_GROUPS
+
+
+class OrderSearch:
+    """The search for the best order of groups.
+
+    Parameters
+    ----------
+    wanted, by
+        See `cellveil.suppression.engines.grouping.groups_of`.
+    surrogate
+        Whether orders are judged by the candidates of unpicking and their upper levels alone.
+    from_given
+        Whether the order of the groups is in the first pool beside random ones.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        wanted: int,
+        by: str,
+        *,
+        seed: int = 0,
+        evaluations: int = 100,
+        pool: int = 10,
+        mutation: str = ADAPTIVE,
+        crossover: str = "order",
+        surrogate: bool = True,
+        from_given: bool = True,
+    ) -> None:
+        found = unpickable(problem)
+        chosen = np.flatnonzero(found.candidates) if surrogate else problem.primaries
+        self.wanted, self.limit = wanted, evaluations
+        self.groups = groups_of(problem, chosen, wanted=wanted, by=by)
+        asked = problem
+        if surrogate:
+            asked = demanding(problem, found.candidates & found.upper & (problem.upl > 0))
+            asked = asked.replace(lpl=np.zeros_like(asked.lpl), spl=np.minimum(asked.spl, asked.upl))
+        self.fitness = Fitness(asked, self.groups, (True,) if surrogate else (True, False), seed)
+        settings = (wanted, by, pool, mutation, crossover, surrogate, from_given, seed)
+        self._fingerprint = sha256(problem.content_hash.encode(), repr(settings).encode())
+        self._key = f"{self._fingerprint} {id(self)}"
+        self._lps_elsewhere = 0
+        self._deadline = Deadline(None)
+        self._checkpoint: Path | None = None
+        self.evolution = Evolution(
+            len(self.groups), self._costs, np.random.default_rng(seed), pool, mutation, crossover, from_given
+        )
+
+    @property
+    def best_order(self) -> Order:
+        """The best order known; the one of the groups where none was evaluated."""
+        pool = self.evolution.pool
+        return pool[0].order if pool and np.isfinite(pool[0].cost) else tuple(range(len(self.groups)))
+
+    @property
+    def evaluations(self) -> int:
+        """How many orders were evaluated."""
+        return self.evolution.evaluations
+
+    @property
+    def num_lps(self) -> int:
+        """How many programs were solved."""
+        return self.fitness.num_lps + self._lps_elsewhere
+
+    def run(self, deadline: Deadline, progress: Progress) -> str:
+        """Evolve, or try all orders; returns why it ended."""
+        self._deadline = deadline
+        try:
+            if len(self.groups) <= ALL_ORDERS:
+                self.evolution.try_all(list(permutations(range(len(self.groups)))))
+                self._tell(progress)
+            else:
+                self.evolution.run(self.limit, lambda: self._tell(progress))
+        except KeyboardInterrupt:
+            return INTERRUPTED
+        return OUT_OF_TIME if deadline.is_over else "complete"
+
+    def plot(self) -> str:
+        """The least cost so far against evaluations."""
+        curve = [(k + 1.0, cost) for k, cost in enumerate(self.evolution.best_so_far) if np.isfinite(cost)]
+        return line_chart({"best so far": curve}, title="Cost of the pattern", x="evaluations", y="cost")
+
+    def resume(self, path: Path) -> None:
+        """Save the state to this file from now on, and go on from it where it is there."""
+        self._checkpoint = path
+        if not path.exists():
+            return
+        again = "Name another file, or remove this one to start anew."
+        try:
+            saved = json.loads(read_text(path))
+            fingerprint, state = saved["for"], saved["state"]
+        except (ValueError, KeyError, TypeError):
+            raise InputError("this is no checkpoint", file=path, remedy=again) from None
+        if fingerprint != self._fingerprint:
+            raise InputError("the checkpoint is of another problem, seed or setting", file=path, remedy=again)
+        self.evolution.restore(state)
+
+    def _tell(self, progress: Progress) -> bool:
+        """Say how far it is, save the state; returns whether time is up."""
+        best = self.evolution.best.cost if self.evolution.pool else np.inf
+        progress.advance(self.evaluations, self.limit, cost=best)
+        if self._checkpoint is not None and not self._deadline.is_over:
+            saved = {"for": self._fingerprint, "state": self.evolution.state()}
+            write_text(self._checkpoint, json.dumps(saved))
+        return self._deadline.is_over
+
+    def _costs(self, orders: Sequence[Order]) -> list[float]:
+        """Costs in the order asked for; what time does not allow costs infinitely much."""
+        if not orders:
+            return []
+        start = counted_time()
+        first, rest = self.fitness.cost(orders[0], self._deadline), orders[1:]
+        seconds, workers = counted_time() - start, min(num_workers(), len(rest))
+        if workers < 2 or seconds < WORTH_A_PROCESS:
+            return [first, *(self.fitness.cost(order, self._deadline) for order in rest)]
+        from joblib import Parallel, delayed
+
+        parts = [rest[k::workers] for k in range(workers)]
+        found = Parallel(n_jobs=workers)(
+            delayed(_costs_elsewhere)(self._key, self.fitness.recipe, part, self._deadline.left)
+            for part in parts
+        )
+        costs = [np.inf] * len(rest)
+        for k, (part, num_lps) in enumerate(found):
+            costs[k::workers] = part
+            self._lps_elsewhere += num_lps
+        return [first, *costs]
+
+
+class Fitness:
+    """The cost of protecting groups in an order."""
+
+    def __init__(self, problem: Problem, groups: Sequence[Int], sides: tuple[bool, ...], seed: int) -> None:
+        self.recipe = (problem, groups, sides, seed)
+        self.problem, self.groups, self.sides, self.seed = self.recipe
+        start = Completion(Book(problem), Together, Deadline(None), seed=seed)
+        start.prove_by_cubes()
+        self._known, together = start.book.witnesses(), start.protector
+        assert isinstance(together, Together)
+        self._together = together
+
+    @property
+    def num_lps(self) -> int:
+        """How many programs were solved."""
+        return self._together.num_lps
+
+    def cost(self, order: Order, deadline: Deadline) -> float:
+        """Weight hidden in the end; infinite where time ran out."""
+        book = Book(self.problem)
+        book.add_all(self._known)
+        self._together.reset(book)
+        for number in order:
+            for up in self.sides:
+                if deadline.is_over:
+                    return np.inf
+                self._together.protect_group(
+                    self.groups[number], up, deadline, seed=self.seed, thorough=False
+                )
+        return np.inf if deadline.is_over else book.cost
+
+
+_KEPT: dict[str, Fitness] = {}
+"""In a process of the pool: what it works on."""
+
+
+def _costs_elsewhere(
+    key: str, recipe: tuple[Any, ...], orders: Sequence[Order], left: float | None
+) -> tuple[list[float], int]:
+    """Costs, and how many programs they took."""
+    if key not in _KEPT:
+        _KEPT.clear()
+        _KEPT[key] = Fitness(*recipe)
+    deadline, before = Deadline(left), _KEPT[key].num_lps
+    return [_KEPT[key].cost(order, deadline) for order in orders], _KEPT[key].num_lps - before

@@ -1,0 +1,62 @@
+"""`hypercube`: cubes of hidden cells as witnesses, packed where one is not enough; no solver where it can be.
+
+Finds for every demand (cell p, direction, amount d) a whole deviation
+
+    y = Σ t_j · cube_j,   M cube_j = 0,   −down ≤ y ≤ up,   y_p = d or −d,
+
+where the cubes are products of one closed move per dimension (`engines.cube_packing`), and hides what
+moves: first what hidden cells alone can do, then the least new weight per unit moved. Afterwards secondaries
+are published again, dearest first, where the demands that lose their witness find another one for less.
+
+Requires any relations whatever. Tables without dimensions get them from their relations where these allow it.
+Ensures a pattern with an exact whole witness for every demand that cubes can meet: all of them, where every
+cell may be hidden and rise. What stays open (cells frozen or bounded, other relations) is protected by linear
+programs, one demand after the other, as `cellveil.suppression.engines.meet_demands` says.
+Does not ensure the least cost: under value weights a few large demands, for which cubes are a poor tool, make
+most of it.
+Cost: microseconds per demand in dense tables, milliseconds per demand that has to be packed.
+
+References: Repsilber (1994); Giessing & Repsilber (2002).
+"""
+
+from __future__ import annotations
+
+from cellveil.clock import Deadline
+from cellveil.deviations.ledger import Book
+from cellveil.problem import Problem
+from cellveil.progress import Progress
+from cellveil.suppression.draft import Draft
+from cellveil.suppression.engines.cube_packing import Packing, applies
+from cellveil.suppression.engines.meet_demands import Completion, structured
+from cellveil.suppression.engines.one_demand import Incremental
+
+TRIALS = 2_000
+"""So many times it is tried to do without a secondary where no time limit says how long."""
+
+
+def hypercube(
+    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+) -> Draft:
+    """Protect all demands by cubes; see the head of the module."""
+    deadline = Deadline(time_limit)
+    progress = progress or Progress()
+    progress.stage("hypercube")
+    book = Book(problem.replace(table=structured(problem.table)))
+    if book.num_open and applies(book.problem.table):
+        _pack(book, deadline, seed, progress)
+    if not book.num_open:
+        return Draft(book.hidden.copy(), witnesses=book.witnesses())
+    rest = Completion(book, Incremental, deadline, progress, seed=seed)
+    rest.run()
+    return rest.draft()
+
+
+def _pack(book: Book, deadline: Deadline, seed: int, progress: Progress) -> None:
+    """Prove, protect, improve."""
+    packing = Packing(book, seed=seed)
+    total = book.num_open
+    for step in (packing.prove, packing.protect):
+        left = step(deadline.moment)
+        progress.advance(total - left, total, hidden=int(book.hidden.sum()))
+    packing.improve(deadline.moment, trials=TRIALS if deadline.moment is None else None)
+    progress.advance(total - book.num_open, total, hidden=int(book.hidden.sum()))

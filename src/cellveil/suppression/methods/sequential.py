@@ -1,0 +1,83 @@
+"""`sequential`: one demand after the other, the largest first, each by its cheapest deviation.
+
+For a demand (cell p, direction, amount d)
+
+    min Σ c_j |y_j|   subject to   M y = 0,  −down ≤ y ≤ up,  y_p = ± d
+
+with c_j = 0 for hidden cells, then with slopes c_j = w_j / (|y_j| + ε d), which resemble the true cost; what
+moves is hidden. Each solution is made exact and *harvested*: it, and its reversal where the capacities allow
+that, also settles every other demand it meets. In components of some thousand cells this is a small linear
+program, in larger ones the splitting engine. In the end secondaries are published again, the dearest first,
+where what they opened can be met for less.
+
+Requires any relations whatever; frozen cells do not move.
+Ensures an exact witness for every demand, or names those that no pattern meets. Does not ensure the least
+cost: it minimises moved weight, not hidden weight.
+
+References: Kelly, Golden & Assad (1992); Sande (1984); equations (1)–(8) of Serpell, Smith, Clark &
+Staggemeier (2011).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+from cellveil.clock import Deadline
+from cellveil.deviations.ledger import Book
+from cellveil.problem import Problem
+from cellveil.progress import Progress
+from cellveil.suppression.draft import Draft
+from cellveil.suppression.engines.joint_witness import TimeLeft
+from cellveil.suppression.engines.local_search import Search
+from cellveil.suppression.engines.meet_demands import Completion, structured
+from cellveil.suppression.engines.one_demand import Incremental, Verdict
+from cellveil.suppression.engines.splitting_search import Growth
+
+SMALL = 2_500
+"""Components of up to so many cells are left to linear programs."""
+
+CLEANABLE = 1_500
+"""Patterns of small components are cleaned up by linear programs; in larger ones this takes too long."""
+
+
+class Stepwise(Incremental):
+    """Linear programs for small components, the splitting engine for large ones."""
+
+    def __init__(self, book: Book, *, seed: int = 0) -> None:
+        super().__init__(book)
+        self._seed = seed
+        self._growth: Growth | None = None
+        self._left: TimeLeft = lambda: None
+
+    def protect(
+        self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = math.inf
+    ) -> Verdict:
+        """See `Incremental.protect`; what splitting does not bring to an end is left to a program."""
+        if self.size_of(cell) > SMALL and budget == math.inf:
+            if self._growth is None:
+                self._growth = Growth(self.book.problem, seed=self._seed, time_left=lambda: self._left())
+            deadline = Deadline(time_limit)
+            self._left = deadline.seconds
+            if self._growth.protect(self.book, cell, up, lambda: deadline.is_over):
+                return "met"
+        return super().protect(cell, up, time_limit=time_limit, budget=budget)
+
+
+def sequential(
+    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+) -> Draft:
+    """Protect all demands one after the other; see the head of the module."""
+    deadline = Deadline(time_limit)
+    progress = progress or Progress()
+    progress.stage("sequential")
+    book = Book(problem.replace(table=structured(problem.table)))
+    completion = Completion(book, partial(Stepwise, seed=seed), deadline, progress, seed=seed)
+    completion.prove_by_cubes()
+    completion.run()
+    if not completion.book.num_open:
+        cells = completion.book.secondaries()
+        if all(completion.protector.size_of(int(cell)) <= CLEANABLE for cell in cells):
+            search = Search(completion.book, completion.protector, seed=seed, time_left=deadline.seconds)
+            search.clean_up(lambda: deadline.is_over)
+    return completion.draft()

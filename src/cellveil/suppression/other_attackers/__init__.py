@@ -1,0 +1,1 @@
+"""Protection against attackers besides the outsider: insiders, prior knowledge, whole numbers."""

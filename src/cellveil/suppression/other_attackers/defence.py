@@ -1,0 +1,228 @@
+"""Protection against several attackers: a pattern for the outsider, and what the others make necessary.
+
+`suppress` finds a pattern against the outsider: the one who knows most beforehand, if several are named. Then
+each attacker in turn judges the pattern; where one gets through, its shield hides what the cheapest deviation
+moves that keeps it off; and so on, until everybody is kept off or nothing is left to hide. Hiding more never
+helps an attacker against a single cell, so few rounds are needed. In the end secondaries are published again,
+the dearest first, where all attackers are still kept off.
+
+Requires for insiders the contributions in the table. Ensures nothing by itself: the joint audit of the result
+is part of it, and decides. What no pattern protects is named, with the attacker. Does not ensure the least
+cost: where insiders make a difference, it is a heuristic.
+
+Cost: per round one audit for each attacker that is not kept off yet, and one linear program over the cells
+that hang together for each open cell (see the shields); the clean-up is bounded by `TRIALS` and `TRIAL_WORK`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cellveil.arrays import Bool, Int
+from cellveil.attackers.attacker import OUTSIDERS, Attacker
+from cellveil.clock import Deadline
+from cellveil.deviations.witness import Witnesses
+from cellveil.judge import Verdict
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem
+from cellveil.progress import Progress
+from cellveil.suppression.other_attackers.insider_shield import InsiderShield
+from cellveil.suppression.other_attackers.outsider_shield import OutsiderShield, WholeShield, with_prior
+from cellveil.suppression.other_attackers.shield import Judged, Moves, Shield
+
+ROUNDS = 8
+"""After so many rounds everything that hangs together with an open cell is hidden."""
+
+TRIALS = 60
+"""So many secondaries are tried for publication in the end."""
+
+TRIAL_WORK = 1_000_000
+"""And no more than so many linear programs times hidden cells are spent on it."""
+
+
+class Defence:
+    """Protects a problem against all of these attackers, and the outsider.
+
+    Parameters
+    ----------
+    attackers
+        Whom to keep off besides the outsider.
+
+    Raises
+    ------
+    InputError
+        When an attacker lacks a parameter, or the table the contributions that it needs.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        attackers: Sequence[Attacker],
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> None:
+        self.problem, self._progress = problem, progress or Progress()
+        self._attackers, self._seed = tuple(attackers), seed
+        self._shields = [_shield(problem, attacker, seed) for attacker in attackers]
+        self._outsider = OutsiderShield(problem, seed=seed)
+        priors = [attacker.prior for attacker in attackers if attacker.prior is not None]
+        self.basis = problem.known_within(min(priors)) if priors else problem
+        self.basis_name = with_prior("outsider", min(priors)) if priors else ""
+        self.num_lps = 0
+        self.reason = "complete"
+        self._hurried = np.zeros(problem.table.num_cells, dtype=bool)
+        self._deadline = Deadline(None)
+
+    def strengthened(self, hidden: Bool, deadline: Deadline, claims: Witnesses | None = None) -> Bool:
+        """A pattern against all attackers, made from one against the outsider.
+
+        Stops where some cells proved infeasible (see `infeasible`), and when time is up. What was found open
+        by then is hidden with all that hangs together with it, and judged as far as overtime goes; what was
+        not judged by then is not safe.
+        """
+        moves = Moves(self.problem, deadline)
+        self._deadline = overtime = deadline.overtime()
+        for shield in self._everybody:
+            if isinstance(shield, OutsiderShield):
+                shield.believe(claims)
+        self._progress.stage("other attackers")
+        start = hidden
+        for number in range(ROUNDS):
+            before = hidden
+            for shield in self._everybody:
+                if not shield.judge(hidden, deadline).is_safe and not deadline.is_over:
+                    hidden = shield.strengthen(hidden, moves)
+            self._progress.advance(number + 1, None, hidden=int(hidden.sum()))
+            if self._is_infeasible or np.array_equal(before, hidden) or deadline.is_over:
+                break
+        self.num_lps += moves.num_lps
+        if self._is_infeasible:
+            return hidden
+        if not self._is_safe(hidden, overtime):
+            self.reason = _cut_short(deadline)
+            hidden = self._hidden_whole(hidden, moves, deadline)
+        return self._thinned(hidden, start, deadline) if self._is_safe(hidden, overtime) else hidden
+
+    def hurried(self, hidden: Bool) -> Bool:
+        """Those of the cells that are hidden only because time ran out."""
+        hurried = self._hurried.copy()
+        for shield in self._everybody:
+            hurried |= shield.hurried
+        return hurried & hidden
+
+    def _hidden_whole(self, hidden: Bool, moves: Moves, deadline: Deadline) -> Bool:
+        """The last resort: all that hangs together with what is open, where that can be shown to be safe."""
+        before = [shield.last for shield in self._everybody]
+        whole = hidden | moves.neighbours(self._unsafe(hidden, self._deadline))
+        if deadline.is_over and not self._is_safe(whole, self._deadline):
+            self._recall(before)
+            self.reason = "time limit"
+            return hidden
+        if deadline.is_over:
+            self._hurried = whole & ~hidden
+        return whole
+
+    def _recall(self, verdicts: Sequence[Judged | None]) -> None:
+        """Go back to earlier verdicts: those on the pattern that is kept."""
+        for shield, last in zip(self._everybody, verdicts, strict=True):
+            shield.last = last
+
+    def infeasible(self, hidden: Bool) -> tuple[Int, str] | None:
+        """Cells that no pattern protects, and against whom, by the name in its verdict on the pattern."""
+        for shield in self._everybody:
+            if shield.infeasible:
+                return np.array(sorted(shield.infeasible)), shield.judge(hidden, self._deadline).attacker
+        return None
+
+    def verdicts(self, pattern: Pattern) -> list[Verdict]:
+        """The verdicts on all attackers named, outsiders of the standard criterion aside.
+
+        On insiders as far as the time for the search allows; the audit against outsiders takes the time it
+        needs, as in every suppression.
+        """
+        pairs, endless = zip(self._attackers, self._shields, strict=True), Deadline(None)
+        return [
+            Verdict.of(
+                attacker,
+                shield.known,
+                pattern,
+                shield.judge(
+                    pattern.hidden, endless if isinstance(shield, OutsiderShield) else self._deadline
+                ),
+            )
+            for attacker, shield in pairs
+            if not attacker.is_plain_outsider
+        ]
+
+    @property
+    def _everybody(self) -> list[Shield]:
+        return [self._outsider, *self._shields]
+
+    @property
+    def _is_infeasible(self) -> bool:
+        return any(shield.infeasible for shield in self._everybody)
+
+    def _is_safe(self, hidden: Bool, deadline: Deadline) -> bool:
+        return all(shield.judge(hidden, deadline).is_safe for shield in self._everybody)
+
+    def _unsafe(self, hidden: Bool, deadline: Deadline) -> Int:
+        """Cells not shown protected against somebody; all primary ones where only totals are open."""
+        unsafe = [shield.judge(hidden, deadline).unsafe_cells for shield in self._everybody]
+        cells = np.unique(np.concatenate(unsafe))
+        return cells if len(cells) else self.problem.primaries
+
+    def _thinned(self, hidden: Bool, start: Bool, deadline: Deadline) -> Bool:
+        """Without secondaries that can be published again: those added last first, the dearest first."""
+        secondary = np.flatnonzero(hidden & ~self.problem.hidden_at_start)
+        order = secondary[np.lexsort((secondary, -self.problem.weight[secondary], start[secondary]))]
+        self._progress.stage("clean up")
+        judges, work = self._everybody, 0
+        for done, cell in enumerate(order[:TRIALS].tolist()):
+            if work > TRIAL_WORK or deadline.is_over:
+                break
+            trial, before = hidden.copy(), [judge.last for judge in self._everybody]
+            trial[cell] = False
+            objector, num_lps = _first_to_object(judges, trial, self._primaries_near(cell), deadline)
+            work += num_lps * int(hidden.sum())
+            if objector is None:
+                hidden = trial
+            else:  # who objects is asked first the next time
+                self._recall(before)
+                judges = [objector, *(judge for judge in judges if judge is not objector)]
+            self._progress.advance(done + 1, min(len(order), TRIALS), hidden=int(hidden.sum()))
+        return hidden
+
+    def _primaries_near(self, cell: int) -> Int:
+        """Primary cells that stand in a relation with the cell: the first to be laid open by it."""
+        relations = self.problem.table.relations
+        rows = np.unique(relations.row_of_entry[relations.cells == cell])
+        return np.intersect1d(relations.take_rows(rows).cells, self.problem.primaries)
+
+
+def _shield(problem: Problem, attacker: Attacker, seed: int) -> Shield:
+    if attacker.kind not in OUTSIDERS:
+        return InsiderShield(problem, attacker)
+    kind = WholeShield if attacker.kind == "integer" else OutsiderShield
+    return kind(problem, attacker.prior, seed=seed)
+
+
+def _first_to_object(
+    judges: Sequence[Shield], hidden: Bool, near: Int, deadline: Deadline
+) -> tuple[Shield | None, int]:
+    """Somebody who gets at one of the primary cells near, or else at any; and the programs spent on it."""
+    spent = 0
+    for is_whole in (False, True) if len(near) else (True,):
+        for judge in judges:
+            report = judge.judge(hidden, deadline) if is_whole else judge.judge_part(hidden, near, deadline)
+            spent += 1 + report.num_lps
+            if not report.is_safe:
+                return judge, spent
+    return None, spent
+
+
+def _cut_short(deadline: Deadline) -> str:
+    why = "time limit" if deadline.is_over else "some attackers were not kept off otherwise"
+    return f"{why}: more than needed was hidden around what was open"

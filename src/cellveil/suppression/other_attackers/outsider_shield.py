@@ -1,0 +1,115 @@
+"""Shields against outsiders: with prior knowledge of the values, or who know that they are whole numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cellveil.arrays import Bool, Float, Int
+from cellveil.clock import Deadline
+from cellveil.deviations.demand import Demands
+from cellveil.deviations.witness import Ledger, Witnesses
+from cellveil.judge.outsider import OutsiderReport, audit_outsider
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem, Status
+from cellveil.progress import Progress
+from cellveil.suppression.draft import Draft
+from cellveil.suppression.methods.sequential import sequential
+from cellveil.suppression.other_attackers.shield import Moves, Shield
+
+
+class OutsiderShield(Shield):
+    """Protection against an outsider, by the method `sequential` where an audit finds a fault."""
+
+    whole = False
+
+    def __init__(
+        self,
+        problem: Problem,
+        prior: float | None = None,
+        *,
+        seed: int = 0,
+        claims: Witnesses | None = None,
+    ) -> None:
+        super().__init__(problem if prior is None else problem.known_within(prior))
+        self._prior, self._seed = prior, seed
+        self._claims = claims
+
+    def believe(self, claims: Witnesses | None) -> None:
+        """Try these deviations first; each is checked before it counts."""
+        self._claims = claims
+
+    def attack(self, problem: Problem, pattern: Pattern, deadline: Deadline) -> OutsiderReport:
+        """Attack; what the method or an earlier attack showed need not be shown again."""
+        report = audit_outsider(
+            problem, pattern, exact=False, whole=self.whole, claims=self._claims, time_limit=deadline.left
+        )
+        if report.is_safe and problem is self.known:
+            self._claims = Witnesses.proven_by(report.certificate)
+        return report.named(with_prior(report.attacker, self._prior))
+
+    def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
+        """See `Shield.strengthen`."""
+        unsafe = self.judge(hidden, moves.deadline).unsafe_cells
+        if moves.deadline.is_over:
+            return hidden
+        draft = mended(self.known, hidden, unsafe, moves.deadline, seed=self._seed)
+        if draft.hurried is not None:
+            self.hurried |= draft.hurried & ~hidden
+        return draft.hidden
+
+
+class WholeShield(OutsiderShield):
+    """Protection against an outsider who knows that values are whole: what moves by whole units is hidden.
+
+    A linear program is solved for each open demand, and an integer program where its vertex is not whole:
+    first among the cells that are hidden or move, then among all.
+    """
+
+    whole = True
+
+    def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
+        """See `Shield.strengthen`."""
+        hidden, known = hidden.copy(), self.known
+        ledger = Ledger(known, hidden, whole=True)
+        rooms = ledger.room_down, ledger.room_up
+        for demand in Demands(known).of(self.judge(hidden, moves.deadline).unsafe_cells):
+            if moves.deadline.is_over:
+                break
+            move = moves.push(demand.cell, demand.amount, rooms, hidden, up=demand.up, whole=True)
+            if move.verdict == "impossible" and known.spl[demand.cell] == 0:
+                self.infeasible.add(demand.cell)
+            hidden[move.support] = True
+        return hidden
+
+
+def with_prior(name: str, prior: float | None) -> str:
+    """The attacker in words."""
+    return name if prior is None else f"{name} (prior {prior:g} %)"
+
+
+def mended(
+    problem: Problem,
+    hidden: Bool,
+    unsafe: Int,
+    deadline: Deadline,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Draft:
+    """Protect rejected cells anew, to a hair more than asked, starting from the pattern."""
+    short = np.zeros(problem.table.num_cells, dtype=bool)
+    short[unsafe] = True
+
+    def raised(level: Int, room: Float) -> Int:
+        more = level + np.maximum(level >> 20, 1)
+        return np.where(short & (level > 0), np.where(more <= room, more, level), 0)
+
+    start = problem.replace(
+        status=np.where(hidden & ~short, Status.SECONDARY, problem.status).astype(np.int8),
+        lpl=raised(problem.lpl, problem.down),
+        upl=raised(problem.upl, problem.up),
+        spl=np.where(short, problem.spl, 0),
+    )
+    draft = sequential(start, time_limit=deadline.left, seed=seed, progress=progress)
+    draft.hidden = draft.hidden | hidden
+    return draft

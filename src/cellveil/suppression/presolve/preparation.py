@@ -1,0 +1,106 @@
+"""What may be done to a problem before a method sees it: fewer demands, and cells at no cost.
+
+*Protect* fewer primaries: only those exposed at the outset (E), or candidates for them (K1, K3, K5), as in
+`judge.exposure`; the others are hidden without a demand. What comes out is audited for all primaries, and
+where one of them is not shown protected, the method runs again with all demands.
+*Preselect* cells that will be hidden anyway, as in `cellveil.suppression.presolve.preselection`.
+
+Ensures that the audit has seen a draft of fewer demands, and hands over the audit's witnesses.
+Cost: one or two runs of the method; finding the candidates takes an audit of the bare table, and the draft
+another one.
+
+References: Serpell, Smith, Clark & Staggemeier (2011, section 3.6; 2013, sections 2 to 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cellveil.arrays import Bool
+from cellveil.clock import Deadline
+from cellveil.deviations.witness import Witnesses
+from cellveil.judge.exposure import ALGORITHMS, candidates
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem, Status
+from cellveil.progress import Progress
+from cellveil.suppression.draft import Draft
+from cellveil.suppression.params import Option
+from cellveil.suppression.presolve.preselection import MODES, eased
+
+Method = Callable[..., Draft]
+
+PROTECT: Mapping[str, Option] = {
+    "protect": Option(
+        "all", "which primaries to protect before all are audited", choices=("all", *ALGORITHMS)
+    )
+}
+PRESELECT: Mapping[str, Option] = {
+    "preselect": Option("none", "cells that will be hidden anyway and cost nothing", choices=MODES)
+}
+
+
+def prepared(method: Method) -> Method:
+    """The method with the options `protect` and `preselect`."""
+
+    def run(
+        problem: Problem,
+        *,
+        time_limit: float | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+        protect: str = "all",
+        preselect: str = "none",
+        **options: Any,
+    ) -> Draft:
+        deadline = Deadline(time_limit)
+
+        def draft_of(asked: Problem) -> Draft:
+            left = None if deadline.left is None else max(deadline.left, 1e-9)
+            return method(asked, time_limit=left, seed=seed, progress=progress, **options)
+
+        offered = eased(problem, preselect)
+        if protect == "all":
+            return draft_of(offered)
+        return _with_fewer(problem, offered, candidates(problem, protect, progress=progress), draft_of)
+
+    run.__doc__ = method.__doc__
+    return run
+
+
+def demanding(problem: Problem, chosen: Bool) -> Problem:
+    """The problem in which only the chosen primaries have levels; the others are hidden all the same."""
+    dropped = (problem.status == Status.PRIMARY) & ~chosen
+    levels = {name: np.where(dropped, 0, getattr(problem, name)) for name in ("lpl", "upl", "spl")}
+    return problem.replace(
+        status=np.where(dropped, Status.SECONDARY, problem.status).astype(np.int8), **levels
+    )
+
+
+def _with_fewer(
+    problem: Problem,
+    offered: Problem,
+    chosen: Bool,
+    draft_of: Callable[[Problem], Draft],
+) -> Draft:
+    """The draft for the chosen primaries where the audit finds all protected, else the one for all."""
+    figures = {"primaries protected": int((chosen & (problem.status == Status.PRIMARY)).sum())}
+    first = draft_of(demanding(offered, chosen))
+    num_lps = first.num_lps
+    if not first.infeasible:
+        pattern = Pattern.hiding(problem, first.hidden, "candidates")
+        report = audit_outsider(problem, pattern, exact=False, claims=first.witnesses)
+        num_lps += report.num_lps
+        if report.is_safe:
+            return replace(
+                first,
+                witnesses=Witnesses.proven_by(report.certificate),
+                num_lps=num_lps,
+                figures={**first.figures, **figures, "runs": 1},
+            )
+    again = draft_of(offered)
+    return replace(again, num_lps=num_lps + again.num_lps, figures={**again.figures, **figures, "runs": 2})

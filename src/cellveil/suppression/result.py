@@ -1,0 +1,106 @@
+"""What a method hands over, and what a suppression run ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from cellveil.certificate import Certificate, Verification
+from cellveil.judge import Audit
+from cellveil.pattern import Pattern
+
+if TYPE_CHECKING:
+    from cellveil.suppression.infeasible.relaxing import Relaxation
+
+Outcome = Literal["optimal", "safe", "not_safe", "infeasible"]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Suppression:
+    """A judged pattern with the figures of its run.
+
+    Parameters
+    ----------
+    outcome
+        optimal, safe (shown safe, not proven cheapest), not_safe, or infeasible.
+    reason
+        Why the run ended: "complete", or what cut it short.
+    cost
+        Sum of the weights of the secondary cells.
+    lower_bound, gap
+        Proven least cost, and (cost − bound) / cost; None where the method proves none.
+    audit
+        The audit of the pattern against outsiders and every attacker that was named.
+    relaxation
+        What was freed or lowered, where the requirements as given could not be met; all the rest is then
+        about the relaxed problem.
+    hidden_for_lack_of_time
+        How many cells are hidden only because time ran out before a cheaper pattern was found: whole parts
+        of the table. The reason then begins with it, and says what to do.
+    """
+
+    pattern: Pattern
+    audit: Audit
+    outcome: Outcome
+    reason: str
+    cost: float
+    lower_bound: float | None
+    seconds: Mapping[str, float]
+    seed: int
+    num_lps: int
+    relaxation: Relaxation | None = None
+    hidden_for_lack_of_time: int = 0
+
+    @property
+    def method(self) -> str:
+        """Name of the method."""
+        return self.pattern.method
+
+    @property
+    def verification(self) -> Verification:
+        """The exact check of the certificate."""
+        proof = self.audit.verification
+        assert proof is not None, "a suppression is always audited against outsiders"
+        return proof
+
+    @property
+    def demands(self) -> int:
+        """How many levels had to be met."""
+        return self.verification.demands
+
+    @property
+    def certified_demands(self) -> int:
+        """How many of them the verified certificate shows met."""
+        return self.verification.met
+
+    @property
+    def certificate(self) -> Certificate:
+        """The proof; complete where the outcome is safe."""
+        return self.audit.certificate
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance between cost and proven bound."""
+        if self.lower_bound is None:
+            return None
+        return (self.cost - self.lower_bound) / self.cost if self.cost > 0 else 0.0
+
+    @property
+    def was_interrupted(self) -> bool:
+        """Whether somebody stopped the search, and this is the best it had."""
+        return self.reason.startswith("interrupted")
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether outsiders and every attacker that was named are kept off: the audit's verdict."""
+        return self.audit.is_safe
+
+    def __repr__(self) -> str:
+        further = f", relaxed: {self.relaxation}" if self.relaxation is not None else ""
+        if self.hidden_for_lack_of_time:
+            further += f", {self.hidden_for_lack_of_time} cells hidden for lack of time"
+        return f"Suppression({self.method!r}, {self.outcome}, {self.pattern!r}{further})"
+
+    def _repr_html_(self) -> str:
+        return f"<code>{self!r}</code>"

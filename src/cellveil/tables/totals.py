@@ -1,0 +1,76 @@
+"""The finest cells of a table, and linked tables whose finest cells overlap without being the same.
+
+A cell that a relation gives as the sum of others says nothing that these do not; all other cells are
+*finest*. Linked tables that cut the same contributors up in different ways (region by industry, and region by
+size) have finest cells of their own, of which none contains the other. Whoever knows who stands where knows
+of relations between them that no table states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from cellveil.arrays import Bool, Codes, Int
+from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.relations import Relations
+
+
+def sums_of_others(relations: Relations) -> Bool:
+    """The cells that a relation gives as the plain sum of other cells: −1 for the one, 1 for all others.
+
+    Examples
+    --------
+    >>> sums_of_others(Relations.from_rows(4, [[(0, -1), (1, 1), (2, 1)]])).tolist()
+    [True, False, False, False]
+    """
+    row, terms = relations.row_of_entry, np.diff(relations.indptr)
+    negative = relations.coefs == -1
+    num_negative = np.bincount(row[negative], minlength=len(relations))
+    num_parts = np.bincount(row[relations.coefs == 1], minlength=len(relations))
+    is_plain = (num_negative == 1) & (num_parts == terms - 1) & (num_parts > 0) & (relations.rhs == 0)
+    sums = np.zeros(relations.num_cells, dtype=bool)
+    sums[relations.cells[negative & is_plain[row]]] = True
+    return sums
+
+
+def overlapping_tables(
+    dimensions: Sequence[Dimension], keys: Sequence[Codes], relations: Relations, tables: Sequence[Int]
+) -> list[tuple[int, int]]:
+    """Pairs of tables, each with finest cells that the other does not have, which may hold the same things.
+
+    Parameters
+    ----------
+    dimensions, keys, relations
+        Of the joint table.
+    tables
+        For each table the numbers of its cells in the joint one.
+    """
+    is_sum = sums_of_others(relations)
+    finest = [cells[~is_sum[cells]] for cells in tables]
+    pairs = []
+    for one, other in combinations(range(len(tables)), 2):
+        own = np.setdiff1d(finest[one], finest[other]), np.setdiff1d(finest[other], finest[one])
+        if all(len(cells) for cells in own) and all(
+            _at_or_below(dimension, column[own[0]]) & _at_or_below(dimension, column[own[1]])
+            for dimension, column in zip(dimensions, keys, strict=True)
+        ):
+            pairs.append((one, other))
+    return pairs
+
+
+def _at_or_below(dimension: Dimension, codes: Codes) -> set[int]:
+    """These codes and all that they are made of."""
+    parts: dict[int, list[int]] = {}
+    for equation in dimension.equations:
+        whole = equation.parent if equation.parent >= 0 else equation.codes[0]
+        parts.setdefault(whole, []).extend(equation.codes)
+    stack = np.unique(codes).tolist()
+    seen = set(stack)
+    while stack:
+        new = set(parts.get(stack.pop(), ())) - seen
+        seen |= new
+        stack.extend(new)
+    return seen
