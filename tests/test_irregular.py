@@ -9,13 +9,13 @@ import pytest
 
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table
+from cellveil.deviations.joint_witness import JointWitness
 from cellveil.deviations.ledger import Book
 from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem, Status
 from cellveil.suppression import suppress
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.engines.irregular import Harvesting, everything, finish_jointly, is_irregular
-from cellveil.suppression.engines.joint_witness import Settling
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import Incremental
@@ -117,7 +117,7 @@ def test_a_search_only_gains_and_keeps_all_demands_met():
 def test_without_time_nothing_is_settled_and_trials_are_in_vain():
     problem = linked(0)
     book = Book(problem, problem.status != Status.FROZEN)
-    Settling(problem, over).harvest(book, np.random.default_rng(0))
+    JointWitness(problem, over).harvest(book, np.random.default_rng(0))
     assert book.num_open == Book(problem).num_open
     finished = everything(problem, lambda: None)
     cost = finished.cost

@@ -16,13 +16,12 @@ import pytest
 from cellveil.adjustment.adjusting import METHODS as ADJUSTING
 from cellveil.adjustment.adjusting import adjust
 from cellveil.attackers.attacker import Attacker
-from cellveil.clock import Deadline
+from cellveil.clock import OVERTIME_SECONDS, OVERTIME_SHARE, Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InfeasibleError, NotSafeError
 from cellveil.judge.insider import NOT_JUDGED, audit_insiders
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.progress import OVERTIME_SECONDS, OVERTIME_SHARE
 from cellveil.public_view import PublicView
 from cellveil.suppression import METHODS, suppress
 from cellveil.suppression.infeasible import relaxing

@@ -9,6 +9,7 @@ from scipy.optimize import linprog
 from cellveil.certificate import verify
 from cellveil.datasets import random_table
 from cellveil.deviations.integer_kernel import Lattice
+from cellveil.deviations.joint_witness import JointWitness, Task
 from cellveil.deviations.ledger import Book
 from cellveil.deviations.witness import Ledger, Witnesses, are_deviations
 from cellveil.judge.outsider import audit_outsider
@@ -19,7 +20,6 @@ from cellveil.solvers.douglas_rachford import Goals, Splitting
 from cellveil.solvers.interior_point import interior_point
 from cellveil.solvers.projection import SparseProjection, TensorProjection, projection_of
 from cellveil.suppression.engines import splitting_search as growing
-from cellveil.suppression.engines.joint_witness import Settling, Task
 from cellveil.suppression.engines.reweighted_splitting import window
 from cellveil.suppression.engines.splitting_search import Growth
 from small_problems import SHAPES, small_problem
@@ -179,7 +179,7 @@ def test_settling_does_what_linear_programs_say_can_be_done(shape):
     for seed in range(6):
         problem = small_problem(shape, np.random.default_rng(seed))
         book = Book(problem, np.asarray(problem.status != Status.FROZEN))
-        settling = Settling(problem)
+        settling = JointWitness(problem)
         for cell in problem.primaries.tolist():
             amount = float(max(book.need_up[cell], 1))
             task = Task(np.array([cell]), np.array([1.0]), np.array([amount]), False)

@@ -21,10 +21,13 @@ from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.network_intervals import NetworkFlows
 from cellveil.certificate.certificate import Certificate, pattern_hash
 from cellveil.certificate.verifier import check_witnesses
+from cellveil.clock import Deadline
 from cellveil.deviations.components import Component
 from cellveil.deviations.cubes import prove_by_cubes
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.integer_kernel import Lattice
+from cellveil.deviations.joint_witness import JointWitness
+from cellveil.deviations.ledger import Book
 from cellveil.deviations.witness import Ledger, Witness, Witnesses
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
@@ -36,6 +39,9 @@ MOST_ELIMINATED = 30_000
 """Deviations that are hard to make exact are put onto a lattice in components of up to so many cells."""
 
 ARRAYS = ("cells", "lower", "upper", "required_lower", "required_upper", "required_width", "safe")
+
+MIN_JOINT, JOINT_SECONDS = 48, 60.0
+"""So many cells that neither claims nor cubes settle are first attacked together, for so many seconds."""
 
 MIN_PARALLEL = 16
 """Fewer cells than this are not worth the start of further processes."""
@@ -157,6 +163,10 @@ def audit_outsider(
         prove_by_cubes(problem.table, view.hidden, judge.ledger)
     order = problem.primaries[np.argsort(judge.attack.component_of[problem.primaries], kind="stable")]
     left = [cell for cell in order.tolist() if exact or not judge.is_safe(cell)]
+    if not exact and not whole and len(left) >= MIN_JOINT:
+        progress.stage("joint witnesses")
+        judge.attack_together(min(JOINT_SECONDS, time_limit or JOINT_SECONDS))
+        left = [cell for cell in left if not judge.is_safe(cell)]
     progress.stage("audit")
     if workers > 1 and len(left) >= MIN_PARALLEL:
         for findings in _in_parallel(judge, left, workers, time_limit):
@@ -237,6 +247,13 @@ class _Judge:
         attack.highest[cells] = np.maximum(attack.highest[cells], findings.highest)
         attack.num_lps += findings.num_lps
         self.unclear |= findings.unclear
+
+    def attack_together(self, seconds: float) -> None:
+        """Look for deviations that move many cells at once, by interior points; each is checked exactly."""
+        book = Book(self.problem, self.attack.view.hidden)
+        book.add_all(Witnesses.of(self.ledger.witnesses))
+        JointWitness(self.problem, Deadline(seconds).seconds).harvest(book, np.random.default_rng(0))
+        self.ledger.add_all(book.witnesses(), self.attack.view.hidden)
 
     def examine(self, cell: int) -> None:
         """Attack one cell in both directions."""

@@ -22,9 +22,9 @@ import math
 
 import numpy as np
 
+from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grouped
 from cellveil.deviations.ledger import Book
 from cellveil.problem import Problem, Status
-from cellveil.suppression.engines.joint_witness import Settling, Task, TimeLeft, grouped
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.one_demand import Incremental, Verdict
 from cellveil.tables.build import build_relations
@@ -59,7 +59,7 @@ def is_irregular(table: Table) -> bool:
 def everything(problem: Problem, time_left: TimeLeft, *, seed: int = 0) -> Book:
     """Everything movable, with the witnesses harvested in it; what none of them moves is published again."""
     book = Book(problem, problem.status != Status.FROZEN)
-    settling = Settling(problem, time_left)
+    settling = JointWitness(problem, time_left)
     settling.harvest(book, np.random.default_rng(seed))
     for cell, up, amount in zip(*(part.tolist() for part in book.open_demands()), strict=True):
         if settling.is_over:
@@ -76,7 +76,7 @@ def everything(problem: Problem, time_left: TimeLeft, *, seed: int = 0) -> Book:
 
 def finish_jointly(book: Book, time_left: TimeLeft, *, seed: int = 0) -> None:
     """Hide what groups of open demands need together, and meet them: less good than one by one, but fast."""
-    settling, rng = Settling(book.problem, time_left), np.random.default_rng(seed)
+    settling, rng = JointWitness(book.problem, time_left), np.random.default_rng(seed)
     movable = book.problem.status != Status.FROZEN
     for _ in range(JOINT_ROUNDS):
         for task in grouped(book, rng):
@@ -96,7 +96,7 @@ class Harvesting(Incremental):
 
     def __init__(self, book: Book, time_left: TimeLeft, *, seed: int = 0) -> None:
         super().__init__(book)
-        self._settling = Settling(book.problem, time_left)
+        self._settling = JointWitness(book.problem, time_left)
         self._rng = np.random.default_rng(seed)
         self._asked, self._next = 0, FIRST_HARVEST
 

@@ -18,8 +18,8 @@ from typing import Protocol
 import numpy as np
 
 from cellveil.arrays import Int
+from cellveil.deviations.joint_witness import TimeLeft
 from cellveil.deviations.ledger import Book
-from cellveil.suppression.engines.joint_witness import TimeLeft
 
 Stop = Callable[[], bool]
 

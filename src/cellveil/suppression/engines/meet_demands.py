@@ -5,8 +5,8 @@
 * A demand that nothing can meet is noted as infeasible.
 * A demand without a clear answer stays open. In the end, and when time is up, what is open is given to cubes
   where the table has them. The last resort is to hide everything movable in its component: that protects
-  whatever can be protected at all, and the cells so hidden are counted. Harvests inside it spare the audit
-  most of its programs. Whoever has a complete pattern already can do without.
+  whatever can be protected at all, and the cells so hidden are counted; the audit looks for witnesses in it.
+  Whoever has a complete pattern already can do without.
 
 Requires a protector that tells met, impossible and unclear apart. Ensures that the book keeps the promise of
 `cellveil.deviations.ledger`; the audit decides about demands left without a witness.
@@ -27,14 +27,10 @@ from cellveil.problem import Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import Packing, applies
-from cellveil.suppression.engines.joint_witness import Settling
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.one_demand import SLOPES, Incremental
 from cellveil.tables.structure import with_structure
 from cellveil.tables.table import Table
-
-PACKED = 0.7
-"""Share of the overtime for cubes; the rest is for harvests inside what had to be hidden whole."""
 
 OUT_OF_TIME = "time limit: what was still open was protected by hiding more than needed"
 UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
@@ -191,7 +187,7 @@ class Completion:
             self.reason = UNCLEAR
         overtime = self.deadline.overtime()
         if applies(problem.table):
-            Packing(book, seed=self.seed).protect(overtime.share(PACKED).moment)
+            Packing(book, seed=self.seed).protect(overtime.moment)
         if not book.num_open:
             return
         number, _ = split(problem.table.relations, problem.status != Status.FROZEN)
@@ -200,4 +196,3 @@ class Completion:
         if self.reason == OUT_OF_TIME:
             self.hurried = new
         book.hide(np.flatnonzero(new))
-        Settling(problem, overtime.seconds).harvest(book, np.random.default_rng(self.seed))

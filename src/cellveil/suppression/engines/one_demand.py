@@ -30,11 +30,11 @@ from cellveil.arrays import Bool, Float
 from cellveil.clock import counted_time
 from cellveil.deviations.components import Component, split
 from cellveil.deviations.exact_rounding import lift
+from cellveil.deviations.joint_witness import JointWitness, Task
 from cellveil.deviations.ledger import Book
 from cellveil.problem import Status
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
 from cellveil.solvers.tolerances import REACH, ROUNDING, SUPPORT
-from cellveil.suppression.engines.joint_witness import Settling, Task
 
 NEARLY_FREE = 1e-5
 """Cost of a hidden cell: enough to keep deviations small, too little to prefer hiding another cell."""
@@ -318,7 +318,7 @@ class _Program(CheapestDeviation):
         everything[self.cells] = ~too_dear
         amount = (self.book.need_up if up else self.book.need_down)[[cell]].astype(float)
         task = Task(np.array([cell]), np.array([1.0 if up else -1.0]), amount, False)
-        settling = Settling(self.book.problem, partial(_left, end))
+        settling = JointWitness(self.book.problem, partial(_left, end))
         witness = settling.exact(self.book, task, allowed)
         if witness is None:
             missing = settling.missing(task, allowed, everything)

@@ -21,10 +21,10 @@ from math import prod
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
+from cellveil.deviations.joint_witness import JointWitness, Task
 from cellveil.problem import Problem, Status
 from cellveil.solvers.douglas_rachford import Goals, Splitting, State
 from cellveil.solvers.projection import Projection, TensorProjection
-from cellveil.suppression.engines.joint_witness import Settling, Task
 from cellveil.suppression.engines.local_search import Stop
 from cellveil.tables.hierarchy import Dimension
 
@@ -42,7 +42,7 @@ class Slopes:
     """The splitting engine on one problem, or on a window of it."""
 
     def __init__(
-        self, problem: Problem, projection: Projection, settling: Settling, rng: np.random.Generator
+        self, problem: Problem, projection: Projection, settling: JointWitness, rng: np.random.Generator
     ) -> None:
         self.problem, self.projection, self.rng = problem, projection, rng
         self.engine = Splitting(projection)

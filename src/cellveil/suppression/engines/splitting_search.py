@@ -19,10 +19,10 @@ from collections.abc import Callable
 import numpy as np
 
 from cellveil.arrays import Bool
+from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grouped
 from cellveil.deviations.ledger import Book
 from cellveil.problem import Problem, Status
 from cellveil.solvers.projection import SparseProjection, projection_of
-from cellveil.suppression.engines.joint_witness import Settling, Task, TimeLeft, grouped
 from cellveil.suppression.engines.local_search import Stop, drop_unused
 from cellveil.suppression.engines.reweighted_splitting import Slopes, window
 
@@ -68,7 +68,7 @@ class Growth:
         self.rng = np.random.default_rng(seed)
         self._time_left = time_left or (lambda: None)
         self._movable = problem.status != Status.FROZEN
-        self._settling = Settling(problem, time_left)
+        self._settling = JointWitness(problem, time_left)
         self._whole = Slopes(problem, projection_of(problem.table), self._settling, self.rng)
         projection = self._whole.projection
         self._is_irregular = isinstance(projection, SparseProjection)

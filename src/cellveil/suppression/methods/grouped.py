@@ -31,13 +31,13 @@ import numpy as np
 from cellveil.arrays import Int
 from cellveil.clock import Deadline
 from cellveil.deviations.exact_rounding import lift
+from cellveil.deviations.joint_witness import SIZE_CLASS, JointWitness, Task, TimeLeft
 from cellveil.deviations.ledger import Book
 from cellveil.judge.exposure import unpickable
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.grouping import ORDERS, groups_of
-from cellveil.suppression.engines.joint_witness import SIZE_CLASS, Settling, Task, TimeLeft
 from cellveil.suppression.engines.meet_demands import Completion, structured
 from cellveil.suppression.engines.one_demand import Incremental
 from cellveil.suppression.engines.splitting_search import Growth
@@ -173,7 +173,7 @@ class Together(Incremental):
             self._settle(Task(program.cells[places], signs, amounts, False), deadline)
 
     def _settle(self, task: Task, deadline: Deadline) -> None:
-        witness = Settling(self.book.problem, deadline.seconds).exact(self.book, task, self.book.hidden)
+        witness = JointWitness(self.book.problem, deadline.seconds).exact(self.book, task, self.book.hidden)
         if witness is not None:
             self.book.add(witness, stretch=True)
 

@@ -24,11 +24,11 @@ import math
 from functools import partial
 
 from cellveil.clock import Deadline
+from cellveil.deviations.joint_witness import TimeLeft
 from cellveil.deviations.ledger import Book
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines.joint_witness import TimeLeft
 from cellveil.suppression.engines.local_search import Search
 from cellveil.suppression.engines.meet_demands import Completion, structured
 from cellveil.suppression.engines.one_demand import Incremental, Verdict

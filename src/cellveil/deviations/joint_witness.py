@@ -1,4 +1,4 @@
-"""Settling: a task done inside a given set of cells, by an interior point made exact.
+"""JointWitness: a task done inside a given set of cells, by an interior point made exact.
 
 Whoever has chosen which cells to hide asks here for a deviation of just these cells that moves some of them
 far enough. An interior point of all such deviations leaves a little room everywhere, so the lattice of the
@@ -62,7 +62,7 @@ class Task:
         return float(self.amounts.max())
 
 
-class Settling:
+class JointWitness:
     """Deviations of given cells of one problem.
 
     Parameters
@@ -161,7 +161,7 @@ class _Program:
 
     def __init__(
         self,
-        settling: Settling,
+        settling: JointWitness,
         task: Task,
         allowed: Bool,
         candidates: Bool | None,
