@@ -1,0 +1,144 @@
+"""One audit decides: its words, who was asked, and that nobody else computes a verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_insiders import with_contributions
+
+import cellveil as cv
+from cellveil.attackers.attacker import Attacker
+from cellveil.datasets import two_way
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem
+
+CELLS = {(0, 0): [20], (0, 1): [30], (0, 2): [5, 4], (1, 0): [7, 7, 8], (1, 1): [9, 9, 9], (1, 2): [6, 6]}
+
+
+@pytest.fixture
+def firms() -> Problem:
+    """Two primary cells with one firm each, in one row."""
+    return with_contributions(two_way([[20, 30, 9], [22, 27, 12]], {(0, 0): 3, (0, 1): 3}), CELLS)
+
+
+def hiding(problem: Problem, *keys: tuple[str, str]) -> Pattern:
+    hidden = problem.hidden_at_start.copy()
+    hidden[[problem.table.cell(*key) for key in keys]] = True
+    return Pattern.hiding(problem, hidden, "by hand")
+
+
+SQUARE = (("r1", "c0"), ("r1", "c1"))
+
+
+def test_a_verdict_says_against_whom_and_who_was_not_asked(firms: Problem) -> None:
+    pattern = hiding(firms, *SQUARE)
+    alone = cv.audit(firms, pattern)
+    assert alone.verdict.startswith("Safe against outsiders: every one of the 2 primary cells")
+    assert alone.not_asked == "contributors who know their own part, alone or together"
+    both = cv.audit(firms, pattern, attackers=[Attacker(), Attacker("insider")])
+    assert not both.is_safe and "not shown protected against every single contributor" in both.verdict
+    found = cv.suppress(firms, attackers=[Attacker("insider"), Attacker("integer")])
+    assert found.audit.against == (
+        "outsiders, every single contributor and outsiders who know that values are whole numbers"
+    )
+    assert found.audit.not_asked == "several contributors together"
+
+
+@pytest.mark.parametrize(
+    ("attacker", "words"),
+    [
+        (Attacker(), "outsiders"),
+        (Attacker(prior=50), "outsiders who know every value to within 50 %"),
+        (Attacker("integer", prior=5), "that values are whole numbers and every value to within 5 %"),
+        (Attacker("insider", level="holding"), "every single holding"),
+        (Attacker("insider", coalition=3), "any three contributors together"),
+        (Attacker("pq", p=15, q=80), "knowing the others to within 80 % (p = 15 %)"),
+    ],
+)
+def test_attackers_in_words(attacker: Attacker, words: str) -> None:
+    assert words in attacker.words
+
+
+def test_a_release_needs_outsiders_asked_and_everybody_kept_off(firms: Problem, tmp_path: Path) -> None:
+    safe = cv.suppress(firms, attackers=[Attacker("insider")]).audit
+    insiders_only = cv.audit(firms, safe.pattern, attackers=[Attacker("insider")])
+    assert (
+        insiders_only.is_safe and insiders_only.objections and insiders_only.not_asked.startswith("outsiders")
+    )
+    with pytest.raises(cv.NotSafeError, match="did not ask what outsiders can work out"):
+        cv.release(insiders_only, tmp_path / "out")
+    open_to_insiders = cv.audit(firms, hiding(firms, *SQUARE), attackers=[Attacker(), Attacker("insider")])
+    with pytest.raises(cv.NotSafeError, match="every single contributor"):
+        cv.release(open_to_insiders, tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+    done = cv.release(safe, tmp_path / "out", formats=["csv"])
+    assert done.safe_against == "outsiders and every single contributor"
+
+
+def test_an_adjusted_table_goes_through_the_same_gate(tmp_path: Path) -> None:
+    problem = two_way([[20, 50, 30], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3, (1, 1): 2})
+    found = cv.adjust(problem)
+    assert found.audit.is_safe and "know the method, the levels" in found.audit.verdict
+    done = cv.release(found.audit, tmp_path / "out", formats=["csv"])
+    assert done.num_hidden == 0 and not done.objections
+    with pytest.raises(cv.NotSafeError, match="inside their levels"):
+        cv.release(cv.audit(problem, problem.table.values), tmp_path / "out")
+    with pytest.raises(cv.InputError, match="cannot be audited against every single contributor"):
+        cv.audit(problem, found, attackers=[Attacker("insider")])
+    with pytest.raises(cv.InputError, match="no certificate"):
+        _ = found.audit.certificate
+
+
+def test_no_attacker_is_no_audit(firms: Problem) -> None:
+    with pytest.raises(cv.InputError, match="no attacker is named"):
+        cv.audit(firms, hiding(firms), attackers=[])
+    pattern = hiding(firms, *SQUARE)
+    empty = cv.Audit(firms, cv.PublicView.of(firms, pattern), pattern=pattern)
+    assert not empty.is_safe and "nobody was asked" in empty.verdict
+
+
+def test_a_published_primary_is_named_whatever_the_attacks_say(firms: Problem) -> None:
+    nothing = Pattern(np.zeros_like(firms.status), "nothing")
+    verdict = cv.audit(firms, nothing)
+    assert not verdict.is_safe and "2 primary cells are not hidden" in verdict.objections[0]
+    assert set(verdict.unsafe_cells) == set(firms.primaries)
+
+
+def test_a_report_solves_nothing(firms: Problem, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An unsafe pattern has explanations; they were found by the audit, not while rendering."""
+    pattern = Pattern.hiding(firms, firms.hidden_at_start, "primaries only")
+    found, verdict = cv.suppress(firms), cv.audit(firms, pattern)
+    assert verdict.explanations
+
+    def solved(*_: object, **__: object) -> None:
+        raise AssertionError("a report solves no program")
+
+    monkeypatch.setattr("cellveil.solvers.lp.LiveLP.__init__", solved)
+    monkeypatch.setattr("cellveil.attack.explain.Explainer.explain", solved)
+    report = cv.build_report(firms, _with(found, pattern, verdict), verdict)
+    (told, *_), *_ = verdict.explanations.values()
+    assert told in report.to_html()
+    assert not report.to_dict()["safe"] and report.summary()
+
+
+def _with(found: cv.Suppression, pattern: Pattern, verdict: cv.Audit) -> cv.Suppression:
+    from dataclasses import replace
+
+    return replace(found, pattern=pattern, audit=verdict, outcome="not_safe", reason="by hand")
+
+
+def test_the_seed_reaches_the_defence_against_others(monkeypatch: pytest.MonkeyPatch, firms: Problem) -> None:
+    from cellveil.suppression.other_attackers import outsider_shield
+
+    seeds = []
+    original = outsider_shield.OutsiderShield.__init__
+
+    def noted(self: object, *given: object, **options: object) -> None:
+        seeds.append(options.get("seed"))
+        original(self, *given, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(outsider_shield.OutsiderShield, "__init__", noted)
+    cv.suppress(firms, attackers=[Attacker("insider")], seed=7)
+    assert seeds and set(seeds) == {7}

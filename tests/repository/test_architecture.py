@@ -1,0 +1,269 @@
+"""The shape of the code: who may import whom, what an import costs, and what no file may contain."""
+
+import ast
+import importlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import cellveil
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "cellveil"
+
+ORDER = (
+    *("errors", "arrays", "clock", "progress", "files", "plots"),
+    "jit",
+    *("tables", "microdata", "problem", "rules"),
+    *("pattern", "public_view"),
+    "certificate",  # before solvers: whoever checks a proof shares nothing with those who found it
+    *("solvers", "deviations", "attackers", "attack"),
+    "judge",  # before suppression and adjustment: whoever judges shares nothing with those who made it
+    *("suppression", "adjustment"),
+    *("publishing", "report"),
+    *("formats", "datasets"),
+    *("job", "cli", "__main__"),
+)
+"""The parts of the package; each imports only from itself and from parts named before it."""
+
+HEAVY = (
+    "duckdb",
+    "highspy",
+    "jinja2",
+    "llvmlite",
+    "openpyxl",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "rich",
+    "scipy",
+)
+"""Loaded where they are used, never when a module is imported."""
+
+SLOW = (*HEAVY, "pydantic", "typer", "narwhals", "numpy")
+"""Not even loaded by ``import cellveil``."""
+
+MAX_LINES = 600
+
+
+def sources() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in sources()}
+EVERY_MODULE = pytest.mark.parametrize("module", list(MODULES))
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def imports_in(node: ast.AST, *, in_functions: bool) -> Iterator[str]:
+    """The dotted names imported by a node and what is below it, those for type checkers left out."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        assert node.level == 0, "imports are written in full"
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+    elif in_functions or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        for child in node.orelse if is_type_checking(node) else ast.iter_child_nodes(node):
+            yield from imports_in(child, in_functions=in_functions)
+
+
+def is_kernel(module: str | None) -> bool:
+    """Whether it is compiled loops, beside their owner, or the compiler of loops."""
+    return module is not None and (module.endswith("_jit") or module.startswith("cellveil.jit."))
+
+
+def imported(module: str, *, in_functions: bool = True) -> set[str]:
+    return set(imports_in(ast.parse(MODULES[module].read_text("utf-8")), in_functions=in_functions))
+
+
+def own_module(name: str) -> str | None:
+    """The module of this package that an imported name stands for or lives in."""
+    if name.partition(".")[0] != "cellveil":
+        return None
+    return name if name in MODULES else name.rpartition(".")[0]
+
+
+def part_of(module: str) -> str:
+    return module.split(".")[1]
+
+
+def run_python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+
+# -- imports ----------------------------------------------------------------------------------------------
+
+
+def test_every_part_has_its_place():
+    assert {part_of(module) for module in MODULES if module != "cellveil"} == set(ORDER)
+
+
+@EVERY_MODULE
+def test_imports_go_one_way(module):
+    if module == "cellveil":
+        return
+    allowed = ORDER[: ORDER.index(part_of(module)) + 1]
+    for name in imported(module):
+        target = own_module(name)
+        if target == "cellveil":
+            assert name == "cellveil.__version__", f"{module} imports {name} from the public namespace"
+        elif target is not None:
+            assert target in MODULES, f"{module} imports {name}, which is not there"
+            assert part_of(target) in allowed, f"{module} imports {name}, which comes after it"
+
+
+def test_no_module_needs_itself_to_be_imported():
+    graph = {
+        module: {own_module(name) for name in imported(module, in_functions=False)}
+        - {None, "cellveil", module}
+        for module in MODULES
+    }
+    TopologicalSorter(graph).prepare()  # raises on a cycle and names it
+
+
+@EVERY_MODULE
+def test_no_heavy_package_at_the_top(module):
+    top = {name.partition(".")[0] for name in imported(module, in_functions=False)}
+    assert not top & set(HEAVY)
+
+
+@EVERY_MODULE
+def test_kernels_are_loaded_inside_functions(module):
+    if not is_kernel(module):
+        assert not any(is_kernel(name) for name in map(own_module, imported(module, in_functions=False)))
+
+
+def test_time_limits_have_one_clock():
+    """`counted_time`, which stands still while loops are compiled."""
+    assert [m for m in MODULES if "monotonic" in MODULES[m].read_text("utf-8")] == ["cellveil.clock"]
+
+
+def test_the_checks_of_imports_can_fail():
+    code = """
+import a
+if TYPE_CHECKING:
+    import b
+else:
+    import c
+def f():
+    import d
+try:
+    from e import x
+finally:
+    pass
+"""
+    assert set(imports_in(ast.parse(code), in_functions=True)) == {"a", "c", "d", "e.x"}
+    assert set(imports_in(ast.parse(code), in_functions=False)) == {"a", "c", "e.x"}
+
+
+def test_importing_the_package_loads_nothing_heavy_and_says_nothing():
+    done = run_python("import sys, json, cellveil; sys.stderr.write(json.dumps(list(sys.modules)))")
+    loaded = {name.partition(".")[0] for name in json.loads(done.stderr)}
+    assert done.stdout == ""
+    assert not loaded & set(SLOW)
+
+
+def test_importing_every_module_says_nothing_and_loads_no_solver():
+    names = [module for module in MODULES if module != "cellveil" and not is_kernel(module)]
+    code = f"import sys, importlib\nfor name in {names!r}: importlib.import_module(name)\n"
+    done = run_python(
+        f"{code}assert not set(sys.modules) & set({HEAVY!r}), set(sys.modules) & set({HEAVY!r})"
+    )
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+# -- the public namespace ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", cellveil.__all__)
+def test_public_names_resolve(name):
+    thing = getattr(cellveil, name)
+    assert not isinstance(thing, ModuleType)
+    assert name in dir(cellveil)
+
+
+def test_public_names_are_not_hidden_by_modules():
+    """A submodule of the same name would replace the lazy name once it is imported."""
+    run_python(
+        "import importlib, types, cellveil\n"
+        f"for name in {[m for m in MODULES if m != 'cellveil']!r}: importlib.import_module(name)\n"
+        "for name in cellveil.__all__: assert not isinstance(getattr(cellveil, name), types.ModuleType), name"
+    )
+
+
+def test_unknown_names_are_attribute_errors():
+    with pytest.raises(AttributeError, match="no attribute 'supress'"):
+        cellveil.supress  # noqa: B018
+
+
+def test_type_checkers_see_the_same_names():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text("utf-8"))
+    (block,) = (node for node in tree.body if is_type_checking(node))
+    seen = {}
+    for node in block.body:
+        assert isinstance(node, ast.ImportFrom)
+        for alias in node.names:
+            assert alias.asname == alias.name, "only `import x as x` is an export to type checkers"
+            seen[alias.name] = node.module.removeprefix("cellveil.")
+    assert seen == cellveil._MODULE_OF
+
+
+@pytest.mark.parametrize("name", sorted(cellveil._MODULE_OF))
+def test_public_names_come_from_where_they_are_said_to(name):
+    module = importlib.import_module(f"cellveil.{cellveil._MODULE_OF[name]}")
+    assert getattr(module, name) is getattr(cellveil, name)
+
+
+# -- files ------------------------------------------------------------------------------------------------
+
+
+@EVERY_MODULE
+def test_modules_are_short_and_say_what_they_are(module):
+    text = MODULES[module].read_text("utf-8")
+    assert len(text.splitlines()) <= MAX_LINES
+    assert (ast.get_docstring(ast.parse(text)) or "").strip()
+
+
+HOSTS = ("pypi" + r"\.", "python" + "hosted", "arti" + "factory", "conda" + r"\.")
+PATHS = ("/ho" + "me/", "/ro" + "ot/", "/Us" + "ers/", "/wo" + "rk/", r"[A-Z]:\\" + "Users")
+NOT_HERE = re.compile("|".join((*HOSTS, *(rf"(?<![\w.]){path}" for path in PATHS))))
+
+
+def tracked_files() -> list[Path]:
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    return [ROOT / name for name in listed.stdout.decode().split("\0") if name]
+
+
+def test_no_file_names_a_machine_or_a_package_index():
+    found = []
+    for path in tracked_files():
+        if not path.is_file():
+            continue
+        for number, line in enumerate(path.read_bytes().decode("utf-8", "replace").splitlines(), 1):
+            if match := NOT_HERE.search(line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {match.group()}")
+    assert found == []
+
+
+def test_the_check_of_machine_paths_can_fail():
+    for text in ("see /ho" + "me/ann/x", "https://pyp" + "i.org/simple", '"/wo' + 'rk/main"'):
+        assert NOT_HERE.search(text)
+    for text in ("docs/work/x", "Framework/", "a home/ b", "../wo" + "rk/x"):
+        assert not NOT_HERE.search(text)

@@ -1,0 +1,61 @@
+"""README.md is true: its example runs, its commands exist, every page of the docs is listed."""
+
+import re
+from pathlib import Path
+
+import pytest
+from test_docs import ROOT, blocks
+
+from helpers.command import Command, command
+
+__all__ = ["command"]
+
+README = ROOT / "README.md"
+TEXT = README.read_text("utf-8")
+
+
+def block(language: str) -> str:
+    return next(block.content for block in blocks(README) if block.language == language)
+
+
+def test_the_example_prints_what_is_shown(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("firms.csv").write_text(block("csv"))
+    Path("job.toml").write_text(block("toml"))
+    ended = command("run", "job.toml")
+    assert ended.code == 0, ended.err
+    assert [line.rstrip() for line in ended.out.splitlines()] == block("text").rstrip().splitlines()
+
+
+def test_every_page_is_listed() -> None:
+    pages = {f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md")}
+    assert pages <= set(re.findall(r"\]\((docs/[\w.-]+)\)", TEXT))
+
+
+def test_make_commands_exist() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+    named = set(re.findall(r"`make ([\w-]+)`|^\$ make ([\w-]+)$", TEXT, re.MULTILINE))
+    named_targets = {first or second for first, second in named}
+    assert {"demo", "test", "readme"} <= named_targets <= targets
+
+
+def test_the_table_of_figures_has_its_shape() -> None:
+    marks = r"<!-- figures: made by benchmarks/readme.py -->\n(.*?)<!-- end of figures -->"
+    found = re.search(marks, TEXT, re.DOTALL)
+    assert found is not None
+    head, _, *rows = found[1].strip().splitlines()
+    assert head == "| table | cells | primary | cost | cost / lower bound | seconds |"
+    assert len(rows) >= 3 and any(row.startswith("| demo") for row in rows)
+    for row in rows:
+        assert re.fullmatch(r"\| [^|]+ (\| [\d,]+ ){3}\| ([\d.]+|1\.00, proven|no bound) \| \d+ \|", row), row
+
+
+def test_nothing_that_is_there_is_said_to_be_missing() -> None:
+    assert not re.search(r"not yet, and|being built|coming soon", TEXT, re.IGNORECASE)
+
+
+def test_the_picture_is_there() -> None:
+    (picture,) = re.findall(r"!\[[^]]+\]\(([^)]+)\)", TEXT)
+    assert (ROOT / picture).read_bytes().startswith(b"\x89PNG")

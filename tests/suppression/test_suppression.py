@@ -1,0 +1,175 @@
+"""`suppress`: odd problems, demands, public instances. The contract of all methods is in test_methods.py."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cellveil.certificate import verify
+from cellveil.clock import Deadline
+from cellveil.datasets import random_table, two_way
+from cellveil.deviations.demand import Demand, Demands
+from cellveil.errors import InfeasibleError, InputError
+from cellveil.formats.instance import read_instance
+from cellveil.judge.outsider import audit_outsider
+from cellveil.problem import Status
+from cellveil.progress import Progress
+from cellveil.suppression import suppress
+from cellveil.suppression.bounds.cover import CoverBound, cover_bound
+from cellveil.suppression.draft import Draft
+from cellveil.tables.scaled import UNBOUNDED
+from helpers.instances import INSTANCES, needs_instances
+
+
+def test_a_level_beyond_the_bounds_is_infeasible() -> None:
+    problem = two_way([[20, 50, 9], [8, 19, 7], [5, 6, 9]], primaries={(0, 0): (25, 25)})
+    with pytest.raises(InfeasibleError):
+        suppress(problem)
+
+
+class InterruptedAt(Progress):
+    """Somebody presses Ctrl-C as a stage begins."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def stage(self, name: str) -> None:
+        if name == self.name:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_keeps_the_best_certified_pattern() -> None:
+    problem = random_table((5, 5, 5), seed=2)
+    result = suppress(problem, progress=InterruptedAt("search"))
+    assert result.was_interrupted and result.is_safe
+    assert verify(problem, result.pattern, result.certificate).is_valid
+    with pytest.raises(KeyboardInterrupt):  # nothing complete yet
+        suppress(problem, progress=InterruptedAt("bound"))
+
+
+def test_a_search_that_the_clock_ended_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Clock(Progress):
+        """Time is up as the search begins."""
+
+        is_over = False
+
+        def stage(self, name: str) -> None:
+            self.is_over |= name == "search"
+
+    clock = Clock()
+    monkeypatch.setattr(Deadline, "left", property(lambda self: 0.0 if clock.is_over else 1000.0))
+    result = suppress(random_table((5, 5, 5), seed=2), time_limit=1000, progress=clock)
+    assert result.is_safe and result.reason == "time limit"
+
+
+def test_unknown_method_names_the_nearest() -> None:
+    with pytest.raises(InputError, match="Did you mean 'sequential'"):
+        suppress(two_way([[20, 50], [8, 19]]), "sequental")
+
+
+def test_negative_tables_and_unbounded_cells() -> None:
+    interior = [[-20, 50, 9], [8, -19, 7], [5, 6, 9]]
+    problem = two_way(interior, primaries={(0, 0): (5, 5), (1, 1): (4, 4)})
+    assert (problem.lb == -UNBOUNDED).all()
+    assert suppress(problem).is_safe
+
+
+def test_wide_range_of_values() -> None:
+    """Cells of 1 beside cells of 10^12: neither drowns the other."""
+    rng = np.random.default_rng(3)
+    interior = (10.0 ** rng.uniform(0, 12, (6, 7))).astype(np.int64)
+    primaries = {(0, 0): 1, (1, 2): int(interior[1, 2] // 10 + 1), (5, 6): int(interior[5, 6] // 5 + 1)}
+    problem = two_way(interior.tolist(), primaries=primaries)
+    result = suppress(problem)
+    assert result.is_safe and audit_outsider(problem, result.pattern).is_safe
+
+
+# -- demands -------------------------------------------------------------------------------------------------
+
+
+def test_demands_in_descending_order_and_sliding() -> None:
+    problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): (2, 3), (1, 1): (7, 1)})
+    first, second = problem.primaries.tolist()
+    assert Demands(problem).of(problem.primaries) == [
+        Demand(second, False, 7),
+        Demand(first, True, 3),
+        Demand(first, False, 2),
+        Demand(second, True, 1),
+    ]
+    sliding = problem.replace(spl=np.where(problem.upl == 3, 10, 0))
+    assert Demands(sliding).up[first] == 8 and Demands(sliding).down[first] == 2
+
+
+def test_harvest_scales_and_reverses() -> None:
+    problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): (6, 6)})
+    demands = Demands(problem)
+    cells = np.arange(problem.table.num_cells)
+    y = np.zeros(len(cells))
+    for key, sign in ((("r0", "c0"), 1), (("r0", "c1"), -1), (("r1", "c0"), -1), (("r1", "c1"), 1)):
+        y[problem.table.cell(*key)] = sign
+    demands.harvest(cells, y, problem.down, problem.up)
+    assert demands.left == 0, "8 of the cell below and 19 beside it leave room for 6 either way"
+    tight = Demands(two_way([[20, 50], [5, 19]], primaries={(0, 0): (6, 6)}))
+    tight.harvest(cells, y, np.array([96, 25, 69, 70, 20, 50, 24, 5, 19.0])[cells], problem.up)
+    assert tight.left <= 1
+
+
+# -- public instances ----------------------------------------------------------------------------------------
+
+SMALL = ["targus", "table7", "table8", "hie1372d", "hie1327d", "table1", "table6"]
+SMALL += ["hier13", "hier133a", "hier133d", "hier133e"]
+
+
+@needs_instances
+@pytest.mark.parametrize("name", SMALL)
+def test_public_instances_are_protected(name: str) -> None:
+    problem = read_instance(INSTANCES / "csp" / f"{name}.jj")
+    result = suppress(problem, time_limit=2)
+    assert result.outcome in ("safe", "optimal")
+    assert audit_outsider(problem, result.pattern, exact=problem.table.num_cells < 1500).is_safe
+    assert (result.pattern.status[problem.status == Status.FROZEN] == Status.FROZEN).all()
+
+
+@pytest.mark.slow
+@needs_instances
+@pytest.mark.parametrize("name", ["osorio", "cbs", "two5in6"])
+def test_large_public_instances_are_protected(name: str) -> None:
+    problem = read_instance(INSTANCES / "csp" / f"{name}.jj")
+    result = suppress(problem, time_limit=60)
+    assert result.is_safe and audit_outsider(problem, result.pattern, exact=False).is_safe
+
+
+@pytest.mark.parametrize("close", [-1.0, 1.0])
+def test_auto_closes_small_gaps_by_branch_and_cut_in_larger_tables(
+    monkeypatch: pytest.MonkeyPatch, close: float
+) -> None:
+    """Which tables are larger, and what is small, is set for the test: no demand is too much to solve."""
+    from cellveil.suppression.methods import auto
+
+    problem = random_table((4, 4, 3), contributors=4, primaries=0.15, seed=3)
+    least = suppress(problem, "optimal").cost
+    calls: list[float | None] = []
+    solve = auto.optimal
+
+    def spy(*args: Any, **options: Any) -> Draft:
+        calls.append(options["time_limit"])
+        return solve(*args, **options)
+
+    monkeypatch.setattr(auto, "MOST_FOR_EXACT", 0)
+    monkeypatch.setattr(auto, "CLOSE", close)
+    monkeypatch.setattr(auto, "BARREN", 3)
+    monkeypatch.setattr(auto, "optimal", spy)
+    monkeypatch.setattr(
+        auto, "cover_bound", lambda *args, **options: _worthless(cover_bound(*args, **options))
+    )
+    found = suppress(problem, "auto", time_limit=60.0)
+    assert found.is_safe and found.cost >= least
+    assert found.lower_bound is not None and found.lower_bound <= least
+    assert bool(calls) == (close > 0)
+
+
+def _worthless(bound: CoverBound) -> CoverBound:
+    return replace(bound, bound=min(bound.bound, 0.0))
