@@ -21,7 +21,7 @@ from cellveil.suppression.draft import Draft
 from cellveil.suppression.exact.kelly import kelly
 from cellveil.suppression.methods.elimination import elimination
 from cellveil.suppression.methods.optimal import optimal
-from cellveil.suppression.methods.textbook import textbook
+from cellveil.suppression.methods.textbook import TextbookParams, textbook
 from cellveil.suppression.presolve.preparation import demanding
 from experiments.record import Figures, Record
 from experiments.tables import Contributors, Setting, Shape, wilcoxon
@@ -219,7 +219,7 @@ Run = Callable[[Problem], Draft]
 
 
 def _plain_lp(problem: Problem) -> Draft:
-    return textbook(problem, harvest=False, order="given")
+    return textbook(problem, params=TextbookParams(harvest=False, order="given"))
 
 
 METHODS: dict[str, tuple[Run, tuple[int, int]]] = {

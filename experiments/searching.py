@@ -17,7 +17,7 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.evolution import ADAPTIVE, OPERATORS
-from cellveil.suppression.methods.genetic import INTERRUPTED, OrderSearch
+from cellveil.suppression.methods.genetic import INTERRUPTED, GeneticParams, OrderSearch
 from experiments.record import Figures, Record
 from experiments.tables import Setting, Shape, measured, wilcoxon
 
@@ -74,13 +74,10 @@ def _courses(problem: Problem, seed: int, evaluations: int) -> dict[str, list[fl
     for name in (ADAPTIVE, *OPERATORS):
         search = OrderSearch(
             problem,
-            0,
-            "level",
+            GeneticParams(
+                groups=0, evaluations=evaluations, mutation=name, surrogate=False, from_given=False
+            ),
             seed=seed,
-            evaluations=evaluations,
-            mutation=name,
-            surrogate=False,
-            from_given=False,
         )
         if search.run(Deadline(None), Progress()) == INTERRUPTED:
             raise KeyboardInterrupt

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "cellveil"
 
 ORDER = (
-    *("errors", "arrays", "clock", "progress", "files", "plots"),
+    *("errors", "params", "arrays", "clock", "progress", "files", "plots"),
     "jit",
     *("tables", "microdata", "problem", "rules"),
     *("pattern", "public_view"),

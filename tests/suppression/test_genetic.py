@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,8 +21,7 @@ from cellveil.progress import Progress
 from cellveil.solvers.parallel import using
 from cellveil.suppression import suppress
 from cellveil.suppression.engines.evolution import ADAPTIVE, OPERATORS, Evolution, crossed, mutated
-from cellveil.suppression.methods import genetic as module
-from cellveil.suppression.methods.genetic import OrderSearch, genetic
+from cellveil.suppression.methods.genetic import GeneticParams, OrderSearch, genetic
 from cellveil.suppression.methods.grouped import protect_in_order
 
 PROBLEM = random_table((14, 9), hierarchical=[0], contributors=2, seed=4)
@@ -98,8 +98,8 @@ def test_a_saved_state_goes_on_as_if_nothing_had_happened() -> None:
 # -- the method ----------------------------------------------------------------------------------------------
 
 
-def run_search(problem: Problem, wanted: int = 0, **settings: object) -> OrderSearch:
-    search = OrderSearch(problem, wanted, "level", **settings)  # type: ignore[arg-type]
+def run_search(problem: Problem, wanted: int = 0, seed: int = 0, **settings: Any) -> OrderSearch:
+    search = OrderSearch(problem, GeneticParams(groups=wanted, **settings), seed=seed)
     search.run(Deadline(None), Progress())
     return search
 
@@ -110,14 +110,14 @@ def test_the_surrogate_protects_candidates_upwards_only() -> None:
     assert not asked.lpl.any() and search.fitness.sides == (True,)
     assert set(asked.primaries.tolist()) <= set(np.concatenate(search.groups).tolist())
     assert (asked.hidden_at_start == PROBLEM.hidden_at_start).all()
-    whole = OrderSearch(PROBLEM, 0, "level", surrogate=False)
+    whole = OrderSearch(PROBLEM, GeneticParams(groups=0, surrogate=False))
     assert whole.fitness.problem is PROBLEM
     assert sorted(np.concatenate(whole.groups).tolist()) == PROBLEM.primaries.tolist()
 
 
 def test_the_cost_of_an_order_is_that_of_the_grouped_program() -> None:
     """Over all primaries and both sides; the method then also publishes what no witness needs."""
-    search = OrderSearch(PROBLEM, 0, "level", surrogate=False)
+    search = OrderSearch(PROBLEM, GeneticParams(groups=0, surrogate=False))
     forwards = tuple(range(len(search.groups)))
     for order in (forwards, forwards[::-1]):
         cost = search.fitness.cost(order, Deadline(None))
@@ -145,28 +145,29 @@ def test_never_worse_than_increasing_levels_in_the_surrogate() -> None:
     assert known[search.best_order] <= known[tuple(range(len(search.groups)))]
 
 
-def test_workers_do_not_change_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_do_not_change_the_result() -> None:
     alone = run_search(PROBLEM, evaluations=14)
-    monkeypatch.setattr(module, "WORTH_A_PROCESS", 0.0)
     with using(2):
-        shared = run_search(PROBLEM, evaluations=14)
+        shared = run_search(PROBLEM, evaluations=14, worth_a_process=0.0)
     assert alone.evolution.known == shared.evolution.known
     assert alone.num_lps == shared.num_lps
 
 
 def test_checkpoints_are_continued_and_checked(tmp_path: Path) -> None:
     file, plot = tmp_path / "state.json", tmp_path / "cost.svg"
-    genetic(PROBLEM, seed=1, evaluations=20, checkpoint=str(file))
+    genetic(PROBLEM, seed=1, params=GeneticParams(evaluations=20, checkpoint=str(file)))
     evaluated = len(json.loads(file.read_text())["state"]["known"])
-    continued = genetic(PROBLEM, seed=1, evaluations=40, checkpoint=str(file), plot=str(plot))
-    whole = genetic(PROBLEM, seed=1, evaluations=40)
+    continued = genetic(
+        PROBLEM, seed=1, params=GeneticParams(evaluations=40, checkpoint=str(file), plot=str(plot))
+    )
+    whole = genetic(PROBLEM, seed=1, params=GeneticParams(evaluations=40))
     assert 20 <= evaluated < 30 and (continued.hidden == whole.hidden).all()
     assert plot.read_text().count("<polyline") == 1
     with pytest.raises(InputError, match="another problem, seed or setting"):
-        genetic(PROBLEM, seed=2, evaluations=20, checkpoint=str(file))
+        genetic(PROBLEM, seed=2, params=GeneticParams(evaluations=20, checkpoint=str(file)))
     file.write_text("{}")
     with pytest.raises(InputError, match="no checkpoint"):
-        genetic(PROBLEM, seed=1, evaluations=20, checkpoint=str(file))
+        genetic(PROBLEM, seed=1, params=GeneticParams(evaluations=20, checkpoint=str(file)))
 
 
 def test_an_interrupt_keeps_the_best_order() -> None:
@@ -187,7 +188,7 @@ def test_progress_tells_the_best_cost() -> None:
             if "cost" in figures:
                 seen.append((done, float(figures["cost"])))  # type: ignore[arg-type]
 
-    genetic(PROBLEM, evaluations=30, progress=Watching())
+    genetic(PROBLEM, params=GeneticParams(evaluations=30), progress=Watching())
     assert seen[0][0] == 10 and 30 <= seen[-1][0] < 40
     assert [cost for _, cost in seen] == sorted((cost for _, cost in seen), reverse=True)
 

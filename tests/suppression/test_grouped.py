@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
@@ -21,11 +22,11 @@ from cellveil.errors import InputError
 from cellveil.formats.jj import write_jj
 from cellveil.job.model import SuppressJob
 from cellveil.judge.exposure import exposure, unpickable
+from cellveil.params import Params, param, parse_options
 from cellveil.problem import Problem, Status
 from cellveil.suppression import METHODS, suppress
 from cellveil.suppression.engines.grouping import ORDERS, groups_of, is_allowed
 from cellveil.suppression.methods.grouped import Together
-from cellveil.suppression.params import Option, parse_options, read_options
 from cellveil.suppression.presolve.preselection import eased, preselected
 from helpers.brute_force import is_safe
 from helpers.small_problems import SHAPES, small_problem
@@ -205,24 +206,36 @@ def test_declared_options_are_the_keywords_of_the_method(method: str) -> None:
     assert result.is_safe
 
 
+@dataclass(frozen=True, kw_only=True)
+class Declared(Params):
+    groups: int = param(2, "How many.", least=0)
+    by: str = param("level", "How.", choices=ORDERS)
+    surrogate: bool = param(True, "Whether.")
+    share: float = param(0.5, "Part.", least=0, most=1)
+    slopes: tuple[float, ...] = param((0.1, 0.01), "Steps.", least=0)
+
+
 def test_options_are_read_from_text_and_checked() -> None:
-    declared = {
-        "groups": Option(2, "how many", least=0),
-        "by": Option("level", "how", choices=ORDERS),
-        "surrogate": Option(True, "whether"),
-    }
-    given = parse_options(["groups = 3", "by=relation", "surrogate=no"])
-    assert read_options("grouped", declared, given) == {"groups": 3, "by": "relation", "surrogate": False}
+    given = parse_options(["groups = 3", "by=relation", "surrogate=no", "slopes=0.2, 1", "share=1"])
+    assert Declared().changed(given) == Declared(
+        groups=3, by="relation", surrogate=False, slopes=(0.2, 1.0), share=1.0
+    )
     for wrong, message in (
         ({"groups": -1}, "too small"),
         ({"groups": "two"}, "Give a whole number, 0 or more"),
         ({"groups": True}, "no such value"),
+        ({"groups": 1.5}, "no such value"),
         ({"by": "relations"}, "Did you mean 'relation'"),
         ({"surrogate": 2}, "true or false"),
         ({"group": 2}, "Did you mean 'groups'"),
+        ({"share": 1.5}, "too large"),
+        ({"share": float("nan")}, "too small"),
+        ({"slopes": "a,b"}, "no such value"),
     ):
         with pytest.raises(InputError, match=message):
-            read_options("grouped", declared, wrong)
+            Declared().changed(wrong)
+    with pytest.raises(InputError, match="too small"):
+        Declared(groups=-1)
     for text in ("groups", "=3"):
         with pytest.raises(InputError, match="is not NAME=VALUE"):
             parse_options([text])
@@ -245,7 +258,7 @@ def test_options_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFix
     assert run_command([*command, "--method", "grouped", "--option", "group=3"]) == 2
     assert "Did you mean 'groups'" in capsys.readouterr().err
     assert run_command(["methods", "grouped"]) == 0
-    assert "groups       wanted number of groups" in capsys.readouterr().out
+    assert "groups       Wanted number of groups" in capsys.readouterr().out
     assert run_command(["methods", "groupd"]) == 2
 
 

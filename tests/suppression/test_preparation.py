@@ -14,8 +14,8 @@ from cellveil.problem import Problem, Status
 from cellveil.suppression import METHODS, suppress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.methods.optimal import optimal
-from cellveil.suppression.methods.textbook import textbook
-from cellveil.suppression.presolve.preparation import demanding, prepared
+from cellveil.suppression.methods.textbook import TextbookParams, textbook
+from cellveil.suppression.presolve.preparation import ProtectParams, demanding, prepared
 
 METHODS_WITH_IT = [name for name, entry in METHODS.items() if "protect" in entry.options]
 
@@ -74,7 +74,7 @@ def lazy(problem: Problem, **_: object) -> Draft:
 
 def test_where_the_audit_finds_one_unprotected_all_are_protected() -> None:
     problem = figure_1()
-    draft = prepared(lazy)(problem, protect="K5")
+    draft = prepared(lazy)(problem, params=ProtectParams(protect="K5"))
     assert draft.figures == {"primaries protected": 4, "runs": 2}
     assert audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "lazy")).is_safe
     once = prepared(METHODS["sequential"].run)(problem, protect="K5")
@@ -114,7 +114,7 @@ def test_infeasible_problems_name_all_cells() -> None:
 def test_the_plain_program_solves_one_for_every_demand() -> None:
     problem = figure_1()
     for order in ("descending", "ascending", "given"):
-        plain = textbook(problem, harvest=False, order=order)
+        plain = textbook(problem, params=TextbookParams(harvest=False, order=order))
         assert plain.num_lps == 2 * len(problem.primaries)
         assert audit_outsider(problem, Pattern.hiding(problem, plain.hidden, "plain"), exact=False).is_safe
     assert textbook(problem).num_lps < 2 * len(problem.primaries)

@@ -196,10 +196,10 @@ def suppress(
     from cellveil.certificate import write_certificate
     from cellveil.formats.instance import read_instance, write_instance
     from cellveil.formats.pattern_file import write_pattern
+    from cellveil.params import parse_options
     from cellveil.report import build_report
     from cellveil.report.infeasible_figures import infeasible_figures
     from cellveil.suppression import suppress as find_pattern
-    from cellveil.suppression.params import parse_options
 
     options = parse_options(option or [])
     _check_targets(instance, out, report, certificate)
@@ -389,13 +389,15 @@ def methods(
 
     if name is None:
         for each, entry in METHODS.items():
-            typer.echo(f"{each:12} {entry.summary}")
+            typer.echo(f"{each:12} {entry.summary}{' (for comparison)' if entry.is_for_comparison else ''}")
         return
     if name not in METHODS:
         raise InputError(f"unknown method {name!r}", remedy=nearest_name(name, list(METHODS)))
     for key, option in METHODS[name].options.items():
         shown = str(option.default).lower() if isinstance(option.default, bool) else option.default
-        typer.echo(f"{key:12} {option.what} ({option.domain}; default {shown!r})")
+        typer.echo(
+            f"{key:12} {option.what} {option.domain[:1].upper()}{option.domain[1:]}; default {shown!r}."
+        )
 
 
 app.command()(adjust)

@@ -273,7 +273,7 @@ class SuppressJob(_Strict):
         description="Where cells cannot be protected: free the cheapest cells that must be published, or "
         "lower levels, and list them in the report.",
     )
-    options: dict[str, bool | int | str] = Field(
+    options: dict[str, bool | int | float | str | list[float]] = Field(
         default_factory=dict,
         description="Further settings of the method, by name; `cellveil methods NAME` lists them.",
     )
@@ -281,10 +281,9 @@ class SuppressJob(_Strict):
     @model_validator(mode="after")
     def _known_options(self) -> SuppressJob:
         from cellveil.suppression import METHODS
-        from cellveil.suppression.params import read_options
 
         try:
-            read_options(self.method, METHODS[self.method].options, self.options)
+            METHODS[self.method].read(self.method, self.options)
         except InputError as error:
             raise fault(error.what, error.remedy, "options") from None
         return self

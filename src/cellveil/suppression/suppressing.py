@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from cellveil.clock import Deadline, Stopwatch
 from cellveil.errors import InputError, nearest_name
 from cellveil.judge import Audit, Verdict
 from cellveil.judge.outsider import audit_outsider
+from cellveil.params import Parameter, Params
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress, StageClock
@@ -20,21 +21,20 @@ from cellveil.solvers.parallel import default_workers, using
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.infeasible.relaxing import Relaxation, diagnose, infeasibility, relaxed_like
-from cellveil.suppression.methods.auto import AUTO, auto
-from cellveil.suppression.methods.cycles import cycles
-from cellveil.suppression.methods.elimination import elimination
-from cellveil.suppression.methods.genetic import GENETIC, genetic
-from cellveil.suppression.methods.grouped import GROUPED, grouped
-from cellveil.suppression.methods.hypercube import hypercube
-from cellveil.suppression.methods.modular import modular
-from cellveil.suppression.methods.network import network
-from cellveil.suppression.methods.optimal import optimal
-from cellveil.suppression.methods.sequential import sequential
-from cellveil.suppression.methods.textbook import TEXTBOOK, textbook
+from cellveil.suppression.methods.auto import AutoParams, auto
+from cellveil.suppression.methods.cycles import CyclesParams, cycles
+from cellveil.suppression.methods.elimination import EliminationParams, elimination
+from cellveil.suppression.methods.genetic import GeneticParams, genetic
+from cellveil.suppression.methods.grouped import GroupedParams, grouped
+from cellveil.suppression.methods.hypercube import HypercubeParams, hypercube
+from cellveil.suppression.methods.modular import ModularParams, modular
+from cellveil.suppression.methods.network import NetworkParams, network
+from cellveil.suppression.methods.optimal import OptimalParams, optimal
+from cellveil.suppression.methods.sequential import SequentialParams, sequential
+from cellveil.suppression.methods.textbook import TextbookParams, textbook
 from cellveil.suppression.other_attackers.defence import Defence
 from cellveil.suppression.other_attackers.outsider_shield import mended
-from cellveil.suppression.params import Option, read_options
-from cellveil.suppression.presolve.preparation import PRESELECT, PROTECT, Method, prepared
+from cellveil.suppression.presolve.preparation import Method, prepared
 from cellveil.suppression.result import Outcome, Suppression
 
 MENDING_ROUNDS = 3
@@ -57,42 +57,68 @@ class MethodEntry:
     Parameters
     ----------
     run
-        Called with the problem and the keywords time_limit, seed and progress, and those of `options` that
-        are given; proposes which cells to hide.
+        Called with the problem and the keywords time_limit, seed, progress and params; proposes which cells
+        to hide.
+    params
+        The class of its parameters.
+    is_for_comparison
+        Whether it is there to compare with, not to be recommended.
     """
 
     run: Method
     summary: str
-    options: Mapping[str, Option] = field(default_factory=dict)
+    params: type[Params]
+    is_for_comparison: bool = False
+
+    @property
+    def options(self) -> Mapping[str, Parameter]:
+        """Its parameters by name; those of its engines as engine.name."""
+        return self.params.described()
+
+    def read(self, method: str, options: Mapping[str, object]) -> Params:
+        """The parameters with the options that were given, checked."""
+        try:
+            return self.params().changed(options)
+        except InputError as error:
+            known = self.options
+            name = next((name for name in options if name not in known), None)
+            if name is None:
+                raise
+            remedy = nearest_name(name, list(known)) if known else "It takes no options."
+            raise InputError(f"method {method!r} has no option {name!r}", remedy=remedy) from error
 
 
 METHODS: Mapping[str, MethodEntry] = {
-    "auto": MethodEntry(auto, "the best means for the table at hand, until the limit", AUTO),
+    "auto": MethodEntry(auto, "the best means for the table at hand, until the limit", AutoParams),
     "sequential": MethodEntry(
-        prepared(sequential), "cheapest deviations, one demand after the other", {**PROTECT, **PRESELECT}
+        prepared(sequential), "cheapest deviations, one demand after the other", SequentialParams
     ),
     "grouped": MethodEntry(
-        prepared(grouped), "cheapest deviations for groups of primaries", {**GROUPED, **PRESELECT}
+        prepared(grouped), "cheapest deviations for groups of primaries", GroupedParams, True
     ),
     "genetic": MethodEntry(
-        prepared(genetic), "the best order of groups, by a genetic algorithm", {**GENETIC, **PRESELECT}
+        prepared(genetic), "the best order of groups, by a genetic algorithm", GeneticParams, True
     ),
-    "network": MethodEntry(prepared(network), "cheapest flows, for two-way tables", PRESELECT),
-    "cycles": MethodEntry(cycles, "alternating cycles (Cox), for two-way tables"),
-    "hypercube": MethodEntry(hypercube, "cubes: no solver, millions of cells"),
-    "modular": MethodEntry(modular, "subtable by subtable (HiTaS), then mended on the whole"),
+    "network": MethodEntry(prepared(network), "cheapest flows, for two-way tables", NetworkParams),
+    "cycles": MethodEntry(cycles, "alternating cycles (Cox), for two-way tables", CyclesParams, True),
+    "hypercube": MethodEntry(hypercube, "cubes: no solver, millions of cells", HypercubeParams),
+    "modular": MethodEntry(
+        modular, "subtable by subtable (HiTaS), then mended on the whole", ModularParams, True
+    ),
     "elimination": MethodEntry(
-        prepared(elimination), "from everything hidden, publishing what can be spared", PROTECT
+        prepared(elimination),
+        "from everything hidden, publishing what can be spared",
+        EliminationParams,
+        True,
     ),
     "optimal": MethodEntry(
-        prepared(optimal), "branch and cut: the least cost, or how far off it can be", PROTECT
+        prepared(optimal), "branch and cut: the least cost, or how far off it can be", OptimalParams
     ),
     "textbook": MethodEntry(
-        prepared(textbook),
-        "the incremental program on the whole table: a yardstick",
-        {**TEXTBOOK, **PROTECT, **PRESELECT},
+        prepared(textbook), "the incremental program on the whole table: a yardstick", TextbookParams, True
     ),
 }
+"""The suppression methods; those for comparison have never been cheapest in our own figures."""
 
 
 def suppress(
@@ -105,6 +131,7 @@ def suppress(
     workers: int | None = None,
     relax: bool = False,
     options: Mapping[str, object] | None = None,
+    params: Params | None = None,
     progress: Progress | None = None,
 ) -> Suppression:
     """Find a pattern that protects every primary cell, and have it judged.
@@ -128,7 +155,10 @@ def suppress(
         Where some primary cells cannot be protected whatever is hidden: take the cheapest way out (see
         `cellveil.suppression.infeasible.relaxing`), go on with the relaxed problem, and say so in the result.
     options
-        Further settings of the method, by name: those that its line in `METHODS` declares.
+        Parameters of the method by name: those that its line in `METHODS` declares; engine.name for those of
+        its engines.
+    params
+        The same as an object of the method's class of parameters.
 
     Raises
     ------
@@ -148,13 +178,13 @@ def suppress(
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     run = METHODS[method].run
-    chosen = read_options(method, METHODS[method].options, options or {})
+    chosen = _chosen(method, options or {}, params)
     workers = default_workers() if workers is None else workers
     watch, deadline = Stopwatch(), Deadline(time_limit)
     defence = Defence(problem, attackers, seed=seed, progress=progress)
     share = deadline.share(METHOD_SHARE) if attackers else deadline
     with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed, using(workers):
-        draft = run(defence.basis, time_limit=share.left, seed=seed, progress=observed, **chosen)
+        draft = run(defence.basis, time_limit=share.left, seed=seed, progress=observed, params=chosen)
     if draft.infeasible:
         diagnosis = diagnose(
             defence.basis, time_limit=deadline.overtime().share(DIAGNOSIS_SHARE).left, seed=seed
@@ -162,7 +192,7 @@ def suppress(
         if relax and diagnosis.relaxation is not None:
             left = deadline.overtime().left
             settings = {"time_limit": left, "seed": seed, "workers": workers, "progress": progress}
-            return _relaxed(problem, diagnosis.relaxation, method, attackers, settings | {"options": chosen})
+            return _relaxed(problem, diagnosis.relaxation, method, attackers, settings | {"params": chosen})
         cells = np.unique([demand.cell for demand in draft.infeasible])
         raise infeasibility(problem, cells, defence.basis_name, diagnosis)
     if draft.lower_bound is None and (not deadline.is_over or problem.table.num_cells <= MOST_BOUNDED_LATE):
@@ -211,6 +241,20 @@ def suppress(
         standard = Verdict.of(Attacker(), problem, pattern, report)
         judged = Audit.of(problem, pattern, [standard, *verdicts])
     return _conclude(problem, pattern, judged, draft, watch, seed)
+
+
+def _chosen(method: str, options: Mapping[str, object], params: Params | None) -> Params:
+    """The parameters that are given, one way or the other."""
+    entry = METHODS[method]
+    if params is None:
+        return entry.read(method, options)
+    if options:
+        raise InputError("both options and params are given", remedy="Give one of them.")
+    if not isinstance(params, entry.params):
+        raise InputError(
+            f"method {method!r} takes no {type(params).__name__}", remedy=f"Give {entry.params.__name__}."
+        )
+    return params
 
 
 def _relaxed(

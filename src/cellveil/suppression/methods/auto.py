@@ -25,8 +25,8 @@ meets. Does not ensure the least cost; the bound says how far off it can be at m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -34,6 +34,7 @@ import numpy as np
 from cellveil.arrays import Bool
 from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.ledger import Book
+from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.bounds.cover import CoverBound, cover_bound
@@ -55,7 +56,6 @@ from cellveil.suppression.engines.splitting_search import Growth
 from cellveil.suppression.methods.network import network
 from cellveil.suppression.methods.optimal import optimal
 from cellveil.suppression.methods.sequential import SMALL, Stepwise
-from cellveil.suppression.params import Option
 from cellveil.suppression.presolve.merge_ties import Merged, merged
 
 INTERRUPTED = "interrupted: the cheapest complete pattern so far"
@@ -113,11 +113,14 @@ GOOD_ENOUGH, ALWAYS_BOUNDED = 0.2, 1_500
 """A bound within this share of the cost tells enough: no time is spent on a better one unless asked to, but
 in tables of up to so many cells, where it takes next to none."""
 
-AUTO: Mapping[str, Option] = {
-    "better_bound": Option(
-        False, "spend a tenth of the time on a better bound even where it is close already"
+
+@dataclass(frozen=True, kw_only=True)
+class AutoParams(Params):
+    """Parameters of `auto`."""
+
+    better_bound: bool = param(
+        False, "Spend a tenth of the time on a better bound even where it is close already."
     )
-}
 
 
 def auto(
@@ -126,17 +129,17 @@ def auto(
     time_limit: float | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    better_bound: bool = False,
+    params: AutoParams | None = None,
 ) -> Draft:
     """Protect all demands by the best means for the table at hand; see the head of the module."""
     deadline = Deadline(None if time_limit is None else (1 - BOUND_SHARE) * time_limit)
     progress = progress or Progress()
     progress.stage("bound")
     problem = problem.replace(table=structured(problem.table))
-    tied = _tied(problem)
+    tied, wanted = _tied(problem), (params or AutoParams()).better_bound
     if tied is None:
-        return _auto(problem, deadline, seed, progress, better_bound)
-    return tied.unfold(_auto(tied.problem, deadline, seed, progress, better_bound))
+        return _auto(problem, deadline, seed, progress, wanted)
+    return tied.unfold(_auto(tied.problem, deadline, seed, progress, wanted))
 
 
 def _tied(problem: Problem) -> Merged | None:

@@ -23,15 +23,28 @@ Reference: Cox (1995); levels are met in each direction by itself, so asymmetric
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from cellveil.clock import counted_time
+from cellveil.params import Params
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.flow_search import Networks, build, conclude
 
 
+@dataclass(frozen=True, kw_only=True)
+class CyclesParams(Params):
+    """Parameters of `cycles`."""
+
+
 def cycles(
-    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+    problem: Problem,
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    params: CyclesParams | None = None,
 ) -> Draft:
     """Protect all demands by sums of alternating cycles; see the head of the module."""
     from cellveil.suppression.engines._flow_search_jit import CYCLES

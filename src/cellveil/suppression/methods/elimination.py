@@ -22,6 +22,8 @@ References: the elimination LP in Serpell, Smith, Clark & Staggemeier (2013), se
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from cellveil.clock import Deadline
@@ -31,6 +33,7 @@ from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.meet_demands import Completion, Inside, structured
+from cellveil.suppression.presolve.preparation import ProtectParams
 
 OUT_OF_TIME = "time limit: not every secondary cell was tried"
 
@@ -38,8 +41,18 @@ SHRINK = 0.7
 """The programs are set up anew when only this share of their cells is left."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class EliminationParams(ProtectParams):
+    """Parameters of `elimination`."""
+
+
 def elimination(
-    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+    problem: Problem,
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    params: EliminationParams | None = None,
 ) -> Draft:
     """Publish whatever can be published, the dearest first; see the head of the module."""
     progress = progress or Progress()

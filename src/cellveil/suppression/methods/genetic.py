@@ -25,8 +25,8 @@ Reference: sections 1.2 and 3.4 to 3.5 of Serpell, Smith, Clark & Staggemeier (2
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ from cellveil.deviations.ledger import Book
 from cellveil.errors import InputError
 from cellveil.files import read_text, sha256, write_text
 from cellveil.judge.exposure import unpickable
+from cellveil.params import param
 from cellveil.plots import line_chart
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -48,34 +49,31 @@ from cellveil.suppression.engines.evolution import ADAPTIVE, CROSSOVERS, OPERATO
 from cellveil.suppression.engines.grouping import ORDERS, groups_of
 from cellveil.suppression.engines.meet_demands import Completion, structured
 from cellveil.suppression.methods.grouped import Together, protect_in_order
-from cellveil.suppression.params import Option
-from cellveil.suppression.presolve.preparation import demanding
+from cellveil.suppression.presolve.preparation import PreselectParams, demanding
 
-GENETIC: Mapping[str, Option] = {
-    "groups": Option(
-        -1, "wanted number of groups; 0: every cell by itself; -1: as the size of the table asks", least=-1
-    ),
-    "by": Option("level", "what brings cells together", choices=ORDERS),
-    "evaluations": Option(100, "how many orders to evaluate, to the end of a generation", least=1),
-    "pool": Option(10, "how many orders are kept", least=2),
-    "mutation": Option(ADAPTIVE, "how orders are changed", choices=(ADAPTIVE, *OPERATORS)),
-    "crossover": Option("order", "how two orders are combined", choices=CROSSOVERS),
-    "surrogate": Option(True, "evaluate orders by K_u and upper levels only"),
-    "checkpoint": Option("", "file to save the state to after each generation, and to go on from"),
-    "plot": Option("", "file for a plot of cost against evaluations, SVG"),
-}
 
-ALL_ORDERS = 3
-"""So many groups or fewer: every order is tried."""
+@dataclass(frozen=True, kw_only=True)
+class GeneticParams(PreselectParams):
+    """Parameters of `genetic`."""
 
-MOST_ALONE, FEW_GROUPS = 30_000, 2
-"""Up to so many cells each candidate is by itself; beyond, so many groups."""
+    groups: int = param(
+        -1, "Wanted number of groups; 0: every cell by itself; -1: as the size of the table asks.", least=-1
+    )
+    by: str = param("level", "What brings cells together.", choices=ORDERS)
+    evaluations: int = param(100, "How many orders to evaluate, to the end of a generation.", least=1)
+    pool: int = param(10, "How many orders are kept.", least=2)
+    mutation: str = param(ADAPTIVE, "How orders are changed.", choices=(ADAPTIVE, *OPERATORS))
+    crossover: str = param("order", "How two orders are combined.", choices=CROSSOVERS)
+    surrogate: bool = param(True, "Evaluate orders by K_u and upper levels only.")
+    from_given: bool = param(True, "The order of the groups as they are found is in the first pool.")
+    checkpoint: str = param("", "File to save the state to after each generation, and to go on from.")
+    plot: str = param("", "File for a plot of cost against evaluations, SVG.")
+    enumerate_up_to: int = param(3, "Every order is tried where there are no more groups.", least=0)
+    most_alone: int = param(30_000, "Up to so many cells each candidate is a group.", least=0)
+    few_groups: int = param(2, "Groups to ask for in larger tables.", least=1)
+    search_share: float = param(0.7, "Share of the time for the search of an order.", least=0, most=1)
+    worth_a_process: float = param(0.5, "Seconds from which on evaluations run in processes.", least=0)
 
-SEARCH_SHARE = 0.7
-"""Share of a time limit for the search; the rest is for the final protection."""
-
-WORTH_A_PROCESS = 0.5
-"""Evaluations that take fewer seconds are not given to other processes."""
 
 OUT_OF_TIME = "time limit: the search for an order was cut short"
 INTERRUPTED = "interrupted: the best order so far was protected"
@@ -87,11 +85,7 @@ def genetic(
     time_limit: float | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    groups: int = -1,
-    by: str = "level",
-    checkpoint: str = "",
-    plot: str = "",
-    **evolving: Any,
+    params: GeneticParams | None = None,
 ) -> Draft:
     """Look for an order of groups, and protect them in the best one; see the head of the module.
 
@@ -99,22 +93,24 @@ def genetic(
     --------
     >>> from cellveil.datasets import random_table
     >>> problem = random_table((14, 9), hierarchical=[0], contributors=2, seed=4)
-    >>> draft = genetic(problem, evaluations=30)
+    >>> draft = genetic(problem, params=GeneticParams(evaluations=30))
     >>> draft.figures["groups"], draft.figures["evaluations"] >= 30
     (17, True)
     """
-    progress, deadline = progress or Progress(), Deadline(time_limit)
-    search_end = Deadline(None if time_limit is None else SEARCH_SHARE * time_limit)
+    params, progress, deadline = params or GeneticParams(), progress or Progress(), Deadline(time_limit)
+    search_end = deadline.share(params.search_share)
     problem = problem.replace(table=structured(problem.table))
-    search = OrderSearch(problem, wanted_groups(problem, groups), by, seed=seed, **evolving)
-    if checkpoint:
-        search.resume(Path(checkpoint))
+    search = OrderSearch(problem, params, seed=seed)
+    if params.checkpoint:
+        search.resume(Path(params.checkpoint))
     progress.stage("genetic")
     reason = search.run(search_end, progress)
-    if plot:
-        write_text(Path(plot), search.plot())
+    if params.plot:
+        write_text(Path(params.plot), search.plot())
     first = [search.groups[k] for k in search.best_order]
-    draft = protect_in_order(problem, first, deadline, progress, seed=seed, wanted=search.wanted, by=by)
+    draft = protect_in_order(
+        problem, first, deadline, progress, seed=seed, wanted=search.wanted, by=params.by
+    )
     figures = {"evaluations": search.evaluations, "groups": len(search.groups)}
     is_whole = draft.reason == "complete"
     return replace(
@@ -125,11 +121,11 @@ def genetic(
     )
 
 
-def wanted_groups(problem: Problem, groups: int) -> int:
-    """How many groups to ask for where the size of the table decides."""
-    if groups >= 0:
-        return groups
-    return 0 if problem.table.num_cells <= MOST_ALONE else FEW_GROUPS
+def wanted_groups(problem: Problem, params: GeneticParams) -> int:
+    """How many groups to ask for, where the parameters leave it to the size of the table."""
+    if params.groups >= 0:
+        return params.groups
+    return 0 if problem.table.num_cells <= params.most_alone else params.few_groups
 
 
 class OrderSearch:
@@ -137,45 +133,35 @@ class OrderSearch:
 
     Parameters
     ----------
-    wanted, by
-        See `cellveil.suppression.engines.grouping.groups_of`.
-    surrogate
-        Whether orders are judged by the candidates of unpicking and their upper levels alone.
-    from_given
-        Whether the order of the groups is in the first pool beside random ones.
+    params
+        Of the method: groups, evolution, surrogate.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        wanted: int,
-        by: str,
-        *,
-        seed: int = 0,
-        evaluations: int = 100,
-        pool: int = 10,
-        mutation: str = ADAPTIVE,
-        crossover: str = "order",
-        surrogate: bool = True,
-        from_given: bool = True,
-    ) -> None:
+    def __init__(self, problem: Problem, params: GeneticParams, *, seed: int = 0) -> None:
+        self.params, self.wanted = params, wanted_groups(problem, params)
         found = unpickable(problem)
-        chosen = np.flatnonzero(found.candidates) if surrogate else problem.primaries
-        self.wanted, self.limit = wanted, evaluations
-        self.groups = groups_of(problem, chosen, wanted=wanted, by=by)
+        chosen = np.flatnonzero(found.candidates) if params.surrogate else problem.primaries
+        self.groups = groups_of(problem, chosen, wanted=self.wanted, by=params.by)
         asked = problem
-        if surrogate:
+        if params.surrogate:
             asked = demanding(problem, found.candidates & found.upper & (problem.upl > 0))
             asked = asked.replace(lpl=np.zeros_like(asked.lpl), spl=np.minimum(asked.spl, asked.upl))
-        self.fitness = Fitness(asked, self.groups, (True,) if surrogate else (True, False), seed)
-        settings = (wanted, by, pool, mutation, crossover, surrogate, from_given, seed)
+        self.fitness = Fitness(asked, self.groups, (True,) if params.surrogate else (True, False), seed)
+        names = ("by", "pool", "mutation", "crossover", "surrogate", "from_given")
+        settings = (self.wanted, *(getattr(params, name) for name in names), seed)
         self._fingerprint = sha256(problem.content_hash.encode(), repr(settings).encode())
         self._key = f"{self._fingerprint} {id(self)}"
         self._lps_elsewhere = 0
         self._deadline = Deadline(None)
         self._checkpoint: Path | None = None
         self.evolution = Evolution(
-            len(self.groups), self._costs, np.random.default_rng(seed), pool, mutation, crossover, from_given
+            len(self.groups),
+            self._costs,
+            np.random.default_rng(seed),
+            params.pool,
+            params.mutation,
+            params.crossover,
+            params.from_given,
         )
 
     @property
@@ -198,11 +184,11 @@ class OrderSearch:
         """Evolve, or try all orders; returns why it ended."""
         self._deadline = deadline
         try:
-            if len(self.groups) <= ALL_ORDERS:
+            if len(self.groups) <= self.params.enumerate_up_to:
                 self.evolution.try_all(list(permutations(range(len(self.groups)))))
                 self._tell(progress)
             else:
-                self.evolution.run(self.limit, lambda: self._tell(progress))
+                self.evolution.run(self.params.evaluations, lambda: self._tell(progress))
         except KeyboardInterrupt:
             return INTERRUPTED
         return OUT_OF_TIME if deadline.is_over else "complete"
@@ -230,7 +216,7 @@ class OrderSearch:
     def _tell(self, progress: Progress) -> bool:
         """Say how far it is, save the state; returns whether time is up."""
         best = self.evolution.best.cost if self.evolution.pool else np.inf
-        progress.advance(self.evaluations, self.limit, cost=best)
+        progress.advance(self.evaluations, self.params.evaluations, cost=best)
         if self._checkpoint is not None and not self._deadline.is_over:
             saved = {"for": self._fingerprint, "state": self.evolution.state()}
             write_text(self._checkpoint, json.dumps(saved))
@@ -243,7 +229,7 @@ class OrderSearch:
         start = counted_time()
         first, rest = self.fitness.cost(orders[0], self._deadline), orders[1:]
         seconds, workers = counted_time() - start, min(num_workers(), len(rest))
-        if workers < 2 or seconds < WORTH_A_PROCESS:
+        if workers < 2 or seconds < self.params.worth_a_process:
             return [first, *(self.fitness.cost(order, self._deadline) for order in rest)]
         from joblib import Parallel, delayed
 

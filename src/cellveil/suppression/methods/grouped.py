@@ -24,7 +24,8 @@ Reference: equations (9) to (19) and section 3.4 of Serpell, Smith, Clark & Stag
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.joint_witness import SIZE_CLASS, JointWitness, Task, TimeLeft
 from cellveil.deviations.ledger import Book
 from cellveil.judge.exposure import unpickable
+from cellveil.params import param
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
@@ -42,12 +44,15 @@ from cellveil.suppression.engines.meet_demands import Completion, structured
 from cellveil.suppression.engines.one_demand import Incremental
 from cellveil.suppression.engines.splitting_search import Growth
 from cellveil.suppression.methods.sequential import SMALL
-from cellveil.suppression.params import Option
+from cellveil.suppression.presolve.preparation import PreselectParams
 
-GROUPED: Mapping[str, Option] = {
-    "groups": Option(2, "wanted number of groups; 0: every cell by itself", least=0),
-    "by": Option("level", "what brings cells together", choices=ORDERS),
-}
+
+@dataclass(frozen=True, kw_only=True)
+class GroupedParams(PreselectParams):
+    """Parameters of `grouped`."""
+
+    groups: int = param(2, "Wanted number of groups; 0: every cell by itself.", least=0)
+    by: str = param("level", "What brings cells together.", choices=ORDERS)
 
 
 def grouped(
@@ -56,8 +61,7 @@ def grouped(
     time_limit: float | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    groups: int = 2,
-    by: str = "level",
+    params: GroupedParams | None = None,
 ) -> Draft:
     """Protect groups of primaries, then what they leave; see the head of the module.
 
@@ -69,9 +73,11 @@ def grouped(
     39.0
     """
     problem = problem.replace(table=structured(problem.table))
-    first = groups_of(problem, np.flatnonzero(unpickable(problem).candidates), wanted=groups, by=by)
+    params = params or GroupedParams()
+    wanted, by = params.groups, params.by
+    first = groups_of(problem, np.flatnonzero(unpickable(problem).candidates), wanted=wanted, by=by)
     deadline = Deadline(time_limit)
-    return protect_in_order(problem, first, deadline, progress, seed=seed, wanted=groups, by=by)
+    return protect_in_order(problem, first, deadline, progress, seed=seed, wanted=wanted, by=by)
 
 
 def protect_in_order(

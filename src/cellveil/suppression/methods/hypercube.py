@@ -21,8 +21,11 @@ References: Repsilber (1994); Giessing & Repsilber (2002).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from cellveil.clock import Deadline
 from cellveil.deviations.ledger import Book
+from cellveil.params import Params
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
@@ -34,8 +37,18 @@ TRIALS = 2_000
 """So many times it is tried to do without a secondary where no time limit says how long."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class HypercubeParams(Params):
+    """Parameters of `hypercube`."""
+
+
 def hypercube(
-    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+    problem: Problem,
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    params: HypercubeParams | None = None,
 ) -> Draft:
     """Protect all demands by cubes; see the head of the module."""
     deadline = Deadline(time_limit)

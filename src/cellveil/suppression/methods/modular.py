@@ -37,6 +37,7 @@ from cellveil.arrays import Int
 from cellveil.clock import Deadline
 from cellveil.deviations.ledger import Book
 from cellveil.deviations.witness import Witnesses, are_deviations
+from cellveil.params import Params
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
@@ -64,8 +65,18 @@ class Module:
     level: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class ModularParams(Params):
+    """Parameters of `modular`."""
+
+
 def modular(
-    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+    problem: Problem,
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    params: ModularParams | None = None,
 ) -> Draft:
     """Protect the modules, then the whole table; see the head of the module."""
     progress = progress or Progress()

@@ -34,7 +34,7 @@ References: Kelly, Golden & Assad (1992); Cox (1995); Castro (2002).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from cellveil.progress import Progress
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.flow_search import FlowSearch, Networks, build, conclude
+from cellveil.suppression.presolve.preparation import PreselectParams
 
 SLOPE_ROUNDS = 3
 """So often a paid flow is repeated with the costs its amounts suggest, as long as that helps."""
@@ -58,8 +59,18 @@ MOST_CELLS_FOR_CYCLES = 20_000
 """Beyond this many cells flows are the only way to paid witnesses, and covering programs the beginning."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class NetworkParams(PreselectParams):
+    """Parameters of `network`."""
+
+
 def network(
-    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+    problem: Problem,
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    params: NetworkParams | None = None,
 ) -> Draft:
     """Protect all demands by cheapest flows; see the head of the module."""
     from cellveil.suppression.engines._flow_search_jit import BOTH, LINEAR

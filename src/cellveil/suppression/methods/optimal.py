@@ -52,6 +52,7 @@ from cellveil.suppression.exact.parts import Need, parts_of
 from cellveil.suppression.exact.primal_heuristics import starter_of
 from cellveil.suppression.exact.separation import DEEP, Judgement, Separation, Stop
 from cellveil.suppression.presolve.merge_ties import merged
+from cellveil.suppression.presolve.preparation import ProtectParams
 
 DOUBT = 1e-6
 """Taken off the bound of a search that was cut short, as a share."""
@@ -100,8 +101,18 @@ NODE_ROWS, NODE_ATTACKS = 8, 6
 ROOT_ROWS, ROOT_ATTACKS = 30, 40
 
 
+@dataclass(frozen=True, kw_only=True)
+class OptimalParams(ProtectParams):
+    """Parameters of `optimal`."""
+
+
 def optimal(
-    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+    problem: Problem,
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    params: OptimalParams | None = None,
 ) -> Draft:
     """Find the cheapest safe pattern; see the head of the module.
 

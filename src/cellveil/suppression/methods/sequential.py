@@ -21,6 +21,7 @@ Staggemeier (2011).
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
 
 from cellveil.clock import Deadline
@@ -33,6 +34,7 @@ from cellveil.suppression.engines.local_search import Search
 from cellveil.suppression.engines.meet_demands import Completion, structured
 from cellveil.suppression.engines.one_demand import Incremental, Verdict
 from cellveil.suppression.engines.splitting_search import Growth
+from cellveil.suppression.presolve.preparation import PreparationParams
 
 SMALL = 2_500
 """Components of up to so many cells are left to linear programs."""
@@ -64,8 +66,18 @@ class Stepwise(Incremental):
         return super().protect(cell, up, time_limit=time_limit, budget=budget)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SequentialParams(PreparationParams):
+    """Parameters of `sequential`."""
+
+
 def sequential(
-    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+    problem: Problem,
+    *,
+    time_limit: float | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    params: SequentialParams | None = None,
 ) -> Draft:
     """Protect all demands one after the other; see the head of the module."""
     deadline = Deadline(time_limit)

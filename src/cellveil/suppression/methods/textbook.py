@@ -20,7 +20,7 @@ References: Kelly, Golden & Assad (1992); equations (1)–(8) of Serpell, Smith,
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,12 +28,13 @@ from cellveil.arrays import Bool
 from cellveil.clock import counted_time
 from cellveil.deviations.components import Component, split
 from cellveil.deviations.demand import Demand, Demands
+from cellveil.params import param
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
 from cellveil.solvers.tolerances import REACH, ROUNDING, SUPPORT
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.params import Option
+from cellveil.suppression.presolve.preparation import PreparationParams
 
 NEARLY_FREE = 1e-5
 """Cost of a hidden cell: enough to keep deviations small, too little to prefer hiding another cell."""
@@ -42,12 +43,16 @@ WEIGHT_RANGE = 1e6
 """Weights above this multiple of the median are taken as equally forbidding."""
 
 
-TEXTBOOK: Mapping[str, Option] = {
-    "harvest": Option(True, "let a solution settle the other demands it meets"),
-    "order": Option(
-        "descending", "which demands come first, by amount or as given", ("descending", "ascending", "given")
-    ),
-}
+@dataclass(frozen=True, kw_only=True)
+class TextbookParams(PreparationParams):
+    """Parameters of `textbook`."""
+
+    harvest: bool = param(True, "Let a solution settle the other demands it meets.")
+    order: str = param(
+        "descending",
+        "Which demands come first, by amount or as given.",
+        choices=("descending", "ascending", "given"),
+    )
 
 
 def textbook(
@@ -56,10 +61,10 @@ def textbook(
     time_limit: float | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-    harvest: bool = True,
-    order: str = "descending",
+    params: TextbookParams | None = None,
 ) -> Draft:
     """Protect all demands one after the other; see the head of the module."""
+    params = params or TextbookParams()
     deadline = None if time_limit is None else counted_time() + time_limit
     progress = progress or Progress()
     progress.stage("textbook")
@@ -70,9 +75,9 @@ def textbook(
     for component in components:
         if not demands.of(component.cells):
             continue
-        protector = _Protector(problem, component, hidden, harvest)
+        protector = _Protector(problem, component, hidden, params.harvest)
         while queue := demands.of(component.cells):  # again where a sliding level was shifted
-            for demand in filter(demands.is_open, _in_order(queue, order)):
+            for demand in filter(demands.is_open, _in_order(queue, params.order)):
                 left = None if deadline is None else deadline - counted_time()
                 if left is not None and left <= 0:
                     protector.give_up(demands, draft, "time limit: the rest of the table was hidden whole")

@@ -14,9 +14,8 @@ References: Serpell, Smith, Clark & Staggemeier (2011, section 3.6; 2013, sectio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,27 +24,39 @@ from cellveil.clock import Deadline
 from cellveil.deviations.witness import Witnesses
 from cellveil.judge.exposure import ALGORITHMS, candidates
 from cellveil.judge.outsider import audit_outsider
+from cellveil.params import Params, param
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.params import Option
 from cellveil.suppression.presolve.preselection import MODES, eased
 
 Method = Callable[..., Draft]
 
-PROTECT: Mapping[str, Option] = {
-    "protect": Option(
-        "all", "which primaries to protect before all are audited", choices=("all", *ALGORITHMS)
+
+@dataclass(frozen=True, kw_only=True)
+class ProtectParams(Params):
+    """Fewer demands to begin with."""
+
+    protect: str = param(
+        "all", "Which primaries to protect before all are audited.", choices=("all", *ALGORITHMS)
     )
-}
-PRESELECT: Mapping[str, Option] = {
-    "preselect": Option("none", "cells that will be hidden anyway and cost nothing", choices=MODES)
-}
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreselectParams(Params):
+    """Cells at no cost."""
+
+    preselect: str = param("none", "Cells that will be hidden anyway and cost nothing.", choices=MODES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparationParams(PreselectParams, ProtectParams):
+    """Both."""
 
 
 def prepared(method: Method) -> Method:
-    """The method with the options `protect` and `preselect`."""
+    """The method after what its parameters `protect` and `preselect` ask for, where it has them."""
 
     def run(
         problem: Problem,
@@ -53,15 +64,14 @@ def prepared(method: Method) -> Method:
         time_limit: float | None = None,
         seed: int = 0,
         progress: Progress | None = None,
-        protect: str = "all",
-        preselect: str = "none",
-        **options: Any,
+        params: Params,
     ) -> Draft:
+        protect, preselect = getattr(params, "protect", "all"), getattr(params, "preselect", "none")
         deadline = Deadline(time_limit)
 
         def draft_of(asked: Problem) -> Draft:
             left = None if deadline.left is None else max(deadline.left, 1e-9)
-            return method(asked, time_limit=left, seed=seed, progress=progress, **options)
+            return method(asked, time_limit=left, seed=seed, progress=progress, params=params)
 
         offered = eased(problem, preselect)
         if protect == "all":
