@@ -14,6 +14,7 @@ from cellveil.problem import Problem, Status
 from cellveil.suppression import METHODS, suppress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.methods.optimal import optimal
+from cellveil.suppression.methods.sequential import SequentialParams
 from cellveil.suppression.methods.textbook import TextbookParams, textbook
 from cellveil.suppression.presolve.preparation import ProtectParams, demanding, prepared
 
@@ -77,7 +78,7 @@ def test_where_the_audit_finds_one_unprotected_all_are_protected() -> None:
     draft = prepared(lazy)(problem, params=ProtectParams(protect="K5"))
     assert draft.figures == {"primaries protected": 4, "runs": 2}
     assert audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "lazy")).is_safe
-    once = prepared(METHODS["sequential"].run)(problem, protect="K5")
+    once = METHODS["sequential"].run(problem, params=SequentialParams(protect="K5"))
     assert once.figures["runs"] == 1
     pattern = Pattern.hiding(problem, once.hidden, "once")
     assert audit_outsider(problem, pattern, exact=False, claims=once.witnesses).num_lps == 0
