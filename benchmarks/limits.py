@@ -73,7 +73,7 @@ def _business(name: str) -> Any:
 
 def _demo() -> Any:
     from cellveil.datasets import business
-    from cellveil.datasets.demo import write_demo_job
+    from cellveil.datasets.demo_job import write_demo_job
     from cellveil.job.build_tables import build_table
     from cellveil.job.reading import read_job
     from cellveil.progress import Progress

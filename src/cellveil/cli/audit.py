@@ -1,0 +1,167 @@
+"""The command `audit`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cellveil.cli.options import (
+    AsJson,
+    AttackerName,
+    AttackerNames,
+    Coalition,
+    Level,
+    P,
+    Prior,
+    Q,
+    Quiet,
+    ReportFile,
+    WhoAttacks,
+    attackers_of,
+)
+from cellveil.cli.shell import check_targets, leave_with, progress, say, write_json
+from cellveil.errors import InputError
+
+if TYPE_CHECKING:
+    from cellveil.attackers.attacker import Attacker
+    from cellveil.judge.published import PublishedTable
+
+PUBLISHED = "Without PATTERN.csv: a table that somebody published"
+MAX_LISTED = 20
+"""Unprotected cells that are printed."""
+
+
+def _published(text: str, metavar: str | None = None) -> Any:
+    """An option of the audit of a table that somebody published."""
+    return typer.Option(help=text, metavar=metavar, rich_help_panel=PUBLISHED)
+
+
+def audit(
+    instance: Annotated[
+        Path,
+        typer.Argument(
+            metavar="INSTANCE",
+            help="A JJ file or a folder; without PATTERN.csv, a table that somebody published: a file, or a "
+            "folder whose cells.csv leaves hidden values empty.",
+        ),
+    ],
+    pattern: Annotated[
+        Path | None,
+        typer.Argument(metavar="PATTERN.csv", help="The status of each cell; u and m are hidden."),
+    ] = None,
+    attacker: AttackerNames = None,
+    p: P = None,
+    q: Q = 100.0,
+    level: WhoAttacks = Level.unit,
+    coalition: Coalition = 1,
+    prior: Prior = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            min=0.0, metavar="SECONDS", help="Time for all attacks; what is not shown by then is not safe."
+        ),
+    ] = None,
+    hierarchy: Annotated[
+        list[str] | None,
+        _published("A dimension and its .hrc or parent,child file; COLUMN alone: flat.", "COLUMN=FILE"),
+    ] = None,
+    value: Annotated[str, _published("Column of the values.", "COLUMN")] = "value",
+    hidden: Annotated[list[str] | None, _published("A value that means hidden: empty, x, *, c, D…")] = None,
+    zero: Annotated[list[str] | None, _published("A value that means nothing there, 0.")] = None,
+    flag: Annotated[str | None, _published("Column of flags.", "COLUMN")] = None,
+    hidden_flag: Annotated[list[str] | None, _published("A flag that means hidden.")] = None,
+    zero_flag: Annotated[list[str] | None, _published("A flag that means 0.")] = None,
+    lower: Annotated[str | None, _published("Known least values of hidden cells.", "COLUMN")] = None,
+    upper: Annotated[str | None, _published("Known largest values of hidden cells.", "COLUMN")] = None,
+    rounding: Annotated[str, _published("Values are rounded to multiples of this.", "UNIT")] = "0",
+    total: Annotated[str, _published("Code of the total of flat dimensions and .hrc files.")] = "Total",
+    absent_hidden: Annotated[bool, _published("Cells without a row are hidden, not 0.")] = False,
+    signed: Annotated[bool, _published("Values may be negative.")] = False,
+    within: Annotated[
+        float, _published("A cell with an interval at most so wide is disclosed.", "PERCENT")
+    ] = 0.0,
+    report: ReportFile = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Attack a pattern, and judge every primary cell of the instance.
+
+    Without a pattern: attack a table that somebody published, of which the true values are not known, and
+    count the hidden cells that can be worked out (exit code 1 if there is one).
+    """
+    if pattern is None:
+        from cellveil.formats.published_file import open_publication
+
+        if any(name is not AttackerName.outsider for name in attacker or []):
+            raise InputError("such an attack needs a pattern", remedy="Name INSTANCE and PATTERN.csv.")
+        marks = {"hidden": hidden, "zero": zero, "hidden_flags": hidden_flag, "zero_flags": zero_flag}
+        options: dict[str, Any] = {key: texts for key, texts in marks.items() if texts is not None}
+        options |= {"rounding": rounding, "nonnegative": not signed}
+        options |= {"absent": "hidden" if absent_hidden else "zero"}
+        names = {"value": value, "flag": flag, "lower": lower, "upper": upper, "total_code": total}
+        check_targets(instance, report)
+        if report is not None and str(report) in [given.partition("=")[2] for given in hierarchy or []]:
+            raise InputError(
+                "the report would overwrite a hierarchy", file=report, remedy="Name another file."
+            )
+        published = open_publication(instance, hierarchy or [], names, options)
+        _audit_publication(published, within, time_limit, report, quiet, as_json)
+        return
+    if hierarchy:
+        raise InputError("a pattern and hierarchies are given", remedy="Give one or the other.")
+    attackers = attackers_of(attacker or [AttackerName.outsider], p, q, level, coalition, prior)
+    _audit_pattern(instance, pattern, attackers, time_limit, report, quiet, as_json)
+
+
+def _audit_publication(
+    published: PublishedTable,
+    within: float,
+    time_limit: float | None,
+    report: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    from cellveil.judge.published import audit_published
+
+    with progress(quiet or as_json) as shown:
+        verdict = audit_published(published, within=within, time_limit=time_limit, progress=shown)
+    write_json(report, as_json, verdict.to_dict())
+    say(quiet or as_json, verdict.summary())
+    disclosed = int(verdict.is_disclosed.sum())
+    ending = "No hidden cell is disclosed." if verdict.is_safe else f"NOT SAFE: {disclosed} cells disclosed."
+    say(quiet or as_json, ending)
+    leave_with(0 if verdict.is_safe else 1)
+
+
+def _audit_pattern(
+    instance: Path,
+    pattern: Path,
+    attackers: list[Attacker],
+    time_limit: float | None,
+    report: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    from cellveil.formats.instance import read_instance
+    from cellveil.formats.pattern_file import read_pattern
+    from cellveil.judge import audit as judge
+    from cellveil.report.audit_figures import audit_figures
+
+    check_targets(instance, report)
+    if report is not None and report.resolve() == pattern.resolve():
+        raise InputError("the report would overwrite the pattern", file=report, remedy="Name another file.")
+    problem = read_instance(instance)
+    given = read_pattern(pattern, problem)
+    with progress(quiet or as_json) as shown:
+        verdict = judge(problem, given, attackers=attackers, time_limit=time_limit, progress=shown)
+    figures = audit_figures(verdict)
+    write_json(report, as_json, figures)
+    unsafe = problem.table.cell_names(verdict.unsafe_cells)
+    lines = [f"  not protected: {name}" for name in unsafe[:MAX_LISTED]]
+    if len(unsafe) > MAX_LISTED:
+        lines.append(f"  … and {len(unsafe) - MAX_LISTED} more; see --report")
+    lines += [f"{verdict.verdict}.", f"Not asked: {verdict.not_asked}."]
+    say(quiet or as_json, "\n".join(lines))
+    leave_with(0 if verdict.is_safe else 1)

@@ -1,0 +1,144 @@
+"""The command `suppress`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cellveil.cli.options import (
+    AsJson,
+    AttackerName,
+    AttackerNames,
+    Coalition,
+    Instance,
+    Level,
+    MethodOptions,
+    P,
+    Prior,
+    Q,
+    Quiet,
+    Relax,
+    RelaxedInstance,
+    ReportFile,
+    Weights,
+    WhoAttacks,
+    attackers_of,
+)
+from cellveil.cli.shell import check_targets, leave_interrupted, leave_with, progress, remove, say, write_json
+from cellveil.errors import InfeasibleError
+
+if TYPE_CHECKING:
+    from cellveil.problem import Problem
+    from cellveil.suppression.infeasible.relaxing import Relaxation
+
+
+def suppress(
+    instance: Instance,
+    out: Annotated[Path, typer.Option(metavar="PATTERN.csv", help="Write the pattern to this file.")],
+    method: Annotated[str, typer.Option(help="Which method; `cellveil methods` lists them.")] = "auto",
+    option: MethodOptions = None,
+    weights: Annotated[
+        Weights,
+        typer.Option(
+            help="Cost of hiding a cell: as given in the instance, its value, or one for each cell."
+        ),
+    ] = Weights.given,
+    attacker: AttackerNames = None,
+    p: P = None,
+    q: Q = 100.0,
+    level: WhoAttacks = Level.unit,
+    coalition: Coalition = 1,
+    prior: Prior = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0.0, metavar="SECONDS", help="Time for the search; none by default.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="For methods that draw random numbers.")] = 0,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Cores to use, two by default; the result does not depend on it."),
+    ] = None,
+    relax: Relax = False,
+    relaxed: RelaxedInstance = None,
+    report: ReportFile = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option(metavar="CERT", help="Write the proof of safety to this file."),
+    ] = None,
+    quiet: Quiet = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find a pattern that protects an instance, audit it, and write it if it is safe.
+
+    Outsiders are always kept off, and with them all attackers that are named.
+
+    When no safe pattern is found, no pattern and no certificate is left: older ones are removed. Where no
+    pattern can be safe, the message says what stands in the way and what would help; --relax does it.
+    """
+    from cellveil.certificate import write_certificate
+    from cellveil.formats.instance import read_instance, write_instance
+    from cellveil.formats.pattern_file import write_pattern
+    from cellveil.params import parse_options
+    from cellveil.report import build_report
+    from cellveil.report.infeasible_figures import infeasible_figures
+    from cellveil.suppression import suppress as find_pattern
+
+    options = parse_options(option or [])
+    check_targets(instance, out, report, certificate)
+    named = attacker or ([] if prior is None else [AttackerName.outsider])
+    others = attackers_of(named, p, q, level, coalition, prior)
+    problem = _weighted(read_instance(instance), weights)
+    try:
+        with progress(quiet or as_json) as shown:
+            found = find_pattern(
+                problem,
+                method,
+                attackers=others,
+                time_limit=time_limit,
+                seed=seed,
+                workers=workers,
+                relax=relax,
+                options=options,
+                progress=shown,
+            )
+    except InfeasibleError as error:
+        remove(out, certificate)
+        write_json(report, as_json, infeasible_figures(problem, method, seed, error))
+        raise
+    if found.relaxation is not None:
+        problem = found.relaxation.problem
+        _tell_relaxed(found.relaxation)
+    settings: dict[str, Any] = {"instance": instance.name, "weights": weights.value, "time_limit": time_limit}
+    settings |= {"attackers": [asdict(other) for other in others]} if others else {}
+    settings |= {"options": options} if options else {}
+    figures = build_report(problem, found, found.audit, title=instance.name, parameters=settings)
+    if found.is_safe:
+        write_pattern(problem, found.pattern, out)
+        if relaxed is not None:
+            write_instance(problem, relaxed)
+        if certificate is not None:
+            write_certificate(found.certificate, certificate)
+    else:
+        remove(out, certificate)
+    write_json(report, as_json, figures.to_dict())
+    say(quiet or as_json, figures.summary())
+    say(quiet or as_json, f"Pattern: {out}" if found.is_safe else "Not shown safe: no pattern was written.")
+    if found.was_interrupted:
+        leave_interrupted("the best certified pattern was kept." if found.is_safe else "no pattern was kept.")
+    leave_with(0 if found.is_safe else 1)
+
+
+def _weighted(problem: Problem, weights: Weights) -> Problem:
+    from cellveil.rules.weights import weights as weights_of
+
+    if weights is Weights.given:
+        return problem
+    return problem.replace(weight=weights_of(problem.table, weights.value))
+
+
+def _tell_relaxed(relaxation: Relaxation) -> None:
+    """On standard error, also where nothing else is printed: the pattern is not for what was asked."""
+    lines = [f"cellveil: the requirements could not be met and were relaxed: {relaxation}."]
+    typer.echo("\n".join([*lines, *relaxation.lines()]), err=True)
