@@ -22,7 +22,7 @@ from cellveil.solvers.parallel import using
 from cellveil.suppression import suppress
 from cellveil.suppression.engines.evolution import ADAPTIVE, OPERATORS, Evolution, crossed, mutated
 from cellveil.suppression.methods.genetic import GeneticParams, OrderSearch, genetic
-from cellveil.suppression.methods.grouped import protect_in_order
+from cellveil.suppression.methods.grouped import GroupedParams, protect_in_order
 
 PROBLEM = random_table((14, 9), hierarchical=[0], contributors=2, seed=4)
 
@@ -122,7 +122,9 @@ def test_the_cost_of_an_order_is_that_of_the_grouped_program() -> None:
     for order in (forwards, forwards[::-1]):
         cost = search.fitness.cost(order, Deadline(None))
         assert cost == search.fitness.cost(order, Deadline(None)), "nothing is left over from the last one"
-        draft = protect_in_order(PROBLEM, [search.groups[k] for k in order], Deadline(None), wanted=0)
+        draft = protect_in_order(
+            PROBLEM, [search.groups[k] for k in order], Deadline(None), params=GroupedParams(groups=0)
+        )
         added = PROBLEM.weight[draft.hidden & ~PROBLEM.hidden_at_start].sum()
         assert 0.9 * cost <= added <= cost
     assert search.fitness.cost(forwards[:1], Deadline(None)) <= cost

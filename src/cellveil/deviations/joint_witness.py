@@ -19,24 +19,23 @@ from cellveil.arrays import Bool, Float, Int
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.ledger import Book
 from cellveil.deviations.witness import Witness
+from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 
-ENOUGH, OUTER = 1.0005, 0.9999
-"""How much more than the amount is asked for, and what is used of the rooms: space for exactness."""
-
-REACH = 100.0
-"""No cell is moved by more than so many units of its task."""
-
-SETTLING_TIME = 60.0
-"""Seconds for one program at most."""
-
-SIZE_CLASS = 1.5
-"""Demands whose decimal logarithms differ by less are harvested together."""
-
-FEWEST = 0.1
-"""A round that meets a smaller share of the open demands is the last one."""
-
 TimeLeft = Callable[[], float | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointWitnessParams(Params):
+    """Parameters of joint witnesses."""
+
+    enough: float = param(1.0005, "How much of each amount is asked for: leaves space for rounding.", least=1)
+    outer: float = param(0.9999, "How much of the capacities is used.", least=0, most=1)
+    reach: float = param(100.0, "Largest movement of a cell, in units of the task.", least=1)
+    seconds: float = param(60.0, "Time limit of one interior-point solve.", least=0)
+    size_class: float = param(1.5, "Range of decimal logarithms of amounts solved for together.", least=0)
+    fewest: float = param(0.1, "Least share of open demands a round must meet to go on.", least=0, most=1)
+    rounds: int = param(6, "Rounds of a harvest.", least=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +70,14 @@ class JointWitness:
         Tells how many seconds there are; None for as many as it takes.
     """
 
-    def __init__(self, problem: Problem, time_left: TimeLeft | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        time_left: TimeLeft | None = None,
+        params: JointWitnessParams | None = None,
+    ) -> None:
         self._time_left = time_left or (lambda: None)
+        self.params = params or JointWitnessParams()
         self._lattice: Lattice | None = None
         movable = problem.status != Status.FROZEN
         self.problem = problem
@@ -83,7 +88,7 @@ class JointWitness:
         """How far each cell may fall and rise, in units of the task."""
         falls, rises = self.down / task.unit, self.up / task.unit
         if task.both_ways:
-            falls = rises = np.minimum(np.minimum(falls, rises), REACH)
+            falls = rises = np.minimum(np.minimum(falls, rises), self.params.reach)
         return falls, rises
 
     def missing(
@@ -111,17 +116,17 @@ class JointWitness:
             self._lattice = Lattice(self.problem.table.relations, cells, room)
         return self._lattice
 
-    def harvest(self, book: Book, rng: np.random.Generator, *, rounds: int = 6) -> None:
+    def harvest(self, book: Book, rng: np.random.Generator, *, rounds: int | None = None) -> None:
         """Meet open demands inside what is hidden, as many as possible by one deviation."""
-        for _ in range(rounds):
+        for _ in range(self.params.rounds if rounds is None else rounds):
             left = book.num_open
-            for task in grouped(book, rng):
+            for task in grouped(book, rng, params=self.params):
                 if self.is_over:
                     return
                 witness = self.exact(book, task, book.hidden)
                 if witness is not None:
                     book.add(witness, stretch=True)
-            if book.num_open > (1 - FEWEST) * left:
+            if book.num_open > (1 - self.params.fewest) * left:
                 return
 
     @property
@@ -131,10 +136,15 @@ class JointWitness:
 
     def _seconds(self) -> float:
         left = self._time_left()
-        return SETTLING_TIME if left is None else min(left, SETTLING_TIME)
+        return self.params.seconds if left is None else min(left, self.params.seconds)
 
 
-def grouped(book: Book, rng: np.random.Generator, among: Int | None = None) -> list[Task]:
+def grouped(
+    book: Book,
+    rng: np.random.Generator,
+    among: Int | None = None,
+    params: JointWitnessParams | None = None,
+) -> list[Task]:
     """Open demands by size, the largest first: each cell once, in a direction drawn at random."""
     cells, up, _ = book.open_demands()
     if among is not None:
@@ -145,7 +155,9 @@ def grouped(book: Book, rng: np.random.Generator, among: Int | None = None) -> l
     drawn = rng.choice([-1.0, 1.0], len(either))
     signs = np.where(rises & falls, drawn, np.where(rises, 1.0, -1.0))
     amounts = np.where(signs > 0, book.need_up[either], book.need_down[either]).astype(float)
-    size = np.floor(np.log10(np.maximum(amounts, 1)) / SIZE_CLASS).astype(int)
+    size = np.floor(np.log10(np.maximum(amounts, 1)) / (params or JointWitnessParams()).size_class).astype(
+        int
+    )
     return [
         Task(either[mine], signs[mine], amounts[mine], True)
         for mine in (size == s for s in np.unique(size)[::-1])
@@ -169,12 +181,15 @@ class _Program:
     ) -> None:
         from scipy.sparse import block_array, coo_array
 
+        params = settling.params
         open_ = allowed if candidates is None else allowed | candidates
         self.cells = np.flatnonzero(open_)
         self.size = len(open_)
         matrix = settling.problem.table.relations.matrix[:, self.cells].tocsr()
         matrix = matrix[np.flatnonzero(np.diff(matrix.indptr))]
-        falls, rises = (np.minimum(room[self.cells] * OUTER, REACH) for room in settling.rooms(task))
+        falls, rises = (
+            np.minimum(room[self.cells] * params.outer, params.reach) for room in settling.rooms(task)
+        )
         self.priced = np.flatnonzero(~allowed[self.cells])
         price = settling.problem.weight[self.cells[self.priced]] / settling.problem.weight.max(initial=1.0)
         if slope is not None:
@@ -185,9 +200,9 @@ class _Program:
         goals = len(own) if soft else 0
         self.low, self.high = -falls, rises
         full_fall, full_rise = (room[task.cells] for room in settling.rooms(task))
-        self.low[own], self.high[own] = -full_fall, np.minimum(full_rise, REACH)
+        self.low[own], self.high[own] = -full_fall, np.minimum(full_rise, params.reach)
         if not soft:
-            enough = np.minimum(wanted * ENOUGH, np.where(task.signs > 0, full_rise, full_fall))
+            enough = np.minimum(wanted * params.enough, np.where(task.signs > 0, full_rise, full_fall))
             self.low[own] = np.where(task.signs > 0, enough, self.low[own])
             self.high[own] = np.where(task.signs < 0, -enough, self.high[own])
         self.low[self.priced] = 0.0
@@ -206,8 +221,8 @@ class _Program:
         free[self.priced] = price
         self.cost = np.concatenate([free, price, np.full(goals, -reward)])
         self.bounds = (
-            np.concatenate([self.low, np.zeros(len(self.priced)), np.full(goals, -REACH)]),
-            np.concatenate([self.high, falls[self.priced], np.full(goals, ENOUGH)]),
+            np.concatenate([self.low, np.zeros(len(self.priced)), np.full(goals, -params.reach)]),
+            np.concatenate([self.high, falls[self.priced], np.full(goals, params.enough)]),
         )
 
     def solve(self, time_limit: float) -> Float | None:

@@ -20,12 +20,23 @@ Reference: equations (17) to (19) and section 3.6 of Serpell, Smith, Clark & Sta
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from cellveil.arrays import Int
+from cellveil.params import Params, param
 from cellveil.problem import Problem
 
 ORDERS = ("level", "relation")
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupingParams(Params):
+    """How primaries are grouped."""
+
+    groups: int = param(2, "Wanted number of groups; 0: every cell by itself.", least=0)
+    by: str = param("level", "What brings cells together.", choices=ORDERS)
 
 
 def groups_of(problem: Problem, cells: Int, *, wanted: int = 2, by: str = "level") -> list[Int]:

@@ -6,7 +6,7 @@ as cells have to move, some hundredths of a second for most demands of a table o
 
 1. a complete pattern comes first, to have one: sums of cubes, or else everything movable, with the witnesses
    that harvests find in it;
-2. then demand after demand, the largest first, by its cheapest deviation (`incremental`). After 8, 16, 32, …
+2. then demand after demand, the largest first, by its cheapest deviation (`one_demand`). After 8, 16, 32, …
    of them a harvest inside what is hidden meets most of the small ones together;
 3. when time runs short before all are met, the rest in groups, by a few joint solves;
 4. clean-up, and ruin and recreate, until time is up.
@@ -19,34 +19,43 @@ Requires any relations. Ensures exact witnesses for all it calls met. Does not e
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grouped
 from cellveil.deviations.ledger import Book
+from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.suppression.engines.local_search import drop_unused
-from cellveil.suppression.engines.one_demand import Incremental, Verdict
+from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams, Verdict
 from cellveil.tables.build import build_relations
 from cellveil.tables.table import Table
-
-MOST_CELLS = 25_000
-"""In larger components single programs take too long."""
 
 FULL = 12
 """More places than so many for each cell, and a table counts as irregular."""
 
-FIRST_HARVEST, WORTH_HARVESTING = 8, 50
-"""Harvests come after so many demands, then after twice as many, as long as so many are open."""
 
-WORTH_SLOPES, MANY_STEPS = 0.05, 500
-"""Slopes that have saved a smaller share are given up where programs take so many simplex steps."""
+@dataclass(frozen=True, kw_only=True)
+class IrregularParams(Params):
+    """Parameters of the means for irregular tables."""
 
-WORTH_REPROVING = 10_000
-"""A trial begins with a harvest if programs for all that it opened would take so many simplex steps."""
+    most_cells: int = param(25_000, "Cells of a component up to which single programs are quick.", least=0)
+    first_harvest: int = param(8, "Demands before the first harvest; then twice as many each time.", least=1)
+    worth_harvesting: int = param(50, "Least number of open demands for a harvest.", least=0)
+    worth_slopes: float = param(0.05, "Least share of the cost that slopes must save.", least=0, most=1)
+    many_steps: float = param(500, "Simplex steps of a program from which on slopes must pay.", least=0)
+    worth_reproving: float = param(
+        10_000,
+        "Simplex steps that open demands would take, from which on a trial begins with a harvest.",
+        least=0,
+    )
+    joint_rounds: int = param(2, "Rounds of joint solves for what is left open.", least=0)
+    moved: float = param(1e-6, "What counts as moved in a joint solve, in units of its task.", least=0)
+    one_demand: OneDemandParams = part(OneDemandParams)
 
-JOINT_ROUNDS, MOVED = 2, 1e-6
-"""Rounds of joint solves, and what counts as moved in one, in units of its task."""
+
+MOST_CELLS = IrregularParams().most_cells
 
 
 def is_irregular(table: Table) -> bool:
@@ -56,12 +65,14 @@ def is_irregular(table: Table) -> bool:
     return len(build_relations(table.dimensions, table.keys, table.num_cells)) != len(table.relations)
 
 
-def everything(problem: Problem, time_left: TimeLeft, *, seed: int = 0) -> Book:
+def everything(
+    problem: Problem, time_left: TimeLeft, *, seed: int = 0, params: IrregularParams | None = None
+) -> Book:
     """Everything movable, with the witnesses harvested in it; what none of them moves is published again."""
     book = Book(problem, problem.status != Status.FROZEN)
-    settling = JointWitness(problem, time_left)
+    settling = JointWitness(problem, time_left, (params or IrregularParams()).one_demand.joint_witness)
     settling.harvest(book, np.random.default_rng(seed))
-    for cell, up, amount in zip(*(part.tolist() for part in book.open_demands()), strict=True):
+    for cell, up, amount in zip(*(each.tolist() for each in book.open_demands()), strict=True):
         if settling.is_over:
             break
         if (book.witness_up if up else book.witness_down)[cell] < 0:
@@ -74,18 +85,22 @@ def everything(problem: Problem, time_left: TimeLeft, *, seed: int = 0) -> Book:
     return book
 
 
-def finish_jointly(book: Book, time_left: TimeLeft, *, seed: int = 0) -> None:
+def finish_jointly(
+    book: Book, time_left: TimeLeft, *, seed: int = 0, params: IrregularParams | None = None
+) -> None:
     """Hide what groups of open demands need together, and meet them: less good than one by one, but fast."""
-    settling, rng = JointWitness(book.problem, time_left), np.random.default_rng(seed)
+    params = params or IrregularParams()
+    joint = params.one_demand.joint_witness
+    settling, rng = JointWitness(book.problem, time_left, joint), np.random.default_rng(seed)
     movable = book.problem.status != Status.FROZEN
-    for _ in range(JOINT_ROUNDS):
-        for task in grouped(book, rng):
+    for _ in range(params.joint_rounds):
+        for task in grouped(book, rng, params=joint):
             if not book.num_open:
                 return
             moved = settling.missing(task, book.hidden, movable)
             if moved is None:
                 return
-            book.hide(np.flatnonzero((np.abs(moved) > MOVED) & ~book.hidden & movable))
+            book.hide(np.flatnonzero((np.abs(moved) > params.moved) & ~book.hidden & movable))
             settling.harvest(book, rng, rounds=2)
         if not book.num_open:
             return
@@ -94,11 +109,14 @@ def finish_jointly(book: Book, time_left: TimeLeft, *, seed: int = 0) -> None:
 class Harvesting(Incremental):
     """Incremental programs, with harvests at growing distances."""
 
-    def __init__(self, book: Book, time_left: TimeLeft, *, seed: int = 0) -> None:
-        super().__init__(book)
-        self._settling = JointWitness(book.problem, time_left)
+    def __init__(
+        self, book: Book, time_left: TimeLeft, *, seed: int = 0, params: IrregularParams | None = None
+    ) -> None:
+        self._own = params or IrregularParams()
+        super().__init__(book, params=self._own.one_demand)
+        self._settling = JointWitness(book.problem, time_left, self.params.joint_witness)
         self._rng = np.random.default_rng(seed)
-        self._asked, self._next = 0, FIRST_HARVEST
+        self._asked, self._next = 0, self._own.first_harvest
 
     def protect(
         self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = math.inf
@@ -110,15 +128,19 @@ class Harvesting(Incremental):
         self._asked += 1
         if self._asked == self._next:
             self._next *= 2
-            if self.slopes and self.slope_gain < WORTH_SLOPES and self.steps_per_lp > MANY_STEPS:
+            if self.slopes and self._slopes_are_vain:
                 self.slopes = ()
-            if self.book.num_open >= WORTH_HARVESTING:
+            if self.book.num_open >= self._own.worth_harvesting:
                 self._settling.harvest(self.book, self._rng)
         return verdict
 
+    @property
+    def _slopes_are_vain(self) -> bool:
+        return self.slope_gain < self._own.worth_slopes and self.steps_per_lp > self._own.many_steps
+
     def _is_met_by_harvest(self, cell: int, up: bool) -> bool:
         """In a trial, which opens many demands at once: whether what is hidden still does for them."""
-        if self.book.num_open * self.steps_per_lp < WORTH_REPROVING:
+        if self.book.num_open * self.steps_per_lp < self._own.worth_reproving:
             return False
         self._settling.harvest(self.book, self._rng, rounds=1)
         return bool((self.book.witness_up if up else self.book.witness_down)[cell] >= 0)

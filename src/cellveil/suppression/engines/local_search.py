@@ -13,6 +13,7 @@ rolled back, so the book is complete and exact at every moment between trials.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -20,8 +21,17 @@ import numpy as np
 from cellveil.arrays import Int
 from cellveil.deviations.joint_witness import TimeLeft
 from cellveil.deviations.ledger import Book
+from cellveil.params import Params, param
 
 Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalSearchParams(Params):
+    """Parameters of ruin and recreate."""
+
+    most_ruined: int = param(5, "Secondaries published in one trial, at most.", least=1)
+    witnesses: int = param(3, "Witnesses of a secondary whose cells are its neighbours.", least=0)
 
 
 class Protector(Protocol):
@@ -42,8 +52,15 @@ class Search:
     """
 
     def __init__(
-        self, book: Book, protector: Protector, *, seed: int = 0, time_left: TimeLeft | None = None
+        self,
+        book: Book,
+        protector: Protector,
+        *,
+        seed: int = 0,
+        time_left: TimeLeft | None = None,
+        params: LocalSearchParams | None = None,
     ) -> None:
+        self.params = params or LocalSearchParams()
         self.book, self.protector = book, protector
         self._time_left = time_left or (lambda: None)
         self.rng = np.random.default_rng(seed)
@@ -107,12 +124,12 @@ class Search:
             return secondaries
         weight = problem.weight[secondaries] + 1e-12
         first = int(self.rng.choice(secondaries, p=weight / weight.sum()))
-        size = int(self.rng.integers(1, 6))
+        size = int(self.rng.integers(1, self.params.most_ruined + 1))
         near = {first}
         columns, relations = problem.table.relations.columns, problem.table.relations
         for row in columns.rows[columns.indptr[first] : columns.indptr[first + 1]].tolist():
             near.update(relations.row(row)[0].tolist())
-        for number in book.users(first)[:3].tolist():
+        for number in book.users(first)[: self.params.witnesses].tolist():
             near.update(book.witness(number).cells.tolist())
         candidates = np.intersect1d(np.array(sorted(near - {first}), dtype=np.int64), secondaries)
         more = self.rng.permutation(candidates)[: size - 1]

@@ -15,6 +15,7 @@ Requires a protector that tells met, impossible and unclear apart. Ensures that 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,17 +24,25 @@ from cellveil.clock import Deadline
 from cellveil.deviations.components import split
 from cellveil.deviations.demand import Demand
 from cellveil.deviations.ledger import Book
+from cellveil.params import Params, part
 from cellveil.problem import Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import Packing, applies
 from cellveil.suppression.engines.local_search import drop_unused
-from cellveil.suppression.engines.one_demand import SLOPES, Incremental
+from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams
 from cellveil.tables.structure import with_structure
 from cellveil.tables.table import Table
 
 OUT_OF_TIME = "time limit: what was still open was protected by hiding more than needed"
 UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeetDemandsParams(Params):
+    """Parameters of the completion of a book: those of its engine."""
+
+    one_demand: OneDemandParams = part(OneDemandParams)
 
 
 def structured(table: Table) -> Table:
@@ -44,8 +53,8 @@ def structured(table: Table) -> Table:
 class Inside(Incremental):
     """Incremental programs over some of the cells only."""
 
-    def __init__(self, book: Book, allowed: Bool, *, slopes: tuple[float, ...] = SLOPES) -> None:
-        super().__init__(book, slopes=slopes)
+    def __init__(self, book: Book, allowed: Bool, *, params: OneDemandParams | None = None) -> None:
+        super().__init__(book, params=params)
         self._earlier_lps = 0
         self.restrict(allowed)
 

@@ -21,6 +21,7 @@ slopes are those of fixed-charge problems.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
@@ -30,19 +31,26 @@ from cellveil.arrays import Bool, Float
 from cellveil.clock import counted_time
 from cellveil.deviations.components import Component, split
 from cellveil.deviations.exact_rounding import lift
-from cellveil.deviations.joint_witness import JointWitness, Task
+from cellveil.deviations.joint_witness import JointWitness, JointWitnessParams, Task
 from cellveil.deviations.ledger import Book
+from cellveil.params import Params, param, part
 from cellveil.problem import Status
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
 from cellveil.solvers.tolerances import REACH, ROUNDING, SUPPORT
 
-NEARLY_FREE = 1e-5
-"""Cost of a hidden cell: enough to keep deviations small, too little to prefer hiding another cell."""
 
-WEIGHT_RANGE = 1e6
-"""Weights above this multiple of the median are taken as equally forbidding."""
+@dataclass(frozen=True, kw_only=True)
+class OneDemandParams(Params):
+    """Parameters of the incremental linear program."""
 
-SLOPES = (0.1, 0.01)
+    hidden_cost: float = param(1e-5, "Cost of moving a hidden cell, in units of the median weight.", least=0)
+    weight_range: float = param(1e6, "Largest weight that counts, in units of the median weight.", least=1)
+    slopes: tuple[float, ...] = param(
+        (0.1, 0.01), "Values of epsilon in the rounds of iteratively reweighted l1 (slope scaling).", least=0
+    )
+    most_cells: int = param(2_500, "Cells of a component up to which linear programs come first.", least=0)
+    joint_witness: JointWitnessParams = part(JointWitnessParams)
+
 
 Verdict = Literal["met", "impossible", "unclear"]
 
@@ -50,8 +58,9 @@ Verdict = Literal["met", "impossible", "unclear"]
 class Incremental:
     """Protects single demands of a book by linear programs over their component."""
 
-    def __init__(self, book: Book, *, slopes: tuple[float, ...] = SLOPES) -> None:
-        self.book, self.slopes = book, slopes
+    def __init__(self, book: Book, *, params: OneDemandParams | None = None) -> None:
+        self.book, self.params = book, params or OneDemandParams()
+        self.slopes = self.params.slopes
         problem = book.problem
         self.component_of, self.components = split(problem.table.relations, problem.status != Status.FROZEN)
         self._programs: dict[int, _Program] = {}
@@ -106,7 +115,7 @@ class Incremental:
         if number < 0:
             return None
         if number not in self._programs:
-            self._programs[number] = _Program(self.book, self.components[number])
+            self._programs[number] = _Program(self.book, self.components[number], self.params)
         return self._programs[number]
 
 
@@ -126,14 +135,15 @@ class CheapestDeviation:
         What all deviations found with slopes would have cost to hide before, and cost with them.
     """
 
-    def __init__(self, component: Component, weight: Float) -> None:
+    def __init__(self, component: Component, weight: Float, params: OneDemandParams | None = None) -> None:
         from scipy.sparse import hstack
 
         self.component, self.cells = component, component.cells
+        self.params = params or OneDemandParams()
         self.flat_cost = self.slope_cost = 0.0
         positive = weight[weight > 0]
         unit = float(np.median(positive)) if len(positive) else 1.0
-        self.weight = np.clip(weight / unit, NEARLY_FREE, WEIGHT_RANGE)
+        self.weight = np.clip(weight / unit, self.params.hidden_cost, self.params.weight_range)
         n, m = len(self.cells), len(component.rows)
         self._lp = LiveLP(
             hstack([component.matrix, -component.matrix]).tocsc(),
@@ -159,7 +169,7 @@ class CheapestDeviation:
         amount: int,
         is_hidden: Bool,
         *,
-        slopes: tuple[float, ...] = SLOPES,
+        slopes: tuple[float, ...] | None = None,
         time_limit: float | None = None,
     ) -> LPAnswer:
         """The deviation between the limits for which the least must be hidden, as far as the program knows.
@@ -177,8 +187,11 @@ class CheapestDeviation:
         -------
         The point has one movement for each cell, in the unit of the limits.
         """
+        slopes = self.params.slopes if slopes is None else slopes
         end = None if time_limit is None else counted_time() + time_limit
-        answer = self._solve(lower, upper, amount, np.where(is_hidden, NEARLY_FREE, self.weight), end)
+        answer = self._solve(
+            lower, upper, amount, np.where(is_hidden, self.params.hidden_cost, self.weight), end
+        )
         if answer.point is None:
             return answer
         best = self._moved(answer)
@@ -186,7 +199,7 @@ class CheapestDeviation:
         for slope in slopes:
             if not self._new_weight(best, is_hidden):
                 break
-            costs = np.where(is_hidden, NEARLY_FREE, self.weight / (np.abs(best) + slope))
+            costs = np.where(is_hidden, self.params.hidden_cost, self.weight / (np.abs(best) + slope))
             self._lp.set_costs(np.concatenate([costs, costs]))
             again = self._lp.solve(_left(end), fresh=True)
             if again.point is None:
@@ -203,7 +216,7 @@ class CheapestDeviation:
         self, lower: Float, upper: Float, is_hidden: Bool, *, time_limit: float | None = None
     ) -> LPAnswer:
         """The same among deviations by whole units, by an integer program without slopes."""
-        costs = np.where(is_hidden, NEARLY_FREE, self.weight)
+        costs = np.where(is_hidden, self.params.hidden_cost, self.weight)
         self._lp.set_costs(np.concatenate([costs, costs]))
         self._lp.set_bounds(*_both_ways(lower, upper))
         answer = self._lp.solve_whole(time_limit)
@@ -266,9 +279,9 @@ def _both_ways(lower: Float, upper: Float) -> tuple[Float, Float]:
 class _Program(CheapestDeviation):
     """The same for the demands of a book, whose limits are those of the outsider."""
 
-    def __init__(self, book: Book, component: Component) -> None:
+    def __init__(self, book: Book, component: Component, params: OneDemandParams) -> None:
         problem, cells = book.problem, component.cells
-        super().__init__(component, problem.weight[cells])
+        super().__init__(component, problem.weight[cells], params)
         self.book = book
         self.down, self.up = problem.down[cells], problem.up[cells]
 
@@ -318,7 +331,7 @@ class _Program(CheapestDeviation):
         everything[self.cells] = ~too_dear
         amount = (self.book.need_up if up else self.book.need_down)[[cell]].astype(float)
         task = Task(np.array([cell]), np.array([1.0 if up else -1.0]), amount, False)
-        settling = JointWitness(self.book.problem, partial(_left, end))
+        settling = JointWitness(self.book.problem, partial(_left, end), self.params.joint_witness)
         witness = settling.exact(self.book, task, allowed)
         if witness is None:
             missing = settling.missing(task, allowed, everything)

@@ -22,28 +22,30 @@ References: the elimination LP in Serpell, Smith, Clark & Staggemeier (2013), se
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from cellveil.clock import Deadline
 from cellveil.deviations.ledger import Book
+from cellveil.params import param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.local_search import drop_unused
-from cellveil.suppression.engines.meet_demands import Completion, Inside, structured
+from cellveil.suppression.engines.meet_demands import Completion, Inside, MeetDemandsParams, structured
 from cellveil.suppression.presolve.preparation import ProtectParams
 
 OUT_OF_TIME = "time limit: not every secondary cell was tried"
-
-SHRINK = 0.7
-"""The programs are set up anew when only this share of their cells is left."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EliminationParams(ProtectParams):
     """Parameters of `elimination`."""
+
+    rebuild: float = param(0.7, "Share of cells left at which the programs are set up anew.", least=0, most=1)
+    meet_demands: MeetDemandsParams = part(MeetDemandsParams)
 
 
 def elimination(
@@ -59,7 +61,9 @@ def elimination(
     progress.stage("elimination")
     deadline = Deadline(time_limit)
     problem = problem.replace(table=structured(problem.table))
-    start = Completion(Book(problem), Remaining, deadline, progress, seed=seed)
+    start = Completion(
+        Book(problem), partial(Remaining, params=params or EliminationParams()), deadline, progress, seed=seed
+    )
     start.prove_by_cubes()
     start.run()
     if start.book.num_open or start.reason != "complete" or not len(problem.primaries):
@@ -81,10 +85,11 @@ def elimination(
 class Remaining(Inside):
     """Incremental programs over the cells that have not been published for good."""
 
-    def __init__(self, book: Book) -> None:
+    def __init__(self, book: Book, params: EliminationParams) -> None:
+        self._rebuild = params.rebuild
         self._allowed = book.problem.status != Status.FROZEN
         self._num_allowed = self._num_in_programs = int(self._allowed.sum())
-        super().__init__(book, self._allowed, slopes=())
+        super().__init__(book, self._allowed, params=replace(params.meet_demands.one_demand, slopes=()))
 
     def eliminate(self, cell: int, deadline: Deadline) -> bool:
         """Publish a cell for good if every demand keeps a witness or finds another; tells whether it was."""
@@ -103,7 +108,7 @@ class Remaining(Inside):
             book.tidy()
         self._allowed[cell] = False
         self._num_allowed -= 1
-        if self._num_allowed < SHRINK * self._num_in_programs:
+        if self._num_allowed < self._rebuild * self._num_in_programs:
             self.restrict(self._allowed)
             self._num_in_programs = self._num_allowed
         return True

@@ -39,7 +39,7 @@ from cellveil.deviations.ledger import Book
 from cellveil.errors import InputError
 from cellveil.files import read_text, sha256, write_text
 from cellveil.judge.exposure import unpickable
-from cellveil.params import param
+from cellveil.params import param, part
 from cellveil.plots import line_chart
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -47,8 +47,8 @@ from cellveil.solvers.parallel import num_workers
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.evolution import ADAPTIVE, CROSSOVERS, OPERATORS, Evolution, Order
 from cellveil.suppression.engines.grouping import ORDERS, groups_of
-from cellveil.suppression.engines.meet_demands import Completion, structured
-from cellveil.suppression.methods.grouped import Together, protect_in_order
+from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams, structured
+from cellveil.suppression.methods.grouped import GroupedParams, Together, protect_in_order
 from cellveil.suppression.presolve.preparation import PreselectParams, demanding
 
 
@@ -60,6 +60,7 @@ class GeneticParams(PreselectParams):
         -1, "Wanted number of groups; 0: every cell by itself; -1: as the size of the table asks.", least=-1
     )
     by: str = param("level", "What brings cells together.", choices=ORDERS)
+    meet_demands: MeetDemandsParams = part(MeetDemandsParams)
     evaluations: int = param(100, "How many orders to evaluate, to the end of a generation.", least=1)
     pool: int = param(10, "How many orders are kept.", least=2)
     mutation: str = param(ADAPTIVE, "How orders are changed.", choices=(ADAPTIVE, *OPERATORS))
@@ -108,9 +109,8 @@ def genetic(
     if params.plot:
         write_text(Path(params.plot), search.plot())
     first = [search.groups[k] for k in search.best_order]
-    draft = protect_in_order(
-        problem, first, deadline, progress, seed=seed, wanted=search.wanted, by=params.by
-    )
+    grouped = GroupedParams(groups=search.wanted, by=params.by, meet_demands=params.meet_demands)
+    draft = protect_in_order(problem, first, deadline, progress, seed=seed, params=grouped)
     figures = {"evaluations": search.evaluations, "groups": len(search.groups)}
     is_whole = draft.reason == "complete"
     return replace(
@@ -239,8 +239,8 @@ class OrderSearch:
             for part in parts
         )
         costs = [np.inf] * len(rest)
-        for k, (part, num_lps) in enumerate(found):
-            costs[k::workers] = part
+        for k, (own, num_lps) in enumerate(found):
+            costs[k::workers] = own
             self._lps_elsewhere += num_lps
         return [first, *costs]
 

@@ -25,34 +25,33 @@ Reference: equations (9) to (19) and section 3.4 of Serpell, Smith, Clark & Stag
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from cellveil.arrays import Int
 from cellveil.clock import Deadline
 from cellveil.deviations.exact_rounding import lift
-from cellveil.deviations.joint_witness import SIZE_CLASS, JointWitness, Task, TimeLeft
+from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft
 from cellveil.deviations.ledger import Book
 from cellveil.judge.exposure import unpickable
-from cellveil.params import param
+from cellveil.params import part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines.grouping import ORDERS, groups_of
-from cellveil.suppression.engines.meet_demands import Completion, structured
-from cellveil.suppression.engines.one_demand import Incremental
+from cellveil.suppression.engines.grouping import GroupingParams, groups_of
+from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams, structured
+from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams
 from cellveil.suppression.engines.splitting_search import Growth
-from cellveil.suppression.methods.sequential import SMALL
 from cellveil.suppression.presolve.preparation import PreselectParams
 
 
 @dataclass(frozen=True, kw_only=True)
-class GroupedParams(PreselectParams):
+class GroupedParams(PreselectParams, GroupingParams):
     """Parameters of `grouped`."""
 
-    groups: int = param(2, "Wanted number of groups; 0: every cell by itself.", least=0)
-    by: str = param("level", "What brings cells together.", choices=ORDERS)
+    meet_demands: MeetDemandsParams = part(MeetDemandsParams)
 
 
 def grouped(
@@ -74,10 +73,9 @@ def grouped(
     """
     problem = problem.replace(table=structured(problem.table))
     params = params or GroupedParams()
-    wanted, by = params.groups, params.by
-    first = groups_of(problem, np.flatnonzero(unpickable(problem).candidates), wanted=wanted, by=by)
-    deadline = Deadline(time_limit)
-    return protect_in_order(problem, first, deadline, progress, seed=seed, wanted=wanted, by=by)
+    cells = np.flatnonzero(unpickable(problem).candidates)
+    first = groups_of(problem, cells, wanted=params.groups, by=params.by)
+    return protect_in_order(problem, first, Deadline(time_limit), progress, seed=seed, params=params)
 
 
 def protect_in_order(
@@ -87,18 +85,19 @@ def protect_in_order(
     progress: Progress | None = None,
     *,
     seed: int = 0,
-    wanted: int = 2,
-    by: str = "level",
+    params: GroupedParams | None = None,
 ) -> Draft:
     """Protect these groups in this order, then groups of all other primaries, then what is left open."""
     progress = progress or Progress()
     progress.stage("grouped")
-    completion = Completion(Book(problem), Together, deadline, progress, seed=seed)
+    params = params or GroupedParams()
+    make = partial(Together, params=params.meet_demands.one_demand)
+    completion = Completion(Book(problem), make, deadline, progress, seed=seed)
     together, book = completion.protector, completion.book
     assert isinstance(together, Together)
     completion.prove_by_cubes()
     is_first = np.isin(problem.primaries, np.concatenate([np.zeros(0, dtype=np.int64), *first]))
-    rest = groups_of(problem, problem.primaries[~is_first], wanted=wanted, by=by)
+    rest = groups_of(problem, problem.primaries[~is_first], wanted=params.groups, by=params.by)
     order = [*first, *rest]
     for done, group in enumerate(order):
         if done == len(first):
@@ -115,8 +114,8 @@ def protect_in_order(
 class Together(Incremental):
     """Programs for several demands of a book at once."""
 
-    def __init__(self, book: Book) -> None:
-        super().__init__(book, slopes=())
+    def __init__(self, book: Book, *, params: OneDemandParams | None = None) -> None:
+        super().__init__(book, params=replace(params or OneDemandParams(), slopes=()))
         self._growth: Growth | None = None
         self._left: TimeLeft = lambda: None
 
@@ -139,7 +138,7 @@ class Together(Incremental):
         open_ = cells[(need[cells] > 0) & (witness[cells] < 0) & (self.component_of[cells] >= 0)]
         for number in np.unique(self.component_of[open_]).tolist():
             mine = open_[self.component_of[open_] == number]
-            if len(self.components[number].cells) > SMALL:
+            if len(self.components[number].cells) > self.params.most_cells:
                 self._by_splitting(mine, up, deadline, seed)
             else:
                 self._by_program(mine, up, deadline, thorough)
@@ -179,7 +178,9 @@ class Together(Incremental):
             self._settle(Task(program.cells[places], signs, amounts, False), deadline)
 
     def _settle(self, task: Task, deadline: Deadline) -> None:
-        witness = JointWitness(self.book.problem, deadline.seconds).exact(self.book, task, self.book.hidden)
+        witness = JointWitness(self.book.problem, deadline.seconds, self.params.joint_witness).exact(
+            self.book, task, self.book.hidden
+        )
         if witness is not None:
             self.book.add(witness, stretch=True)
 
@@ -188,7 +189,7 @@ class Together(Incremental):
             self._growth = Growth(self.book.problem, seed=seed, time_left=lambda: self._left())
         self._left = deadline.seconds
         need = self.book.need_up if up else self.book.need_down
-        size = np.floor(np.log10(need[cells]) / SIZE_CLASS).astype(int)
+        size = np.floor(np.log10(need[cells]) / self.params.joint_witness.size_class).astype(int)
         for number in np.unique(size)[::-1].tolist():
             mine = cells[size == number]
             mine = mine[[self.book.is_open(cell, up) for cell in mine.tolist()]]

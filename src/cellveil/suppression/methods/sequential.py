@@ -27,27 +27,24 @@ from functools import partial
 from cellveil.clock import Deadline
 from cellveil.deviations.joint_witness import TimeLeft
 from cellveil.deviations.ledger import Book
+from cellveil.params import param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines.local_search import Search
-from cellveil.suppression.engines.meet_demands import Completion, structured
-from cellveil.suppression.engines.one_demand import Incremental, Verdict
+from cellveil.suppression.engines.local_search import LocalSearchParams, Search
+from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams, structured
+from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams, Verdict
 from cellveil.suppression.engines.splitting_search import Growth
 from cellveil.suppression.presolve.preparation import PreparationParams
 
-SMALL = 2_500
-"""Components of up to so many cells are left to linear programs."""
-
-CLEANABLE = 1_500
-"""Patterns of small components are cleaned up by linear programs; in larger ones this takes too long."""
+SMALL = OneDemandParams().most_cells
 
 
 class Stepwise(Incremental):
     """Linear programs for small components, the splitting engine for large ones."""
 
-    def __init__(self, book: Book, *, seed: int = 0) -> None:
-        super().__init__(book)
+    def __init__(self, book: Book, *, seed: int = 0, params: OneDemandParams | None = None) -> None:
+        super().__init__(book, params=params)
         self._seed = seed
         self._growth: Growth | None = None
         self._left: TimeLeft = lambda: None
@@ -56,7 +53,7 @@ class Stepwise(Incremental):
         self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = math.inf
     ) -> Verdict:
         """See `Incremental.protect`; what splitting does not bring to an end is left to a program."""
-        if self.size_of(cell) > SMALL and budget == math.inf:
+        if self.size_of(cell) > self.params.most_cells and budget == math.inf:
             if self._growth is None:
                 self._growth = Growth(self.book.problem, seed=self._seed, time_left=lambda: self._left())
             deadline = Deadline(time_limit)
@@ -70,6 +67,10 @@ class Stepwise(Incremental):
 class SequentialParams(PreparationParams):
     """Parameters of `sequential`."""
 
+    most_to_clean: int = param(1_500, "Cells of a component up to which the pattern is cleaned up.", least=0)
+    meet_demands: MeetDemandsParams = part(MeetDemandsParams)
+    local_search: LocalSearchParams = part(LocalSearchParams)
+
 
 def sequential(
     problem: Problem,
@@ -80,16 +81,23 @@ def sequential(
     params: SequentialParams | None = None,
 ) -> Draft:
     """Protect all demands one after the other; see the head of the module."""
-    deadline = Deadline(time_limit)
+    params, deadline = params or SequentialParams(), Deadline(time_limit)
     progress = progress or Progress()
     progress.stage("sequential")
     book = Book(problem.replace(table=structured(problem.table)))
-    completion = Completion(book, partial(Stepwise, seed=seed), deadline, progress, seed=seed)
+    make = partial(Stepwise, seed=seed, params=params.meet_demands.one_demand)
+    completion = Completion(book, make, deadline, progress, seed=seed)
     completion.prove_by_cubes()
     completion.run()
     if not completion.book.num_open:
         cells = completion.book.secondaries()
-        if all(completion.protector.size_of(int(cell)) <= CLEANABLE for cell in cells):
-            search = Search(completion.book, completion.protector, seed=seed, time_left=deadline.seconds)
+        if all(completion.protector.size_of(int(cell)) <= params.most_to_clean for cell in cells):
+            search = Search(
+                completion.book,
+                completion.protector,
+                seed=seed,
+                time_left=deadline.seconds,
+                params=params.local_search,
+            )
             search.clean_up(lambda: deadline.is_over)
     return completion.draft()
