@@ -13,8 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
-from test_report import HIDDEN, forms_of, parse, planted, report_on
-from test_worked_examples import EXAMPLES, hiding, needs_examples, number, problem_of
 
 from cellveil.attack import explain as module
 from cellveil.attack.bound_propagation import unpick
@@ -32,7 +30,9 @@ from cellveil.report.audit_figures import audit_figures
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
 from helpers import brute_force
+from helpers.reports import HIDDEN, forms_of, parse, planted, report_on
 from helpers.small_problems import SHAPES, half_hidden_problem, small_problem
+from helpers.worked_examples import EXAMPLES, hiding, needs_examples, number, problem_of
 
 
 def view_of(problem: Problem) -> PublicView:

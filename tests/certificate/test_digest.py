@@ -21,9 +21,7 @@ from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.link import link
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
-from helpers.command import Command, command
-
-__all__ = ["command"]
+from helpers.command import Command
 
 TREES = [
     [Hierarchy.flat("abc")],

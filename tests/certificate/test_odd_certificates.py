@@ -14,9 +14,7 @@ import pytest
 from cellveil.certificate import Certificate, read_certificate
 from cellveil.certificate.certificate import MAGIC
 from cellveil.errors import InputError
-from helpers.command import Command, command
-
-__all__ = ["command"]
+from helpers.command import Command
 
 HEADER: dict[str, Any] = {
     "version": 1,

@@ -18,9 +18,7 @@ from cellveil.formats.jj import write_jj
 from cellveil.formats.tidy_folder import write_folder
 from cellveil.pattern import Pattern
 from cellveil.problem import Status
-from helpers.command import Command, command, listing
-
-__all__ = ["command"]
+from helpers.command import Command, listing
 
 INTERIOR = [[20, 50, 10, 45], [8, 19, 22, 71], [17, 32, 12, 33], [61, 28, 77, 15]]
 SUPPRESS_KEYS = {

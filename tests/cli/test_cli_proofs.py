@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.command import Command, command
-
-__all__ = ["command"]
+from helpers.command import Command
 
 CELLS = {(0, 0): [20], (0, 1): [30], (0, 2): [5, 4], (1, 0): [7, 7, 8], (1, 1): [9, 9, 9], (1, 2): [6, 6]}
 """Contributions of firms; the two primary cells have one firm each."""

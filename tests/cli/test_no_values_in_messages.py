@@ -18,9 +18,7 @@ from cellveil.errors import InputError
 from cellveil.formats.columns import read_columns
 from cellveil.microdata.tabulate import tabulate
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from helpers.command import Command, command
-
-__all__ = ["command"]
+from helpers.command import Command
 
 SECRETS = ("777001", "Acme", "F000")
 """An amount, a name and an id."""

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_methods import problem_of
 
 from cellveil.adjustment.adjusting import METHODS as ADJUSTING
 from cellveil.adjustment.adjusting import adjust
@@ -32,6 +31,7 @@ from cellveil.suppression.other_attackers import outsider_shield
 from cellveil.suppression.other_attackers.defence import Defence
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
 from cellveil.suppression.other_attackers.shield import Moves
+from helpers.problem_kinds import problem_of
 
 INSIDER = Attacker("insider")
 LOOKS_AFTERWARDS = 300

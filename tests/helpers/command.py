@@ -30,11 +30,6 @@ class Command:
         return Ended(code, captured.out, captured.err)
 
 
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(capsys)
-
-
 def listing(folder: Path) -> dict[str, bytes | None]:
     """Everything below a folder, with its content."""
     return {

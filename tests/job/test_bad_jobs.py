@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from cellveil.job import read_job
-from helpers.command import Command, command, listing
-
-__all__ = ["command"]
+from helpers.command import Command, listing
 
 SECRETS = ("987654", "876543")
 

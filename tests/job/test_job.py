@@ -17,9 +17,7 @@ import pytest
 import cellveil as cv
 from cellveil.job.reference import reference
 from cellveil.pattern import Pattern
-from helpers.command import Command, command, listing
-
-__all__ = ["command"]
+from helpers.command import Command, listing
 
 Members = Mapping[str, Mapping[str, set[str]]]
 """Dimension → code → the codes of the microdata it stands for."""

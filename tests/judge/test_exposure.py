@@ -7,8 +7,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from test_unpick import reference
-from test_worked_examples import EXAMPLES, needs_examples, number, problem_of
 
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
@@ -18,8 +16,10 @@ from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
 from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
 from cellveil.tables.relations import Relations
+from helpers.bound_propagation import reference
 from helpers.brute_force import intervals, is_protected
 from helpers.small_problems import SHAPES, half_hidden_problem, small_problem
+from helpers.worked_examples import EXAMPLES, needs_examples, number, problem_of
 
 Range = tuple[Fraction, Fraction]
 

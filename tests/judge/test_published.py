@@ -19,11 +19,9 @@ from cellveil.problem import Problem, Status
 from cellveil.publishing import release
 from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.scaled import unscale
-from helpers.command import Command, command
+from helpers.command import Command
 from helpers.instances import INSTANCES, needs_instances
 from helpers.small_problems import small_table
-
-__all__ = ["command"]
 
 SHAPES = ("flat 2-D", "flat 3-D", "hierarchical", "overlapping", "linked")
 ROWS, COLUMNS = "ABCD", "pqrs"

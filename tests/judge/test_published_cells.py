@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_insiders import with_contributions
 
 import cellveil as cv
 from cellveil.attackers.attacker import Attacker
@@ -16,6 +15,7 @@ from cellveil.judge.insider import audit_insiders
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.tables.scaled import UNBOUNDED
+from helpers.contributions import with_contributions
 
 CELLS = {
     (0, 0): [10, 9, 8],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -21,6 +20,7 @@ from cellveil.microdata.tabulate import contributions_of, tabulate
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.table import Table
+from helpers.records import assert_equal_contributions, assert_equal_tables, random_records
 
 Record = dict[str, Any]
 
@@ -258,41 +258,6 @@ def test_native_and_standard_sql_give_equal_lists(
             engine.records.read(None, allow_negative=True)
             found.append(engine.contributions(member))
     assert_equal_contributions(*found)
-
-
-def assert_equal_tables(first: Table, second: Table) -> None:
-    assert first.decimals == second.decimals
-    for mine, theirs in zip((first.values, *first.keys), (second.values, *second.keys), strict=True):
-        assert np.array_equal(mine, theirs)
-    for name, column in first.columns.items():
-        assert np.array_equal(column, second.columns[name])
-    for level in ("units", "holdings"):
-        assert_equal_contributions(getattr(first, level), getattr(second, level))
-
-
-def assert_equal_contributions(first: Contributions | None, second: Contributions | None) -> None:
-    assert (first is None) == (second is None)
-    if first is None or second is None:
-        return
-    for field in fields(Contributions):
-        mine, theirs = getattr(first, field.name), getattr(second, field.name)
-        assert type(mine) is type(theirs), field.name
-        assert np.array_equal(mine, theirs) if isinstance(mine, np.ndarray) else mine == theirs, field.name
-
-
-def random_records(number: int, seed: int) -> pa.Table:
-    random = np.random.default_rng(seed)
-    return pa.table(
-        {
-            "region": random.choice(["N1", "N2", "S1", "S2", "W11"], number),
-            "sector": random.choice(["A1", "A2", "B1", "B2"], number),
-            "size": random.choice(["x", "y"], number),
-            "firm": random.integers(0, number // 3, number),
-            "group": random.integers(0, 50, number),
-            "sales": random.integers(0, 1000, number) / 100,
-            "weight": random.integers(0, 300, number) / 7,
-        }
-    )
 
 
 def test_number_of_threads_does_not_matter() -> None:

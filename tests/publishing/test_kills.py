@@ -13,10 +13,8 @@ import pytest
 from cellveil.errors import InputError
 from cellveil.job.output_folder import open_output
 from cellveil.publishing.staging import Staging
-from helpers.command import Command, command, listing
+from helpers.command import Command, listing
 from helpers.kill_points import NEW, OLD, SCENARIOS, run
-
-__all__ = ["command"]
 
 HELPERS = Path(__file__).parents[1] / "helpers"
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are copies")

@@ -10,7 +10,6 @@ import io
 import re
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -22,41 +21,15 @@ from typer.main import get_command
 from cellveil.cli.app import app
 from experiments import EXPERIMENTS
 from experiments.__main__ import app as experiments_app
+from helpers.pages import ROOT, Block, blocks
 
-ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
-FENCE = re.compile(r"^```(\w*)\s*$")
+
+
 NOT_RUN = re.compile(r"<!--\s*not run:\s*(\S.*?)\s*-->")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 SHELL = ("console", "bash")
 OTHER_PROGRAMS = {"make", "cd", "cat", "git"}
-
-
-@dataclass(frozen=True)
-class Block:
-    """A fenced block: its language, content and first line, and what stands between it and the last one."""
-
-    language: str
-    content: str
-    line: int
-    before: str
-
-
-def blocks(page: Path) -> list[Block]:
-    found, inside, start, before = [], None, 0, []
-    lines = page.read_text(encoding="utf-8").splitlines()
-    for number, line in enumerate(lines, 1):
-        fence = FENCE.match(line)
-        if inside is None and fence:
-            inside, start = fence[1], number
-        elif inside is not None and line == "```":
-            content = "\n".join(lines[start : number - 1])
-            found.append(Block(inside, content, start + 1, "\n".join(before).strip()))
-            inside, before = None, []
-        elif inside is None:
-            before.append(line)
-    assert inside is None, f"{page.name}: the block of line {start} is not closed"
-    return found
 
 
 def prose(page: Path) -> str:

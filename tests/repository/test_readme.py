@@ -4,11 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
-from test_docs import ROOT, blocks
 
-from helpers.command import Command, command
-
-__all__ = ["command"]
+from helpers.command import Command
+from helpers.pages import ROOT, blocks
 
 README = ROOT / "README.md"
 TEXT = README.read_text("utf-8")

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from test_rules import table_of
 
 from cellveil.errors import InputError
 from cellveil.rules import (
@@ -22,6 +21,7 @@ from cellveil.rules import (
     tau_argus,
 )
 from cellveil.tables.contributions import Contributions
+from helpers.contributions import table_of
 
 NUMBER = 4000
 

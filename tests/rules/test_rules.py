@@ -27,22 +27,8 @@ from cellveil.rules import (
 )
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension, Hierarchy
-from cellveil.tables.relations import Relations
-from cellveil.tables.table import Table
+from helpers.contributions import table_of
 from helpers.instances import INSTANCES, needs_instances
-
-
-def table_of(contributions, values=None, *, decimals=0, **further):
-    """A table of loose cells; the values are the sums of the contributions unless given."""
-    units = contributions
-    if not isinstance(units, Contributions):
-        units = Contributions.of_lists(contributions)
-    n = len(units)
-    dimension = Dimension.unstructured("item", [f"c{i}" for i in range(n)])
-    leaves = np.array([dimension.index[f"c{i}"] for i in range(n)], dtype=np.int32)
-    values = units.total.copy() if values is None else np.array(values, dtype=np.int64)
-    further = {"units": units} | further
-    return Table((dimension,), (leaves,), values, decimals, Relations.empty(n), **further)
 
 
 def contributors(cells, depth=4):

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from test_rules import table_of
 
 from cellveil.errors import InputError
 from cellveil.rules import weights
+from helpers.contributions import table_of
 
 TABLE = table_of(
     [[100, 300], [-50], []], values=[400, -50, 0], decimals=1, columns={"cost": np.array([1.0, 4.0, 9.0])}

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from cellveil.errors import InputError
 from cellveil.tables.hierarchy import Dimension, Equation, Hierarchy
+from helpers.naive_tables import dimensions
 
 TREE = {"Total": {"A": ["A1", "A2"], "B": {"B1": ["B11", "B12"], "B2": []}, "C": None}}
 PAIRS = [
@@ -376,29 +377,6 @@ def test_unstructured_and_equations():
 
 
 # -- against brute force ----------------------------------------------------------------------------------
-
-
-@st.composite
-def parents_of(draw, leaves: list[str], prefix: str):
-    """A random tree over the leaves: join random groups of the open codes until one is left."""
-    pairs, open_codes, number = [], list(leaves), 0
-    while len(open_codes) > 1 or not pairs:
-        size = draw(st.integers(1, len(open_codes)))
-        chosen = draw(st.permutations(open_codes))[:size]
-        if size == 1 and number > 6:
-            chosen = open_codes
-        code = f"{prefix}{number}"
-        pairs += [(code, child) for child in chosen]
-        open_codes = [c for c in open_codes if c not in chosen] + [code]
-        number += 1
-    return Hierarchy.from_pairs(pairs)
-
-
-@st.composite
-def dimensions(draw, name: str = "x", max_leaves: int = 5, max_trees: int = 2):
-    leaves = [f"l{number}" for number in range(draw(st.integers(1, max_leaves)))]
-    trees = [draw(parents_of(leaves, prefix)) for prefix in "PQR"[: draw(st.integers(1, max_trees))]]
-    return Dimension.of(name, *trees)
 
 
 @given(dimensions(max_leaves=6))

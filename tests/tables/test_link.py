@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_table import brute_relations, brute_totals, columns_of, contents, flat, interiors, relation_set
 
 from cellveil.errors import InfeasibleError, InputError
 from cellveil.judge.outsider import audit_outsider
@@ -22,6 +21,15 @@ from cellveil.tables.link import link
 from cellveil.tables.scaled import LARGEST
 from cellveil.tables.table import Table
 from helpers.instances import INSTANCES, needs_instances
+from helpers.naive_tables import (
+    brute_relations,
+    brute_totals,
+    columns_of,
+    contents,
+    flat,
+    interiors,
+    relation_set,
+)
 
 REGION, SIZE, ACT = flat("region", "NS"), flat("size", "sl"), flat("act", "abc")
 

@@ -1,4 +1,4 @@
-"""`suppress`: odd problems, demands, public instances. The contract of all methods is in test_methods.py."""
+"""`suppress`: odd problems, demands, public instances. The contract of all methods is in tests/contract."""
 
 from __future__ import annotations
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_insiders import with_contributions
 
 import cellveil as cv
 from cellveil.attackers.attacker import Attacker
 from cellveil.datasets import two_way
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
+from helpers.contributions import with_contributions
 
 CELLS = {(0, 0): [20], (0, 1): [30], (0, 2): [5, 4], (1, 0): [7, 7, 8], (1, 1): [9, 9, 9], (1, 2): [6, 6]}
 

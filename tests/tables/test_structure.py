@@ -20,6 +20,7 @@ from cellveil.tables.structure import with_structure
 from cellveil.tables.table import CELL, Table
 from helpers.instances import INSTANCES, needs_instances
 from helpers.small_problems import small_table
+from helpers.structure import stripped
 
 SHAPES = [
     ((7, 9), ()),
@@ -32,12 +33,6 @@ SHAPES = [
     ((9, 9, 9), (0, 1, 2)),
     ((9, 8, 3, 4), (0, 1)),
 ]
-
-
-def stripped(table: Table) -> Table:
-    """The table without its dimensions."""
-    names = Dimension.unstructured(CELL, [str(i) for i in range(table.num_cells)])
-    return table.replace(dimensions=(names,), keys=(np.arange(table.num_cells, dtype=np.int32),))
 
 
 def shuffled(table: Table, rng: np.random.Generator) -> tuple[Table, Int]:

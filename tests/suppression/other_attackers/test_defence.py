@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from test_insiders import with_contributions
 
 from cellveil.attackers.attacker import Attacker
 from cellveil.clock import Deadline
@@ -34,9 +33,8 @@ from cellveil.tables.link import link
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.table import CELL, Table
-from helpers.command import Command, command
-
-__all__ = ["command"]
+from helpers.command import Command
+from helpers.contributions import with_contributions
 
 INSIDER, PQ = Attacker("insider"), Attacker("pq", p=10)
 SHAPES = {

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_recover import stripped
 
 import cellveil
 from cellveil import clock
@@ -28,6 +27,7 @@ from cellveil.jit.kinds import Arrays, Bool, Float, Int, Int32, IntTable, Number
 from cellveil.jit.translation import Unit
 from cellveil.suppression import suppress
 from cellveil.tables.structure import with_structure
+from helpers.structure import stripped
 
 PACKAGE = Path(cellveil.__file__).parent
 LOOPS = sorted(

@@ -17,7 +17,6 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_tabulate import assert_equal_tables, random_records
 
 from cellveil.errors import InputError
 from cellveil.microdata.tabulate import tabulate
@@ -25,6 +24,7 @@ from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.scaled import infer_decimals
 from cellveil.tables.table import Table
 from helpers.instances import INSTANCES, needs_instances
+from helpers.records import assert_equal_tables, random_records
 
 REGION = Dimension.of(
     "region", Hierarchy.from_dict({"Total": {"N": ["N1", "N2"], "S": ["S1", "S2"], "W": ["W11"]}})

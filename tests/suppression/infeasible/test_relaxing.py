@@ -20,10 +20,8 @@ from cellveil.suppression import suppress
 from cellveil.suppression.infeasible.conflicts import Conflict, Fact
 from cellveil.suppression.infeasible.relaxing import FIELDS, Diagnosis, diagnose
 from helpers.brute_force import reaches
-from helpers.command import Command, command
+from helpers.command import Command
 from helpers.small_problems import SHAPES, small_problem
-
-__all__ = ["command"]
 
 Bool = NDArray[np.bool_]
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from test_rules import table_of
 
 from cellveil.errors import InputError
 from cellveil.problem import Status
@@ -12,6 +11,7 @@ from cellveil.tables.build import table_from_interior
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.scaled import UNBOUNDED
+from helpers.contributions import table_of
 
 
 @pytest.fixture

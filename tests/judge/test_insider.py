@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from test_worked_examples import EXAMPLES, hiding, needs_examples
 
 from cellveil.attackers.attacker import Attacker
 from cellveil.attackers.own_parts import OwnParts, PriorPosterior
@@ -25,42 +24,8 @@ from cellveil.rules import PriorPosterior as PriorPosteriorRule
 from cellveil.rules.apply import make_problem
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.scaled import UNBOUNDED
-
-
-def with_contributions(problem: Problem, cells: dict[tuple[int, int], list[int]]) -> Problem:
-    """Contributions to interior cells; those to totals follow. Contributors have one cell each."""
-    table = problem.table
-    rows: list[list[int]] = []
-    for cell in range(table.num_cells):
-        row, column = table.key(cell)
-        rows.append(
-            [
-                amount
-                for (r, c), amounts in cells.items()
-                for amount in amounts
-                if row in ("Total", f"r{r}") and column in ("Total", f"c{c}")
-            ]
-        )
-    depth = max(len(row) for row in rows)
-    known = Contributions.of_lists(rows, depth=depth)
-    ids = {
-        (key, rank): i
-        for i, (key, rank) in enumerate((k, j) for k, a in cells.items() for j in range(len(a)))
-    }
-    who = np.full(known.top.shape, -1, dtype=np.int32)
-    for cell in range(table.num_cells):
-        row, column = table.key(cell)
-        mine = [
-            (-abs(amount), ids[key, rank])
-            for key, amounts in cells.items()
-            for rank, amount in enumerate(amounts)
-            if row in ("Total", f"r{key[0]}") and column in ("Total", f"c{key[1]}")
-        ]
-        for place, (_, number) in enumerate(sorted(mine)):
-            who[cell, place] = number
-    names = tuple(f"firm {i}" for i in range(len(ids)))
-    units = Contributions(0, known.count, known.total, known.absolute, known.top, who, names)
-    return problem.replace(table=table.replace(units=units))
+from helpers.contributions import with_contributions
+from helpers.worked_examples import EXAMPLES, hiding, needs_examples
 
 
 def interior_of(problem: Problem) -> np.ndarray:
