@@ -169,14 +169,14 @@ def test_relations_left_out() -> None:
         less = without_row(table, row)
         assert rank(less.relations) == full and with_structure(less) is not None
     rng = np.random.default_rng(1)
-    given_up = 0
-    for _ in range(20):
-        kept = np.sort(rng.permutation(len(table.relations))[: len(table.relations) - 14])
+    found = 0
+    for missing in (2, 14) * 20:
+        kept = np.sort(rng.permutation(len(table.relations))[:-missing])
         less = table.replace(relations=table.relations.take_rows(kept))
-        found = with_structure(less)
-        given_up += found is None
-        assert found is None or rank(less.relations) == full
-    assert given_up, "some choices lose a relation for good"
+        if with_structure(less) is not None:
+            found += 1
+            assert rank(less.relations) == full, "nothing is said that the relations do not say"
+    assert found >= 3, "two relations can be missing, 14 cannot"
 
 
 def test_what_is_not_a_table_gives_none() -> None:
@@ -198,10 +198,7 @@ def test_what_is_not_a_table_gives_none() -> None:
         odd = Relations.from_rows(20, rows)
         names = Dimension.unstructured(CELL, [str(i) for i in range(20)])
         scattered = Table((names,), (np.arange(20, dtype=np.int32),), np.ones(20, dtype=np.int64), 0, odd)
-        found = with_structure(scattered)
-        assert found is None or rows_of(
-            build_relations(found.dimensions, found.keys, found.num_cells)
-        ) == rows_of(odd)
+        assert with_structure(scattered) is None
 
 
 def test_a_cell_moved_to_another_relation_is_noticed() -> None:
