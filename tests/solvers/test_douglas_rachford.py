@@ -19,9 +19,8 @@ from cellveil.solvers import parallel
 from cellveil.solvers.douglas_rachford import Goals, Splitting
 from cellveil.solvers.interior_point import interior_point
 from cellveil.solvers.projection import SparseProjection, TensorProjection, projection_of
-from cellveil.suppression.engines import splitting_search as growing
 from cellveil.suppression.engines.reweighted_splitting import window
-from cellveil.suppression.engines.splitting_search import Growth
+from cellveil.suppression.engines.splitting_search import Growth, SplittingSearchParams
 from helpers.small_problems import SHAPES, small_problem
 
 TABLES = {
@@ -231,7 +230,7 @@ def test_a_window_shows_deviations_of_the_whole_table(table):
     )
     whole = problem.table
     for cell in range(0, whole.num_cells, 7):
-        part = window(problem, problem.hidden_at_start, cell, 10.0, 40)
+        part = window(problem, problem.hidden_at_start, cell, 10.0, 40, 10.0)
         assert cell in part.cells and part.size <= 80, "the cell is in it, and it is small"
         y = part.apply(np.random.default_rng(cell).standard_normal((part.size, 1)))
         spread = np.zeros(whole.num_cells)
@@ -243,10 +242,9 @@ def test_a_window_shows_deviations_of_the_whole_table(table):
 
 @pytest.mark.parametrize("weight", ["value", "one"])
 @pytest.mark.parametrize("trees", [[], [1]])
-def test_growth_through_windows_is_exact(monkeypatch, trees, weight):
-    monkeypatch.setattr(growing, "WINDOW", 150)
+def test_growth_through_windows_is_exact(trees, weight):
     problem = random_table((9, 12, 8), hierarchical=trees, zeros=0.2, seed=3, weight=weight)
-    growth, book = Growth(problem, seed=2), Book(problem)
+    growth, book = Growth(problem, SplittingSearchParams(window=150), seed=2), Book(problem)
     assert growth.is_windowed
     began = book.num_open
     growth.build(book, never)

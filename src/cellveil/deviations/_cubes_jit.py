@@ -23,6 +23,9 @@ UNSET = -2
 
 UNLIMITED = 2**63 - 1
 
+TOLL, NEARLY, HARDLY, CHEAPER, REPAIRS = range(5)
+"""Places of the parameters of cube packing in `Grid.tuning`."""
+
 MAX_CUBE = 2048
 """Cubes with more cells are not looked at."""
 
@@ -84,7 +87,7 @@ class Grid(Arrays):
     drawn: IntTable
     beam: Beam
     old_beam: Beam
-    toll: Float
+    tuning: Float
     random: Bits
 
 

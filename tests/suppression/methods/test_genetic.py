@@ -20,7 +20,14 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.solvers.parallel import using
 from cellveil.suppression import suppress
-from cellveil.suppression.engines.evolution import ADAPTIVE, OPERATORS, Evolution, crossed, mutated
+from cellveil.suppression.engines.evolution import (
+    ADAPTIVE,
+    OPERATORS,
+    Evolution,
+    EvolutionParams,
+    crossed,
+    mutated,
+)
 from cellveil.suppression.methods.genetic import GeneticParams, OrderSearch, genetic
 from cellveil.suppression.methods.grouped import GroupedParams, protect_in_order
 
@@ -73,7 +80,7 @@ def displacement(orders: list[tuple[int, ...]]) -> list[float]:
 
 @pytest.mark.parametrize("mutation", [ADAPTIVE, *OPERATORS])
 def test_evolution_improves_and_counts(mutation: str) -> None:
-    evolution = Evolution(12, displacement, np.random.default_rng(3), 10, mutation)
+    evolution = Evolution(12, displacement, np.random.default_rng(3), EvolutionParams(mutation=mutation))
     evolution._take([])  # nothing is nothing
     evolution.run(10, lambda: False)
     evolution.known.pop(tuple(range(12)), None)
@@ -90,7 +97,7 @@ def test_evolution_improves_and_counts(mutation: str) -> None:
 
 
 def test_a_small_space_is_exhausted() -> None:
-    evolution = Evolution(3, displacement, np.random.default_rng(1), 4)
+    evolution = Evolution(3, displacement, np.random.default_rng(1), EvolutionParams(pool=4))
     evolution.run(1000, lambda: False)
     assert evolution.is_exhausted and len(evolution.known) == 6
 

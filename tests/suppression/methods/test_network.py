@@ -19,17 +19,16 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines import flow_search
-from cellveil.suppression.engines.flow_search import Networks
-from cellveil.suppression.methods import network as network_module
-from cellveil.suppression.methods.cycles import cycles
-from cellveil.suppression.methods.network import network
+from cellveil.suppression.engines.flow_search import FlowSearchParams, Networks, build
+from cellveil.suppression.methods.cycles import CyclesParams, cycles
+from cellveil.suppression.methods.network import NetworkParams, network
 from cellveil.suppression.methods.sequential import sequential
 from cellveil.suppression.suppressing import Method
 from helpers import brute_force
 from helpers.small_problems import SHAPES, small_problem
 
 METHODS = {"network": network, "cycles": cycles}
+PARAMS = {network: NetworkParams, cycles: CyclesParams}
 EVERY_METHOD = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 
@@ -138,11 +137,10 @@ def test_cells_are_shared_where_few_primaries_are_far_apart(sizes, contributors,
     assert least <= cost(problem, draft.hidden) <= 1.02 * least
 
 
-def test_large_tables_begin_with_the_covering_program(monkeypatch):
+def test_large_tables_begin_with_the_covering_program():
     """Few primaries far apart; flows one by one, each for itself, cost 6 % more."""
-    monkeypatch.setattr(network_module, "MOST_CELLS_FOR_CYCLES", 0)
     problem = random_table((30, 60), contributors=8.0, zeros=0.3, seed=2)
-    draft = run(network, problem)
+    draft = network(problem, params=NetworkParams(most_cells_for_cycles=0))
     assert_proven(problem, draft)
     assert draft.lower_bound is not None
     assert 0.9 * 11392 <= draft.lower_bound <= 11392 <= cost(problem, draft.hidden) <= 1.03 * 11392
@@ -213,14 +211,13 @@ def test_a_sliding_level_moves_to_the_side_that_has_room(method):
 
 
 @EVERY_METHOD
-def test_a_choice_of_cells_serves_large_tables_and_all_cells_where_it_does_not(method, monkeypatch):
-    monkeypatch.setattr(flow_search, "SMALL", 0)
-    monkeypatch.setattr(flow_search, "CHOICE", 1)
-    monkeypatch.setattr(flow_search, "WHOLE", 0)
+def test_a_choice_of_cells_serves_large_tables_and_all_cells_where_it_does_not(method):
+    few = {"most_arcs": 0, "arcs_per_node": 1, "whole_demands": 0, "slope_rounds": 1}
     problem = random_table((15, 15), contributors=6, zeros=0.1, seed=2)
-    search = flow_search.build(Networks.of(problem), np.int64(0), 1, None)[0]
+    search = build(Networks.of(problem), np.int64(0), None, params=FlowSearchParams(**few))[0]
     assert 0 < len(search.narrow[1].cells) < len(search.networks.cells)
-    assert_proven(problem, run(method, problem))
+    params = PARAMS[method]().changed({f"search.{name}": value for name, value in few.items()})
+    assert_proven(problem, method(problem, params=params))
 
 
 @EVERY_METHOD

@@ -8,8 +8,13 @@ from __future__ import annotations
 import numpy as np
 
 from cellveil.deviations._cubes_jit import (
+    CHEAPER,
+    HARDLY,
     MAX_CUBE,
+    NEARLY,
     OUTSIDE,
+    REPAIRS,
+    TOLL,
     UNLIMITED,
     UNSET,
     Beam,
@@ -39,17 +44,6 @@ from cellveil.deviations._ledger_jit import (
 )
 from cellveil.jit.compiled import inner, outer
 from cellveil.jit.kinds import Bool, Int, Number
-
-NEARLY = 1.5
-"""Cubes up to so many times as dear as the best are taken with it."""
-
-HARDLY = 0.002
-"""Cells with less than this share of the weight are not worth a second look."""
-
-CHEAPER = 0.999
-
-REPAIRS = 4
-"""Most cubes that are added to a witness to do without a cell."""
 
 
 @inner
@@ -172,7 +166,7 @@ def begin_beam(
         size = corners_without(grid, cell, sign, drawn[number], grid.unset, -1)
         cost, cap = price(book, grid, size, 0, 1, 0.0, UNLIMITED, limit)
         if cap > 0:
-            keep_best(beam, (cost + grid.toll[0]) / min(cap, amount), cost, cap, number, UNSET)
+            keep_best(beam, (cost + grid.tuning[TOLL]) / min(cap, amount), cost, cap, number, UNSET)
     for i in range(len(beam.caps)):
         if beam.caps[i] == 0:
             break
@@ -197,7 +191,7 @@ def find_paid(book: BookArrays, grid: Grid, cell: Number, sign: Number, amount: 
 
     A beam search: dimension by dimension the best of all extensions go on.
     """
-    dims, toll, beam, old = len(grid.sizes), grid.toll[0], grid.beam, grid.old_beam
+    dims, toll, beam, old = len(grid.sizes), grid.tuning[TOLL], grid.beam, grid.old_beam
     codes, signs = grid.codes[0], grid.codes[1]
     begin_beam(book, grid, cell, sign, amount, limit)
     offset = draw(grid, dims)
@@ -266,11 +260,11 @@ def gather(
     `most` beams or the budget do not suffice.
     """
     touched: Number = 0
-    left, spent, beam, toll = amount, 0.0, grid.beam, grid.toll[0]
+    left, spent, beam, toll = amount, 0.0, grid.beam, grid.tuning[TOLL]
     for _ in range(most):
         if not find_paid(book, grid, cell, sign, left, budget - spent):
             break
-        good = NEARLY * beam.scores[0]
+        good = grid.tuning[NEARLY] * beam.scores[0]
         for i in range(len(beam.caps)):
             if beam.caps[i] == 0 or beam.scores[i] > good:
                 break
@@ -300,10 +294,12 @@ def refine(book: BookArrays, grid: Grid, cell: Number, touched: Number, spent: f
         other = grid.touched[first]
         first += 1
         moved, weight = grid.moved[other], book.weight[other]
-        if other == cell or moved == 0 or book.hidden[other] or weight < HARDLY * spent:
+        if other == cell or moved == 0 or book.hidden[other] or weight < grid.tuning[HARDLY] * spent:
             continue
         sign = -1 if moved > 0 else 1
-        if not find_paid(book, grid, other, sign, abs(moved), weight * CHEAPER) or beam.caps[0] < abs(moved):
+        if not find_paid(book, grid, other, sign, abs(moved), weight * grid.tuning[CHEAPER]) or beam.caps[
+            0
+        ] < abs(moved):
             continue
         size = corners_without(grid, other, sign, beam.a[0], beam.b[0], -1)
         if touched + size <= len(grid.touched):
@@ -359,7 +355,7 @@ def repair(
         )
     grid.barred[cell], grid.barred[target] = False, True
     beam = grid.beam
-    for _ in range(REPAIRS):
+    for _ in range(int(grid.tuning[REPAIRS])):
         moved = grid.moved[cell]
         sign = -1 if moved > 0 else 1
         if moved == 0 or not find_paid(book, grid, cell, sign, abs(moved), limit):

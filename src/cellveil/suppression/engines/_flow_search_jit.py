@@ -42,14 +42,12 @@ from cellveil.solvers._min_cost_flow_jit import (
 LINEAR, CYCLES, BOTH, FREE = range(4)
 """How to find a witness: by cheapest flows, by cheapest cycles, the better of both, or over hidden cells."""
 
-THRESHOLDS = 6
-"""A cheapest cycle is looked for among cells with room for all that is missing, a quarter of it, …"""
+TUNING = (*("first_slope", "slope_decline", "thresholds", "most_cycles", "near_share", "noise", "ahead"),)
+FIRST_SLOPE, SLOPE_DECLINE, THRESHOLDS, MOST_CYCLES, NEAR_SHARE, NOISE, AHEAD = range(7)
+"""Parameters that loops use, and their places in `Plan.tuning`."""
 
 SPARE = 200
 """So many witnesses more must fit into the book before a search begins."""
-
-MOST_CYCLES = 500
-"""A demand that needs more cycles than this is left to cheapest flows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +64,7 @@ class Plan(Arrays):
     kept: Int
     kept_moves: Int
     path: Int
+    tuning: Float
 
 
 @inner
@@ -183,11 +182,11 @@ def _send_cycles(
     _fill_weights(work, book, plan)
     work.potential[:] = 0
     left = amount
-    for _ in range(MOST_CYCLES):
+    for _ in range(int(plan.tuning[MOST_CYCLES])):
         if left == 0:
             break
         best, length, best_step, shortest = np.inf, 0, 0, 0.0
-        for turn in range(THRESHOLDS):
+        for turn in range(int(plan.tuning[THRESHOLDS])):
             # All that is missing first, then anything at all: what that costs bounds the ratios in between.
             least = left if turn == 0 else 1 if turn == 1 else left >> (2 * (turn - 1))
             if turn > 0 and left == 1:
@@ -281,7 +280,7 @@ def take_paid(
         if sent < amount:
             clear(work)
             return int(sent)
-        share = 0.1
+        share = plan.tuning[FIRST_SLOPE]
         for turn in range(rounds + 1):
             price = _price(work, book)
             if price < best:
@@ -292,7 +291,7 @@ def take_paid(
                 _fill_costs(graph, work, book, plan, amount, share)
                 clear(work)
                 cheapest(graph, plan.cost_up, plan.cost_down, work, cell, source, sink, amount)
-                share *= 0.2
+                share *= plan.tuning[SLOPE_DECLINE]
     clear(work)
     for i in range(kept):
         move(work, plan.kept[i], plan.kept_moves[i])
@@ -335,7 +334,7 @@ def _ruined(
     centre, other = found[int(rng.random() * len(found))], found[int(rng.random() * len(found))]
     if book.weight[other] > book.weight[centre]:
         centre = other
-    near = rng.random() < 0.7
+    near = rng.random() < plan.tuning[NEAR_SHARE]
     wanted = 1 + int(rng.random() * rng.random() * most)
     count = 0
     for i in range(len(found)):  # the chosen ones move to the front, in random order
@@ -538,12 +537,12 @@ def improve(
         count = _ruined(book, plan, rng, found[:count], most, chosen)
         for cell in chosen[:count]:
             _publish(book, cell)
-        noise = rng.random() * 0.6
+        noise = rng.random() * plan.tuning[NOISE]
         for cell in plan.cells:
             plan.weight[cell] = book.weight[cell] * (1 + noise * rng.random())
         way = int(rng.random() * 2)
         allowed = min(cost * (1 + slack), target)
-        ahead = cost + 0.5 * (cost - book.cost[0])  # what clean-up may bring down again
+        ahead = cost + plan.tuning[AHEAD] * (cost - book.cost[0])  # what clean-up may bring down again
         done = _recreate(graph, work, book, plan, trail, way, max(allowed, ahead))
         if done:
             hidden = np.empty(book.counts[TRAIL] - trail, dtype=np.int64)

@@ -32,6 +32,7 @@ al. 2000). Sums of cubes, and moves in trees, are our own.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ from numpy.typing import NDArray
 from cellveil.arrays import Bool, Int
 from cellveil.clock import counted_time
 from cellveil.deviations.ledger import Book
+from cellveil.params import Params, param
 from cellveil.problem import Status
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.table import Table
@@ -51,37 +53,33 @@ if TYPE_CHECKING:
 
 MAX_DIMENSIONS = 8
 MAX_SIZE = 20_000_000
-"""Largest product of the dimensions' sizes."""
+"""Largest product of the dimensions' sizes: what fits in memory."""
 
 MAX_TOUCHED = 500_000
 """Most cells that one sum of cubes may move."""
-
-WORK = 3000
-"""So many moves are looked at before the search for a free cube ends."""
-
-WIDTH = 6
-"""How many beginnings of a cube are followed up."""
-
-LEAF_TRIES = 24
-"""How many leaf cells are drawn below a cell that is none."""
-
-MAX_BEAMS = 20_000
-"""Most beams for a sum."""
-
-TOLL = 0.01
-"""What a cube costs besides its cells, as a share of the median weight: keeps sums short."""
-
-LEAST_GAIN = 1e-4
-"""A round of ruin and recreate that gains less than this share is the last one."""
-
-RECREATE_BEAMS = 20
-"""Most beams for a sum when it is tried to do without a cell."""
 
 WITNESSES, SPARE = 50_000, 8
 """Room made in the book before each call of the compiled loop; SPARE times what one demand may need."""
 
 PULSE, FIRST_STEP = 0.2, 64
 """Seconds between looks at the clock, and how many demands there are before the first."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CubePackingParams(Params):
+    """Parameters of cube packing."""
+
+    free_moves: int = param(3000, "Moves looked at in the search for one free cube.", least=0)
+    beam_width: int = param(6, "Partial cubes that the beam search keeps.", least=1)
+    leaf_tries: int = param(24, "Leaf cells drawn below a cell that is an aggregate.", least=1)
+    most_beams: int = param(20_000, "Most beam searches for one sum of cubes.", least=0)
+    recreate_beams: int = param(20, "The same for a sum that replaces a published cell.", least=0)
+    toll: float = param(0.01, "Fixed cost of a cube, as a share of the median weight.", least=0)
+    nearly: float = param(1.5, "Cubes up to this ratio to the best of their beam are taken with it.", least=1)
+    hardly: float = param(0.002, "Cells below this share of a sum's cost are not refined.", least=0)
+    cheaper: float = param(0.999, "A refinement costs less than this share of the cell.", least=0, most=1)
+    repairs: int = param(4, "Most cubes added to a witness to put a published cell to rest.", least=0)
+    least_gain: float = param(1e-4, "A round of ruin and recreate below this gain is the last.", least=0)
 
 
 def applies(table: Table) -> bool:
@@ -132,11 +130,11 @@ class Packing:
         Same seed, same result.
     """
 
-    def __init__(self, book: Book, *, seed: int = 0) -> None:
+    def __init__(self, book: Book, params: CubePackingParams | None = None, *, seed: int = 0) -> None:
         if not applies(book.problem.table):
             raise ValueError("cubes cannot be packed in this table")
-        self.book = book
-        self.grid = _grid(book, seed)
+        self.book, self.params = book, params or CubePackingParams()
+        self.grid = _grid(book, self.params, seed)
         most = len(self.grid.touched) + 3 * self.grid.cube_places.size
         self._room = np.array([4, most, 3 * most], dtype=np.int64)
         self._rng = np.random.default_rng(seed)
@@ -156,7 +154,7 @@ class Packing:
         while 0 < self.book.num_open < before and not _is_over(deadline):
             before = self.book.num_open
             cells, up, _ = self.book.open_demands()
-            self._run(cells, up, deadline, most=MAX_BEAMS, ruining=False)
+            self._run(cells, up, deadline, most=self.params.most_beams, ruining=False)
         return self.book.num_open
 
     def improve(self, deadline: float | None = None, *, trials: int | None = None) -> None:
@@ -171,9 +169,9 @@ class Packing:
         while len(cells) and left > 0 and not _is_over(deadline):
             before = self.book.cost
             cells = cells[: int(min(left, len(cells)))]
-            self._run(cells, None, deadline, most=RECREATE_BEAMS, ruining=True)
+            self._run(cells, None, deadline, most=self.params.recreate_beams, ruining=True)
             left -= len(cells)
-            if self.book.cost >= before * (1 - LEAST_GAIN):
+            if self.book.cost >= before * (1 - self.params.least_gain):
                 break
             cells = self._rng.permutation(self.book.secondaries())
 
@@ -199,7 +197,15 @@ class Packing:
             before = done
             done = int(
                 kernels.serve(
-                    self.book.arrays, self.grid, cells[:end], up[:end], done, WORK, most, ruining, self._room
+                    self.book.arrays,
+                    self.grid,
+                    cells[:end],
+                    up[:end],
+                    done,
+                    self.params.free_moves,
+                    most,
+                    ruining,
+                    self._room,
                 )
             )
             if done == end:
@@ -214,7 +220,7 @@ class Packing:
         self.grid.synced[0] = self.book.mark().trail
 
 
-def _grid(book: Book, seed: int) -> Grid:
+def _grid(book: Book, params: CubePackingParams, seed: int) -> Grid:
     from cellveil.deviations._cubes_jit import MAX_CUBE, MAX_SUPPORT, UNSET, Grid
 
     table = book.problem.table
@@ -258,10 +264,18 @@ def _grid(book: Book, seed: int) -> Grid:
         rows=np.zeros((len(sizes), int(words.max())), dtype=np.uint64),
         codes=np.zeros((4, MAX_SUPPORT), dtype=np.int64),
         unset=np.full(len(sizes), UNSET),
-        drawn=np.zeros((LEAF_TRIES, len(sizes)), dtype=np.int64),
-        beam=_beam(len(sizes)),
-        old_beam=_beam(len(sizes)),
-        toll=np.array([TOLL * (float(np.median(weight)) if len(weight) else 1.0)]),
+        drawn=np.zeros((params.leaf_tries, len(sizes)), dtype=np.int64),
+        beam=_beam(params.beam_width, len(sizes)),
+        old_beam=_beam(params.beam_width, len(sizes)),
+        tuning=np.array(
+            [
+                params.toll * (float(np.median(weight)) if len(weight) else 1.0),
+                params.nearly,
+                params.hardly,
+                params.cheaper,
+                params.repairs,
+            ]
+        ),
         random=np.random.default_rng(seed).integers(1, 2**63, 1).astype(np.uint64),
     )
 
@@ -279,12 +293,12 @@ def _line_bits(table: Table, chosen: Bool) -> NDArray[np.uint64]:
     return np.concatenate(parts)
 
 
-def _beam(dims: int) -> Beam:
+def _beam(width: int, dims: int) -> Beam:
     from cellveil.deviations._cubes_jit import Beam
 
-    a, b = np.zeros((2, WIDTH, dims), dtype=np.int64)
-    scores, costs = np.zeros((2, WIDTH))
-    caps, parents, choices = np.zeros((3, WIDTH), dtype=np.int64)
+    a, b = np.zeros((2, width, dims), dtype=np.int64)
+    scores, costs = np.zeros((2, width))
+    caps, parents, choices = np.zeros((3, width), dtype=np.int64)
     return Beam(a, b, scores, costs, caps, parents, choices)
 
 

@@ -22,10 +22,12 @@ survivors are chosen, nor how rates are changed: that is our choice.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
+
+from cellveil.params import Params, param
 
 Order = tuple[int, ...]
 
@@ -33,15 +35,19 @@ OPERATORS = ("swap", "insert", "scramble", "inversion")
 ADAPTIVE = "adaptive"
 CROSSOVERS = ("order", "none")
 
-CHANGE = 0.2
-"""How often a child tries another operator than the one it inherits."""
 
-SPREAD = 0.4
-"""By how much the logarithm of the rate changes, on average."""
+@dataclass(frozen=True, kw_only=True)
+class EvolutionParams(Params):
+    """Parameters of the genetic algorithm."""
 
-LARGEST_RATE = 0.5
-BARREN_GENERATIONS = 50
-"""So many generations without a new order end the search: all orders nearby are known."""
+    pool: int = param(10, "How many orders are kept.", least=2)
+    mutation: str = param(ADAPTIVE, "How orders are changed.", choices=(ADAPTIVE, *OPERATORS))
+    crossover: str = param("order", "How two orders are combined.", choices=CROSSOVERS)
+    from_given: bool = param(True, "The order of the groups as they are found is in the first pool.")
+    change: float = param(0.2, "How often a child draws its operator anew.", least=0, most=1)
+    spread: float = param(0.4, "Standard deviation of the change in the logarithm of the rate.", least=0)
+    largest_rate: float = param(0.5, "Most mutations per element.", least=0)
+    barren_generations: int = param(50, "Generations without a new order that end the search.", least=1)
 
 
 @dataclass(frozen=True)
@@ -64,10 +70,8 @@ class Evolution:
         How many elements an order has.
     costs
         Computes the costs of several orders.
-    mutation
-        "adaptive", or one operator for all.
-    from_given
-        Whether the order 0, 1, 2, … is in the first pool; the others are drawn at random.
+    params
+        "adaptive" is a mutation of its own; others are one operator for all. Given is the order 0, 1, 2, …
     best_so_far
         The least cost after each evaluation.
     """
@@ -75,10 +79,7 @@ class Evolution:
     size: int
     costs: Callable[[Sequence[Order]], list[float]]
     rng: np.random.Generator
-    pool_size: int = 10
-    mutation: str = ADAPTIVE
-    crossover: str = "order"
-    from_given: bool = True
+    params: EvolutionParams = field(default_factory=EvolutionParams)
 
     def __post_init__(self) -> None:
         self.pool: list[Individual] = []
@@ -99,7 +100,7 @@ class Evolution:
     @property
     def is_exhausted(self) -> bool:
         """Whether no new orders are found any more."""
-        return self._barren >= BARREN_GENERATIONS
+        return self._barren >= self.params.barren_generations
 
     def run(self, evaluations: int, told: Callable[[], bool]) -> None:
         """Go on until so many costs were computed, or until `told`, which is asked after each generation.
@@ -111,7 +112,7 @@ class Evolution:
             if told():
                 return
         while self.evaluations < evaluations and not self.is_exhausted:
-            self._take([self._child() for _ in range(self.pool_size)])
+            self._take([self._child() for _ in range(self.params.pool)])
             if told():
                 return
 
@@ -122,8 +123,8 @@ class Evolution:
     # -- generations ---------------------------------------------------------------------------------------
 
     def _first(self) -> list[Individual]:
-        orders = [self.rng.permutation(self.size) for _ in range(self.pool_size)]
-        if self.from_given:
+        orders = [self.rng.permutation(self.size) for _ in range(self.params.pool)]
+        if self.params.from_given:
             orders[0] = np.arange(self.size)
         return [
             Individual(tuple(order.tolist()), self._some_operator(), self._some_rate()) for order in orders
@@ -132,12 +133,12 @@ class Evolution:
     def _child(self) -> Individual:
         first, second = sorted((self._tournament(), self._tournament()), key=lambda one: one.cost)
         operator, rate = first.operator, first.rate
-        if self.mutation == ADAPTIVE:
-            if self.rng.random() < CHANGE:
+        if self.params.mutation == ADAPTIVE:
+            if self.rng.random() < self.params.change:
                 operator = self._some_operator()
-            rate = self._clipped(rate * float(np.exp(SPREAD * self.rng.standard_normal())))
+            rate = self._clipped(rate * float(np.exp(self.params.spread * self.rng.standard_normal())))
         order = list(first.order)
-        if self.crossover == "order":
+        if self.params.crossover == "order":
             order = crossed(first.order, second.order, self.rng)
         for _ in range(max(int(self.rng.poisson(rate * self.size)), int(tuple(order) in self.known))):
             order = mutated(order, operator, self.rng)
@@ -153,7 +154,7 @@ class Evolution:
         different: dict[Order, Individual] = {}
         for one in sorted([*judged, *self.pool], key=lambda one: one.cost):  # the young first, where equal
             different.setdefault(one.order, one)
-        self.pool = list(different.values())[: self.pool_size]
+        self.pool = list(different.values())[: self.params.pool]
 
     def _tournament(self) -> Individual:
         first, second = (int(self.rng.integers(len(self.pool))) for _ in range(2))
@@ -161,16 +162,18 @@ class Evolution:
 
     def _some_operator(self) -> str:
         return (
-            OPERATORS[int(self.rng.integers(len(OPERATORS)))] if self.mutation == ADAPTIVE else self.mutation
+            OPERATORS[int(self.rng.integers(len(OPERATORS)))]
+            if self.params.mutation == ADAPTIVE
+            else self.params.mutation
         )
 
     def _some_rate(self) -> float:
-        if self.mutation != ADAPTIVE:
+        if self.params.mutation != ADAPTIVE:
             return 1 / max(self.size, 1)
         return self._clipped(float(np.exp(self.rng.uniform(np.log(0.5), np.log(4.0)))) / max(self.size, 1))
 
     def _clipped(self, rate: float) -> float:
-        return float(np.clip(rate, 0.2 / max(self.size, 1), LARGEST_RATE))
+        return float(np.clip(rate, 0.2 / max(self.size, 1), self.params.largest_rate))
 
     # -- saving --------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from cellveil.deviations.components import split
 from cellveil.deviations.demand import Demand, Demands
 from cellveil.deviations.ledger import Book
 from cellveil.deviations.network_form import recognise
+from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers.min_cost_flow import LARGEST_ROOM, graph_of, largest_cost, work_for
@@ -25,26 +26,33 @@ if TYPE_CHECKING:
     from cellveil.suppression.engines._flow_search_jit import Plan
 
 
-WORK, FEWEST_TURNS, MOST_TURNS = 40_000_000, 200, 4_000
-"""Turns of `FlowSearch.improve`: as many as `WORK` over the number of cells, within these limits."""
-
-RUINED = 10
-"""At most so many secondaries are taken out in one turn."""
-
-SLACK = 0.02
-"""How much dearer than the best a pattern may be from which the search goes on, at the start."""
-
-SMALL, CHOICE = 4000, 4
-"""Beyond so many published cells, paid searches take only so many per node and order of magnitude."""
-
-WHOLE = 30
-"""So many demands, the largest, are searched for among all cells: they make most of the cost."""
-
 BATCH = 1000
 """So many demands or cells are tried between two looks at the clock."""
 
 ROOM_AHEAD = 100_000
 """Entries of witnesses for which room is made at a time, beside one witness of all cells."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FlowSearchParams(Params):
+    """Parameters of searches by flows."""
+
+    slope_rounds: int = param(3, "Slope-scaling rounds of a paid flow, as long as they help.", least=0)
+    first_slope: float = param(0.1, "Share of the demand added to a cell's flow in slope scaling.", least=0)
+    slope_decline: float = param(0.2, "Factor on that share from round to round.", least=0, most=1)
+    thresholds: int = param(6, "Capacities, each a quarter of the last, tried for a cheapest cycle.", least=1)
+    most_cycles: int = param(500, "A demand that needs more cycles is left to cheapest flows.", least=0)
+    whole_demands: int = param(30, "Demands, the largest, searched for among all cells.", least=0)
+    most_arcs: int = param(4000, "Published cells beyond which paid searches take a choice of them.", least=0)
+    arcs_per_node: int = param(4, "Cells in that choice per node and power of two of room.", least=1)
+    turn_work: int = param(40_000_000, "Turns of ruin and recreate, times the number of cells.", least=0)
+    fewest_turns: int = param(200, "Turns of ruin and recreate at least.", least=0)
+    most_turns: int = param(4_000, "Turns of ruin and recreate at most.", least=1)
+    ruined: int = param(10, "Most secondaries taken out in one turn.", least=1)
+    near_share: float = param(0.7, "Share of turns that take out neighbours.", least=0, most=1)
+    noise: float = param(0.6, "Most noise on the weights of a turn, as a share.", least=0)
+    slack: float = param(0.02, "How much dearer than the best a pattern may get, at first.", least=0)
+    ahead: float = param(0.5, "Overspending before clean-up, as a share of what was set free.", least=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +143,7 @@ class FlowSearch:
     networks: Networks
     book: Book
     deadline: float | None = None
+    params: FlowSearchParams = field(default_factory=FlowSearchParams)
 
     @cached_property
     def graph(self) -> Graph:
@@ -152,7 +161,7 @@ class FlowSearch:
         nets = self.networks
         chosen = self.book.hidden & (nets.tail >= 0)
         others = np.flatnonzero(~chosen & (nets.tail >= 0))
-        if len(others) <= SMALL:
+        if len(others) <= self.params.most_arcs:
             return self.graph, self.plan
         weight = nets.problem.weight[others]
         room = np.minimum(self.book.room_down[others], self.book.room_up[others])
@@ -162,7 +171,7 @@ class FlowSearch:
             group = node[order] * 64 + magnitude[order]
             first = np.flatnonzero(np.r_[True, np.diff(group) != 0])
             rank = np.arange(len(order)) - np.repeat(first, np.diff(np.r_[first, len(order)]))
-            chosen[others[order[rank < CHOICE]]] = True
+            chosen[others[order[rank < self.params.arcs_per_node]]] = True
         tail, head = np.where(chosen, nets.tail, 0), np.where(chosen, nets.head, 0)
         graph = graph_of(nets.num_nodes, tail, head, self.book.room_down, self.book.room_up)
         return graph, replace(self.plan, cells=np.flatnonzero(chosen))
@@ -175,7 +184,7 @@ class FlowSearch:
     @cached_property
     def plan(self) -> Plan:
         """Scratch space of the search."""
-        from cellveil.suppression.engines._flow_search_jit import Plan
+        from cellveil.suppression.engines._flow_search_jit import TUNING, Plan
 
         nets, n = self.networks, len(self.networks.tail)
         return Plan(
@@ -189,6 +198,7 @@ class FlowSearch:
             kept=np.zeros(n, dtype=np.int64),
             kept_moves=np.zeros(n, dtype=np.int64),
             path=np.zeros(nets.num_nodes, dtype=np.int64),
+            tuning=np.array([getattr(self.params, name) for name in TUNING], dtype=np.float64),
         )
 
     @property
@@ -217,7 +227,7 @@ class FlowSearch:
                 )
             )
 
-    def take_paid(self, way: int, rounds: int) -> list[tuple[Demand, int]]:
+    def take_paid(self, way: int) -> list[tuple[Demand, int]]:
         """Meet the open demands, hiding further cells, the largest first.
 
         Returns
@@ -235,17 +245,17 @@ class FlowSearch:
                 continue
             if not self.book.has_room(kernels.SPARE, 2 * len(self.networks.cells)):
                 self.make_room()
-            reached = self._take_paid(cell, up, way, rounds, whole=paid < WHOLE)
+            reached = self._take_paid(cell, up, way, whole=paid < self.params.whole_demands)
             paid += 1
             if reached < amount:
                 short.append((Demand(cell, up, amount), int(reached)))
         return short
 
-    def _take_paid(self, cell: int, up: bool, way: int, rounds: int, whole: bool) -> int:
+    def _take_paid(self, cell: int, up: bool, way: int, whole: bool) -> int:
         """Meet a demand among all cells, or first among the choice of them; return how far the cell gets."""
         from cellveil.suppression.engines import _flow_search_jit as kernels
 
-        book, reached = self.book.arrays, 0
+        book, reached, rounds = self.book.arrays, 0, self.params.slope_rounds
         if not whole:
             graph, plan = self.narrow
             reached = int(kernels.take_paid(graph, self.work, book, plan, cell, up, way, rounds))
@@ -276,16 +286,17 @@ class FlowSearch:
         from cellveil.suppression.engines import _flow_search_jit as kernels
 
         self.__dict__.pop("narrow", None)  # chosen anew, for what is hidden by now
-        graph, plan = self.narrow
-        turns = min(max(WORK // max(len(plan.cells), 1), FEWEST_TURNS), MOST_TURNS)
+        (graph, plan), params = self.narrow, self.params
+        turns = params.turn_work // max(len(plan.cells), 1)
+        turns = min(max(turns, params.fewest_turns), params.most_turns)
         best, pattern = self.book.cost, self.book.hidden.copy()
         done = 0
         while done < turns and best > 0 and not self.is_late:
             self.make_room()
-            batch = min(turns - done, MOST_TURNS // 100, max(turns // 20, 1))
-            slack = SLACK * (1 - done / turns)
+            batch = min(turns - done, max(params.most_turns // 100, 1), max(turns // 20, 1))
+            slack = params.slack * (1 - done / turns)
             made = kernels.improve(
-                graph, self.work, self.book.arrays, plan, rng, batch, RUINED, slack, best * (1 + slack)
+                graph, self.work, self.book.arrays, plan, rng, batch, params.ruined, slack, best * (1 + slack)
             )
             done += max(int(made), 1)
             if self.book.cost < best:
@@ -298,7 +309,11 @@ class FlowSearch:
 
 
 def build(
-    networks: Networks, way: int, rounds: int, deadline: float | None, hidden: Bool | None = None
+    networks: Networks,
+    way: int,
+    deadline: float | None,
+    hidden: Bool | None = None,
+    params: FlowSearchParams | None = None,
 ) -> tuple[FlowSearch, list[Demand]]:
     """Meet every demand of the networks, the largest first.
 
@@ -306,8 +321,6 @@ def build(
     ----------
     way
         How to find a paid witness: a constant of `cellveil.suppression.engines._flow_search_jit`.
-    rounds
-        How often to repeat a paid flow with the costs its amounts suggest, as long as that helps.
     hidden
         Cells hidden from the beginning, in the hope that flows share them.
 
@@ -315,11 +328,11 @@ def build(
     -------
     The search, and the demands that no pattern can meet. Where the time was over before, demands are open.
     """
-    demands = Demands(networks.problem)
+    demands, params = Demands(networks.problem), params or FlowSearchParams()
     while True:
-        search = FlowSearch(networks, Book(networks.restricted(demands), hidden), deadline)
+        search = FlowSearch(networks, Book(networks.restricted(demands), hidden), deadline, params)
         search.take_free()
-        short = search.take_paid(way, rounds)
+        short = search.take_paid(way)
         kept = [demand for demand, reached in short if not demands.retreat(demand, reached)]
         if len(kept) == len(short):
             return search, kept

@@ -16,35 +16,50 @@ The deviations are floating-point numbers and no proof; see `settling`.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.deviations.joint_witness import JointWitness, Task
+from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.solvers.douglas_rachford import Goals, Splitting, State
 from cellveil.solvers.projection import Projection, TensorProjection
 from cellveil.suppression.engines.local_search import Stop
 from cellveil.tables.hierarchy import Dimension
 
-FIRST_STEP, LAST_STEP = 0.005, 0.0005
-SLOPES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003)
-STEPS_PER_SLOPE = 600
-TRACE = 1e-5
-"""A random cost up to this, in units of the median weight, on everything: no two cells are equal."""
 
-FREE_COUNTS = 10.0
-"""A hidden cell counts so many times in the choice of a window."""
+@dataclass(frozen=True, kw_only=True)
+class ReweightedSplittingParams(Params):
+    """Parameters of iteratively reweighted splitting."""
+
+    first_step: float = param(0.005, "Step of Douglas–Rachford at the start.", least=0)
+    last_step: float = param(0.0005, "Step of the last, more accurate run.", least=0)
+    slopes: tuple[float, ...] = param(
+        (1.0, 0.3, 0.1, 0.03, 0.01, 0.003), "Falling ε of the weights.", least=0
+    )
+    iterations: int = param(600, "Most iterations for one ε.", least=1)
+    accuracy: float = param(1e-3, "Residual at which the weights are updated.", least=0)
+    last_accuracy: float = param(1e-5, "Residual of the last run.", least=0)
+    reward: float = param(100.0, "Price of an amount not reached, in largest weights.", least=0)
+    trace: float = param(1e-5, "Random cost on every cell, in median weights: breaks ties.", least=0)
+    free_counts: float = param(10.0, "How often a hidden cell counts in the choice of a window.", least=0)
 
 
 class Slopes:
     """The splitting engine on one problem, or on a window of it."""
 
     def __init__(
-        self, problem: Problem, projection: Projection, settling: JointWitness, rng: np.random.Generator
+        self,
+        problem: Problem,
+        projection: Projection,
+        settling: JointWitness,
+        rng: np.random.Generator,
+        params: ReweightedSplittingParams,
     ) -> None:
-        self.problem, self.projection, self.rng = problem, projection, rng
+        self.problem, self.projection, self.rng, self.params = problem, projection, rng, params
         self.engine = Splitting(projection)
         self._settling = settling
         self._movable = problem.status != Status.FROZEN
@@ -53,19 +68,19 @@ class Slopes:
 
     def cheapest(self, hidden: Bool, tasks: list[Task], stop: Stop, slack: float) -> tuple[State, Bool]:
         """Deviations of least slope cost that do the tasks, and all cells that were moved on the way."""
-        state = self.engine.start(len(tasks), FIRST_STEP)
+        state = self.engine.start(len(tasks), self.params.first_step)
         touched = np.zeros(len(hidden), dtype=bool)
-        for slope in SLOPES:
+        for slope in self.params.slopes:
             if stop():
                 break
-            state = self._at_slope(hidden, tasks, state, slope, slack, 1e-3)
+            state = self._at_slope(hidden, tasks, state, slope, slack, self.params.accuracy)
             touched |= self.moved(state)
         return state, touched
 
     def closer(self, hidden: Bool, tasks: list[Task], state: State, slack: float) -> State:
         """Go on from a state with what is hidden by now for free, to a higher accuracy."""
-        fresh = State(state.z, state.x, np.zeros_like(state.u), LAST_STEP, state.errors)
-        return self._at_slope(hidden, tasks, fresh, SLOPES[-1], slack, 1e-5)
+        fresh = State(state.z, state.x, np.zeros_like(state.u), self.params.last_step, state.errors)
+        return self._at_slope(hidden, tasks, fresh, self.params.slopes[-1], slack, self.params.last_accuracy)
 
     def moved(self, state: State) -> Bool:
         """The cells that a state moves."""
@@ -87,14 +102,14 @@ class Slopes:
         weight = np.where(is_free, 0.0, self.problem.weight[cells] / self._unit)
         moved = np.abs(state.z[places]).max(axis=1)
         cost = np.zeros(self.projection.size)
-        cost[places] = weight / (moved + slope) + TRACE * self.rng.random(len(weight))
+        cost[places] = weight / (moved + slope) + self.params.trace * self.rng.random(len(weight))
         return self.engine.run(
             state,
             cost,
             self._bounds(tasks, 1 - slack),
-            self._goals(tasks, 100.0 * float(weight.max(initial=1.0)), slack),
+            self._goals(tasks, self.params.reward * float(weight.max(initial=1.0)), slack),
             tolerance=tolerance,
-            iterations=STEPS_PER_SLOPE,
+            iterations=self.params.iterations,
         )
 
     def _bounds(self, tasks: list[Task], share: float) -> tuple[Float, Float]:
@@ -116,16 +131,18 @@ class Slopes:
         return Goals(places, number, amounts, np.full(len(cells), reward))
 
 
-def window(problem: Problem, hidden: Bool, cell: int, amount: float, most: int) -> TensorProjection:
+def window(
+    problem: Problem, hidden: Bool, cell: int, amount: float, most: int, free_counts: float
+) -> TensorProjection:
     """A part of a table with dimensions, of up to about `most` places, in which a cell can move so far.
 
-    A code counts by what its cells can take that share another code with the cell, hidden ones several
-    times. Leaves come with the codes that cover them.
+    A code counts by what its cells can take that share another code with the cell, hidden ones
+    `free_counts` times. Leaves come with the codes that cover them.
     """
     table = problem.table
     keys = table.keys
     own = [int(column[cell]) for column in keys]
-    takes = np.minimum(problem.down, amount) * np.where(hidden, FREE_COUNTS, 1.0)
+    takes = np.minimum(problem.down, amount) * np.where(hidden, free_counts, 1.0)
     takes[problem.status == Status.FROZEN] = 0.0
     shared = np.sum([column == code for column, code in zip(keys, own, strict=True)], axis=0)
     codes = []

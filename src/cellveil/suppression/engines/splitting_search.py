@@ -15,70 +15,82 @@ Requires any relations. Ensures that what a book holds is exact. Does not ensure
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
 from cellveil.arrays import Bool
 from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grouped
 from cellveil.deviations.ledger import Book
+from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
-from cellveil.solvers.projection import SparseProjection, projection_of
+from cellveil.solvers.projection import Projection, SparseProjection, projection_of
 from cellveil.suppression.engines.local_search import Stop, drop_unused
-from cellveil.suppression.engines.reweighted_splitting import Slopes, window
+from cellveil.suppression.engines.reweighted_splitting import ReweightedSplittingParams, Slopes, window
 
-SLACK = 0.01
-"""So much more than the amount is looked for, in so much less than the rooms: space for settling."""
+SUPPORT, PROGRAM_SUPPORT = 1e-7, 1e-6
+"""A cell moves in a solution of splitting, and of interior points, where it does by more than this."""
 
-MORE_SLACK = 3.0
-"""By this factor the slack grows from round to round, for what would not settle."""
 
-ATTEMPTS = 4
-SUPPORT = 1e-7
-MOST_FOR_PROGRAMS = 15_000
-PROGRAM_SLOPES, PROGRAM_SUPPORT = (0.1, 0.01), 1e-6
-"""Tables without a cheap projection, up to so many cells, are left to interior points."""
+@dataclass(frozen=True, kw_only=True)
+class SplittingSearchParams(Params):
+    """Parameters of the search by splitting."""
 
-MOST_TO_SETTLE = 60_000
-"""Interior points are looked for among up to so many cells."""
-
-GIANTS, WINDOW = 100, 50_000
-"""Most of the largest demands that are protected first, and the places they are looked for in."""
-
-CHEAP, CHEAP_ONES = 0.01, 3
-"""A demand is none of the largest any more after so many in a row that added less than this share."""
-
-TAIL, TAIL_SHARE = 400, 0.7
-"""So many of the others follow one by one, for such a share of the time left."""
-
-HARVEST_EVERY = 20
-"""After so many of them it is seen what they have made free for the rest."""
-
-ROUNDS, WINDOWED_GROUPS, FREE_TRIES = 5, 60, 2
-"""Rounds of groups, groups in windows, and how often what a window shows as hidden is asked to do."""
-
-RUINED = 0.3
-"""Such a share of the secondaries is published for building anew."""
+    slack: float = param(0.01, "Margin on amounts and rooms, for rounding to exact witnesses.", least=0)
+    more_slack: float = param(3.0, "Factor on the margin from try to try.", least=1)
+    most_slack: float = param(0.2, "Largest margin; half of it for groups of demands.", least=0, most=1)
+    attempts: int = param(4, "Tries to make a deviation exact before its demands stay open.", least=1)
+    most_for_programs: int = param(
+        15_000, "Movable cells of an irregular table up to which interior points find what to hide.", least=0
+    )
+    program_slopes: tuple[float, ...] = param((0.1, 0.01), "Falling ε of their reweighting.", least=0)
+    most_to_settle: int = param(60_000, "Hidden cells up to which joint witnesses are looked for.", least=0)
+    harvest_rounds: int = param(6, "Rounds of joint witnesses inside the pattern.", least=0)
+    harvest_every: int = param(20, "Demands met one by one between two such rounds.", least=1)
+    giants: int = param(
+        100, "Most of the largest demands met one by one, as long as they cost much.", least=0
+    )
+    cheap: float = param(0.01, "A demand costs little where it adds less than this share.", least=0)
+    cheap_ones: int = param(3, "Demands in a row of little cost that end the largest.", least=1)
+    tail: int = param(400, "Most further demands met one by one.", least=0)
+    tail_share: float = param(0.7, "Share of the time left for them.", least=0, most=1)
+    rounds: int = param(5, "Rounds of groups for the rest.", least=0)
+    window: int = param(
+        50_000, "Places of a window; tables of twice as many are looked at through it.", least=8
+    )
+    windowed_groups: int = param(60, "Most windows in which groups are met.", least=0)
+    free_tries: int = param(2, "Joint witnesses tried inside the pattern of a window.", least=0)
+    ruined: float = param(0.3, "Share of the secondaries published in ruin and recreate.", least=0, most=1)
+    reweighting: ReweightedSplittingParams = part(ReweightedSplittingParams)
 
 
 class Growth:
     """The splitting engine on the demands of one problem."""
 
-    def __init__(self, problem: Problem, *, seed: int = 0, time_left: TimeLeft | None = None) -> None:
-        self.problem = problem
+    def __init__(
+        self,
+        problem: Problem,
+        params: SplittingSearchParams | None = None,
+        *,
+        seed: int = 0,
+        time_left: TimeLeft | None = None,
+    ) -> None:
+        self.problem, self.params = problem, params or SplittingSearchParams()
         self.rng = np.random.default_rng(seed)
         self._time_left = time_left or (lambda: None)
         self._movable = problem.status != Status.FROZEN
         self._settling = JointWitness(problem, time_left)
-        self._whole = Slopes(problem, projection_of(problem.table), self._settling, self.rng)
+        self._whole = self._engine(projection_of(problem.table))
         projection = self._whole.projection
         self._is_irregular = isinstance(projection, SparseProjection)
-        self.is_windowed = not self._is_irregular and projection.size > 2 * WINDOW
+        self.is_windowed = not self._is_irregular and projection.size > 2 * self.params.window
 
     # -- what to do ----------------------------------------------------------------------------------------
 
-    def harvest(self, book: Book, stop: Stop, *, rounds: int = 6) -> None:
+    def harvest(self, book: Book, stop: Stop, *, rounds: int | None = None) -> None:
         """Meet open demands inside what is hidden, free of cost: as many as possible by one deviation."""
-        if int(book.hidden.sum()) <= MOST_TO_SETTLE and not stop():
+        if int(book.hidden.sum()) <= self.params.most_to_settle and not stop():
+            rounds = self.params.harvest_rounds if rounds is None else rounds
             self._settling.harvest(book, self.rng, rounds=rounds)
 
     def build(self, book: Book, stop: Stop) -> None:
@@ -88,13 +100,14 @@ class Growth:
         when the time for that is over. In very large tables they are looked at through windows, and not all
         of the rest is.
         """
-        self._one_by_one(book, stop, most=GIANTS, only_dear=True)
-        self._one_by_one(book, self._for_share(TAIL_SHARE, stop), most=TAIL)
+        params = self.params
+        self._one_by_one(book, stop, most=params.giants, only_dear=True)
+        self._one_by_one(book, self._for_share(params.tail_share, stop), most=params.tail)
         if self.is_windowed:
             self._protect_in_windows(book, stop)
             return
-        slack = SLACK
-        for _ in range(ROUNDS):
+        slack = params.slack
+        for _ in range(params.rounds):
             if not book.num_open or stop():
                 return
             self.harvest(book, stop)
@@ -103,7 +116,7 @@ class Growth:
                 if not stop():
                     self._pay(book, [task], stop, slack, self._whole)
             if 2 * book.num_open > left:
-                slack = min(slack * MORE_SLACK, 0.1)
+                slack = min(slack * params.more_slack, params.most_slack / 2)
 
     def _for_share(self, share: float, stop: Stop) -> Stop:
         """Stops when such a share of the time left is over, too."""
@@ -127,7 +140,7 @@ class Growth:
     def _finds_cheaper(self, book: Book, stop: Stop) -> bool:
         before, mark = book.cost, book.mark()
         secondaries = book.secondaries()
-        for cell in secondaries[self.rng.random(len(secondaries)) < RUINED].tolist():
+        for cell in secondaries[self.rng.random(len(secondaries)) < self.params.ruined].tolist():
             book.publish(cell)
 
         def is_vain() -> bool:
@@ -147,7 +160,7 @@ class Growth:
         """The largest open demands: as long as they cost much, or all."""
         tried: set[int] = set()
         cheap = 0
-        while len(tried) < most and not (only_dear and cheap >= CHEAP_ONES):
+        while len(tried) < most and not (only_dear and cheap >= self.params.cheap_ones):
             cells, up, _ = book.open_demands()
             untried = np.flatnonzero(~np.isin(cells, list(tried)))
             if not len(untried) or stop():
@@ -156,14 +169,14 @@ class Growth:
             tried.add(cell)
             before = book.cost
             self.protect(book, cell, bool(up[untried[0]]), stop)
-            cheap = cheap + 1 if book.cost - before < CHEAP * book.cost else 0
-            if len(tried) % HARVEST_EVERY == 0:
+            cheap = cheap + 1 if book.cost - before < self.params.cheap * book.cost else 0
+            if len(tried) % self.params.harvest_every == 0:
                 self.harvest(book, stop, rounds=1)
 
     def _protect_in_windows(self, book: Book, stop: Stop) -> None:
         """Window after window around the largest open demand: what it shows of others like it as a group."""
         tried: set[int] = set()
-        for _ in range(WINDOWED_GROUPS):
+        for _ in range(self.params.windowed_groups):
             cells, _, amounts = book.open_demands()
             untried = np.flatnonzero(~np.isin(cells, list(tried)))
             if not len(untried) or stop():
@@ -171,12 +184,12 @@ class Growth:
             first = untried[0]
             tried.add(int(cells[first]))
             slopes = self._near(book, int(cells[first]), float(amounts[first]))
-            for _ in range(FREE_TRIES):
+            for _ in range(self.params.free_tries):
                 for task in grouped(book, self.rng, slopes.projection.cells)[:1]:
                     self._settle(book, task, slopes.inside(book.hidden))
             group = grouped(book, self.rng, slopes.projection.cells)
             if group and not stop():
-                self._pay(book, group[:1], stop, SLACK, slopes)
+                self._pay(book, group[:1], stop, self.params.slack, slopes)
 
     def protect(self, book: Book, cell: int, up: bool, stop: Stop) -> bool:
         """Hide what an open demand needs, and its opposite if that is open too; tells whether it was met."""
@@ -188,7 +201,7 @@ class Growth:
             )
             if need[cell] > 0 and witness[cell] < 0
         ]
-        self._pay(book, tasks, stop, SLACK, self._near(book, cell, tasks[0].unit))
+        self._pay(book, tasks, stop, self.params.slack, self._near(book, cell, tasks[0].unit))
         return bool((book.witness_up if up else book.witness_down)[cell] >= 0)
 
     def protect_together(self, book: Book, task: Task, stop: Stop) -> None:
@@ -197,7 +210,7 @@ class Growth:
         In very large tables through windows around its largest demands, until each has been in one.
         """
         if not self.is_windowed:
-            self._pay(book, [task], stop, SLACK, self._whole)
+            self._pay(book, [task], stop, self.params.slack, self._whole)
             return
         for first in np.argsort(-task.amounts, kind="stable").tolist():
             cell, rises = int(task.cells[first]), bool(task.signs[first] > 0)
@@ -209,7 +222,7 @@ class Growth:
             inside = np.isin(task.cells, slopes.projection.cells)
             inside &= [book.is_open(one, rises) for one in task.cells.tolist()]
             part = Task(task.cells[inside], task.signs[inside], task.amounts[inside], task.both_ways)
-            self._pay(book, [part], stop, SLACK, slopes)
+            self._pay(book, [part], stop, self.params.slack, slopes)
 
     def _pay(self, book: Book, tasks: list[Task], stop: Stop, slack: float, slopes: Slopes) -> None:
         """Look for the deviations, hide what they move, and make them exact.
@@ -218,13 +231,13 @@ class Growth:
         what was moved at one time or other; then from where the search stands, with what is hidden by now for
         free and more slack.
         """
-        if self._is_irregular and self._movable.sum() <= MOST_FOR_PROGRAMS:
+        if self._is_irregular and self._movable.sum() <= self.params.most_for_programs:
             for task in tasks:
                 if not stop():
                     self._pay_by_programs(book, task)
             return
         state, touched = slopes.cheapest(book.hidden, tasks, stop, slack)
-        for _ in range(ATTEMPTS):
+        for _ in range(self.params.attempts):
             moved = slopes.moved(state)
             book.hide(np.flatnonzero(moved & ~book.hidden))
             few = moved | slopes.inside(self.problem.hidden_at_start)
@@ -240,20 +253,24 @@ class Growth:
             if not left or stop():
                 return
             tasks, state = [tasks[k] for k in left], state.part(left)
-            slack = min(slack * MORE_SLACK, 0.2)
+            slack = min(slack * self.params.more_slack, self.params.most_slack)
             state = slopes.closer(book.hidden, tasks, state, slack)
 
     def _near(self, book: Book, cell: int, amount: float) -> Slopes:
         """The engine in a window around a demand, or on the whole table if that is not much larger."""
         if not self.is_windowed:
             return self._whole
-        part = window(self.problem, book.hidden, cell, amount, WINDOW)
-        return Slopes(self.problem, part, self._settling, self.rng)
+        free, most = self.params.reweighting.free_counts, self.params.window
+        part = window(self.problem, book.hidden, cell, amount, most, free)
+        return self._engine(part)
+
+    def _engine(self, projection: Projection) -> Slopes:
+        return Slopes(self.problem, projection, self._settling, self.rng, self.params.reweighting)
 
     def _pay_by_programs(self, book: Book, task: Task) -> None:
         """The same by interior points on the whole table, where there is no cheap projection."""
         moved = self._settling.missing(task, book.hidden, self._movable)
-        for slope in PROGRAM_SLOPES:
+        for slope in self.params.program_slopes:
             if moved is None:
                 return
             again = self._settling.missing(

@@ -23,7 +23,7 @@ from cellveil.suppression.engines.flow_search import Networks, build
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.one_demand import Incremental
 from cellveil.suppression.exact.separation import Separation
-from cellveil.suppression.methods.network import SLOPE_ROUNDS, network
+from cellveil.suppression.methods.network import network
 
 Stop = Callable[[], bool]
 
@@ -88,7 +88,7 @@ class FlowStarter:
 
         hidden = np.zeros(len(self.networks.tail), dtype=bool)
         hidden[self.cells[point > FIRM]] = True
-        search, infeasible = build(self.networks, BOTH, SLOPE_ROUNDS, end, hidden)
+        search, infeasible = build(self.networks, BOTH, end, hidden)
         if infeasible or search.book.num_open:
             return None
         search.clean_up()

@@ -26,16 +26,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cellveil.clock import counted_time
-from cellveil.params import Params
+from cellveil.params import Params, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines.flow_search import Networks, build, conclude
+from cellveil.suppression.engines.flow_search import FlowSearchParams, Networks, build, conclude
 
 
 @dataclass(frozen=True, kw_only=True)
 class CyclesParams(Params):
     """Parameters of `cycles`."""
+
+    search: FlowSearchParams = part(FlowSearchParams, slope_rounds=0)
 
 
 def cycles(
@@ -50,9 +52,9 @@ def cycles(
     from cellveil.suppression.engines._flow_search_jit import CYCLES
 
     deadline = None if time_limit is None else counted_time() + time_limit
-    progress = progress or Progress()
+    params, progress = params or CyclesParams(), progress or Progress()
     progress.stage("cycles")
-    search, infeasible = build(Networks.of(problem), CYCLES, 0, deadline)
+    search, infeasible = build(Networks.of(problem), CYCLES, deadline, params=params.search)
     if search.book.num_open == 0:
         search.clean_up()
     return conclude(search, infeasible, seed, progress)

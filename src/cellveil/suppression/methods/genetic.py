@@ -45,7 +45,7 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.solvers.parallel import num_workers
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines.evolution import ADAPTIVE, CROSSOVERS, OPERATORS, Evolution, Order
+from cellveil.suppression.engines.evolution import Evolution, EvolutionParams, Order
 from cellveil.suppression.engines.grouping import ORDERS, groups_of
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams, structured
 from cellveil.suppression.methods.grouped import GroupedParams, Together, protect_in_order
@@ -53,7 +53,7 @@ from cellveil.suppression.presolve.preparation import PreselectParams, demanding
 
 
 @dataclass(frozen=True, kw_only=True)
-class GeneticParams(PreselectParams):
+class GeneticParams(PreselectParams, EvolutionParams):
     """Parameters of `genetic`."""
 
     groups: int = param(
@@ -62,11 +62,7 @@ class GeneticParams(PreselectParams):
     by: str = param("level", "What brings cells together.", choices=ORDERS)
     meet_demands: MeetDemandsParams = part(MeetDemandsParams)
     evaluations: int = param(100, "How many orders to evaluate, to the end of a generation.", least=1)
-    pool: int = param(10, "How many orders are kept.", least=2)
-    mutation: str = param(ADAPTIVE, "How orders are changed.", choices=(ADAPTIVE, *OPERATORS))
-    crossover: str = param("order", "How two orders are combined.", choices=CROSSOVERS)
     surrogate: bool = param(True, "Evaluate orders by K_u and upper levels only.")
-    from_given: bool = param(True, "The order of the groups as they are found is in the first pool.")
     checkpoint: str = param("", "File to save the state to after each generation, and to go on from.")
     plot: str = param("", "File for a plot of cost against evaluations, SVG.")
     enumerate_up_to: int = param(3, "Every order is tried where there are no more groups.", least=0)
@@ -147,22 +143,14 @@ class OrderSearch:
             asked = demanding(problem, found.candidates & found.upper & (problem.upl > 0))
             asked = asked.replace(lpl=np.zeros_like(asked.lpl), spl=np.minimum(asked.spl, asked.upl))
         self.fitness = Fitness(asked, self.groups, (True,) if params.surrogate else (True, False), seed)
-        names = ("by", "pool", "mutation", "crossover", "surrogate", "from_given")
+        names = ("by", "surrogate", *EvolutionParams.described())
         settings = (self.wanted, *(getattr(params, name) for name in names), seed)
         self._fingerprint = sha256(problem.content_hash.encode(), repr(settings).encode())
         self._key = f"{self._fingerprint} {id(self)}"
         self._lps_elsewhere = 0
         self._deadline = Deadline(None)
         self._checkpoint: Path | None = None
-        self.evolution = Evolution(
-            len(self.groups),
-            self._costs,
-            np.random.default_rng(seed),
-            params.pool,
-            params.mutation,
-            params.crossover,
-            params.from_given,
-        )
+        self.evolution = Evolution(len(self.groups), self._costs, np.random.default_rng(seed), params)
 
     @property
     def best_order(self) -> Order:

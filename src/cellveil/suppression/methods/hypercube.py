@@ -25,21 +25,21 @@ from dataclasses import dataclass
 
 from cellveil.clock import Deadline
 from cellveil.deviations.ledger import Book
-from cellveil.params import Params
+from cellveil.params import Params, param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines.cube_packing import Packing, applies
+from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
 from cellveil.suppression.engines.meet_demands import Completion, structured
 from cellveil.suppression.engines.one_demand import Incremental
-
-TRIALS = 2_000
-"""So many times it is tried to do without a secondary where no time limit says how long."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HypercubeParams(Params):
     """Parameters of `hypercube`."""
+
+    trials: int = param(2_000, "Trials of ruin and recreate where there is no time limit.", least=0)
+    packing: CubePackingParams = part(CubePackingParams)
 
 
 def hypercube(
@@ -56,7 +56,7 @@ def hypercube(
     progress.stage("hypercube")
     book = Book(problem.replace(table=structured(problem.table)))
     if book.num_open and applies(book.problem.table):
-        _pack(book, deadline, seed, progress)
+        _pack(book, params or HypercubeParams(), deadline, seed, progress)
     if not book.num_open:
         return Draft(book.hidden.copy(), witnesses=book.witnesses())
     rest = Completion(book, Incremental, deadline, progress, seed=seed)
@@ -64,12 +64,12 @@ def hypercube(
     return rest.draft()
 
 
-def _pack(book: Book, deadline: Deadline, seed: int, progress: Progress) -> None:
+def _pack(book: Book, params: HypercubeParams, deadline: Deadline, seed: int, progress: Progress) -> None:
     """Prove, protect, improve."""
-    packing = Packing(book, seed=seed)
+    packing = Packing(book, params.packing, seed=seed)
     total = book.num_open
     for step in (packing.prove, packing.protect):
         left = step(deadline.moment)
         progress.advance(total - left, total, hidden=int(book.hidden.sum()))
-    packing.improve(deadline.moment, trials=TRIALS if deadline.moment is None else None)
+    packing.improve(deadline.moment, trials=params.trials if deadline.moment is None else None)
     progress.advance(total - book.num_open, total, hidden=int(book.hidden.sum()))

@@ -37,23 +37,17 @@ from cellveil.arrays import Int
 from cellveil.clock import Deadline
 from cellveil.deviations.ledger import Book
 from cellveil.deviations.witness import Witnesses, are_deviations
-from cellveil.params import Params
+from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines.cube_packing import Packing, applies
+from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.meet_demands import Completion, Inside, structured
 from cellveil.suppression.engines.one_demand import Incremental
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import CELL, Table
-
-CARRIED = 0.01
-"""A secondary cell from another module must be able to move by this share of its value, and by 1 at least."""
-
-LARGE = 8_000
-"""Components with more cells than this are too large for a linear program per demand."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -69,6 +63,12 @@ class Module:
 class ModularParams(Params):
     """Parameters of `modular`."""
 
+    carried: float = param(
+        0.01, "Share of its value by which a secondary of another module moves, and by 1 at least.", least=0
+    )
+    large: int = param(8_000, "Largest component, in cells, for a linear program per demand.", least=0)
+    packing: CubePackingParams = part(CubePackingParams)
+
 
 def modular(
     problem: Problem,
@@ -79,11 +79,10 @@ def modular(
     params: ModularParams | None = None,
 ) -> Draft:
     """Protect the modules, then the whole table; see the head of the module."""
-    progress = progress or Progress()
-    deadline = Deadline(time_limit)
+    params, progress, deadline = params or ModularParams(), progress or Progress(), Deadline(time_limit)
     progress.stage("modules")
     problem = problem.replace(table=structured(problem.table))
-    descent = Descent(problem, modules_of(problem.table))
+    descent = Descent(problem, modules_of(problem.table), params)
     descent.run(deadline, progress)
     progress.stage("whole table")
     book = Book(problem, descent.hidden)
@@ -92,21 +91,21 @@ def modular(
         book.add_all(witnesses)
     whole = Completion(book, Incremental, deadline, progress, seed=seed)
     whole.prove_by_cubes()
-    _pack_where_large(whole, deadline, seed)
+    _pack_where_large(whole, params, deadline, seed)
     whole.run()
-    draft = _pruned(whole, deadline, progress, seed).draft()
+    draft = _pruned(whole, params.large, deadline, progress, seed).draft()
     draft.num_lps += descent.num_lps
     return draft
 
 
-def _pruned(whole: Completion, deadline: Deadline, progress: Progress, seed: int) -> Completion:
+def _pruned(whole: Completion, large: int, deadline: Deadline, progress: Progress, seed: int) -> Completion:
     """The same demands, met anew by what is hidden at least cost; as it was where that does not help."""
     if whole.book.num_open or whole.reason != "complete":
         return whole
     drop_unused(whole.book)
     allowed = whole.book.hidden.copy()
     book = Book(whole.book.problem)
-    if any(whole.protector.size_of(cell) > LARGE for cell in np.unique(book.open_demands()[0]).tolist()):
+    if any(whole.protector.size_of(cell) > large for cell in np.unique(book.open_demands()[0]).tolist()):
         return whole
     progress.stage("pruning")
     again = Completion(book, lambda book: Inside(book, allowed), deadline, progress, seed=seed)
@@ -118,12 +117,13 @@ def _pruned(whole: Completion, deadline: Deadline, progress: Progress, seed: int
     return best
 
 
-def _pack_where_large(whole: Completion, deadline: Deadline, seed: int) -> None:
+def _pack_where_large(whole: Completion, params: ModularParams, deadline: Deadline, seed: int) -> None:
     """Components too large for linear programs are left to cubes, where the table has them."""
     cells = np.unique(whole.book.open_demands()[0]).tolist()
-    if not applies(whole.book.problem.table) or all(whole.protector.size_of(cell) <= LARGE for cell in cells):
+    is_small = all(whole.protector.size_of(cell) <= params.large for cell in cells)
+    if is_small or not applies(whole.book.problem.table):
         return
-    packing = Packing(whole.book, seed=seed)
+    packing = Packing(whole.book, params.packing, seed=seed)
     packing.protect(deadline.moment)
     packing.clean(deadline.moment)
 
@@ -239,8 +239,8 @@ class Descent:
         The pattern so far.
     """
 
-    def __init__(self, problem: Problem, modules: list[Module]) -> None:
-        self.problem, self.modules = problem, modules
+    def __init__(self, problem: Problem, modules: list[Module], params: ModularParams | None = None) -> None:
+        self.problem, self.modules, self.params = problem, modules, params or ModularParams()
         self.hidden = problem.hidden_at_start.copy()
         self.num_lps = 0
         cells = np.concatenate([np.zeros(0, dtype=np.int64), *(module.cells for module in modules)])
@@ -291,7 +291,7 @@ class Descent:
         for cell, up in zip(cells.tolist(), ups.tolist(), strict=True):
             if deadline.is_over:
                 break
-            if program.size_of(cell) <= LARGE and _is_open(book, cell, up):
+            if program.size_of(cell) <= self.params.large and _is_open(book, cell, up):
                 program.protect(cell, up, time_limit=deadline.left)
         drop_unused(book)
         self.num_lps += program.num_lps
@@ -307,7 +307,7 @@ class Descent:
         cells = module.cells
         values, hidden = whole.table.values[cells], self.hidden[cells]
         carried = hidden & ~whole.hidden_at_start[cells] & ~np.isin(cells, sorted(self._own[number]))
-        small = np.clip((CARRIED * np.abs(values)).astype(np.int64), 1, self._largest_level)
+        small = np.clip((self.params.carried * np.abs(values)).astype(np.int64), 1, self._largest_level)
         upl, lpl = (
             np.where(
                 carried, np.minimum(small, np.minimum(room, 2.0**52)[cells].astype(np.int64)), level[cells]

@@ -41,27 +41,25 @@ import numpy as np
 from cellveil.arrays import Bool
 from cellveil.clock import counted_time
 from cellveil.deviations.demand import Demand
+from cellveil.params import param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines.flow_search import FlowSearch, Networks, build, conclude
+from cellveil.suppression.engines.flow_search import FlowSearch, FlowSearchParams, Networks, build, conclude
 from cellveil.suppression.presolve.preparation import PreselectParams
-
-SLOPE_ROUNDS = 3
-"""So often a paid flow is repeated with the costs its amounts suggest, as long as that helps."""
-
-COVER_SHARE, COVER_NODES = 0.25, 200
-"""So much of the time that is left goes to the whole covering program at most; without a time limit, so many
-nodes of its search."""
-
-MOST_CELLS_FOR_CYCLES = 20_000
-"""Beyond this many cells flows are the only way to paid witnesses, and covering programs the beginning."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkParams(PreselectParams):
     """Parameters of `network`."""
+
+    cover_share: float = param(0.25, "Share of the time left for each covering program.", least=0, most=1)
+    cover_nodes: int = param(200, "Nodes of the whole covering program without a time limit.", least=0)
+    most_cells_for_cycles: int = param(
+        20_000, "Cells beyond which paid witnesses are flows only, and covers the beginning.", least=0
+    )
+    search: FlowSearchParams = part(FlowSearchParams)
 
 
 def network(
@@ -76,16 +74,16 @@ def network(
     from cellveil.suppression.engines._flow_search_jit import BOTH, LINEAR
 
     deadline = None if time_limit is None else counted_time() + time_limit
-    progress = progress or Progress()
+    params, progress = params or NetworkParams(), progress or Progress()
     progress.stage("network")
     networks = Networks.of(problem)
-    way = BOTH if len(networks.cells) <= MOST_CELLS_FOR_CYCLES else LINEAR
+    way = BOTH if len(networks.cells) <= params.most_cells_for_cycles else LINEAR
     best: FlowSearch | None = None
     infeasible: list[Demand] = []
     bound = 0.0
-    for hidden, proven in _beginnings(networks, deadline):
+    for hidden, proven in _beginnings(networks, params, deadline):
         bound = max(bound, proven)
-        search, infeasible = build(networks, way, SLOPE_ROUNDS, deadline, hidden)
+        search, infeasible = build(networks, way, deadline, hidden, params.search)
         if search.book.num_open == 0:
             search.clean_up()
         best = _cheaper(best, search)
@@ -97,22 +95,24 @@ def network(
     return replace(conclude(best, infeasible, seed, progress), lower_bound=None if infeasible else bound)
 
 
-def _beginnings(networks: Networks, deadline: float | None) -> Iterator[tuple[Bool | None, float]]:
+def _beginnings(
+    networks: Networks, params: NetworkParams, deadline: float | None
+) -> Iterator[tuple[Bool | None, float]]:
     """Cells to hide from the beginning, with a bound on the cost of every safe pattern."""
     problem = networks.problem
 
     def left() -> float | None:
-        return None if deadline is None else max(COVER_SHARE * (deadline - counted_time()), 0.0)
+        return None if deadline is None else max(params.cover_share * (deadline - counted_time()), 0.0)
 
     relaxed = cover_bound(problem, time_limit=left())
     if np.isinf(relaxed.bound):
         yield None, 0.0
         return
-    if len(networks.cells) <= MOST_CELLS_FOR_CYCLES:
+    if len(networks.cells) <= params.most_cells_for_cycles:
         yield None, relaxed.bound
     inside = networks.tail >= 0
     yield relaxed.suggestion & inside, relaxed.bound
-    whole = cover_bound(problem, time_limit=left(), integral=True, nodes=COVER_NODES)
+    whole = cover_bound(problem, time_limit=left(), integral=True, nodes=params.cover_nodes)
     yield whole.suggestion & inside, whole.bound
 
 
