@@ -32,11 +32,10 @@ from cellveil.arrays import Bool, Float, Int
 from cellveil.deviations.witness import LARGEST_NUMERATOR, Ledger
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.scaled import UNBOUNDED, unscale
+from cellveil.tables.structure import fits_array
 from cellveil.tables.table import Table
 
 MAX_DIMENSIONS = 6
-MAX_SIZE = 20_000_000
-"""Largest product of the dimensions' sizes for which cubes are looked for."""
 
 BATCH = 2_000_000
 """About so many looked-up corners are held at a time."""
@@ -66,8 +65,7 @@ def prove_by_cubes(table: Table, hidden: Bool, ledger: Ledger, *, seed: int = 0)
 
 def may_have_cubes(table: Table) -> bool:
     """Whether cubes are looked for in this table at all."""
-    fits = 1 < len(table.dimensions) <= MAX_DIMENSIONS and prod(table.sizes) <= MAX_SIZE
-    return table.is_structured and fits
+    return len(table.dimensions) > 1 and fits_array(table, MAX_DIMENSIONS)
 
 
 def _meet(search: Cubes, ledger: Ledger, up: bool, rng: np.random.Generator) -> None:

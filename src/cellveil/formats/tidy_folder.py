@@ -53,6 +53,7 @@ from cellveil.tables.build import Incomplete, assemble
 from cellveil.tables.hierarchy import Dimension, Hierarchy
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
+from cellveil.tables.totals import is_interior
 
 CELLS = "cells.csv"
 EQUATIONS = "equations.csv"
@@ -257,9 +258,7 @@ def _check_contributions(table: Table, path: Path) -> None:
     units = table.units
     assert units is not None
     unit = 10 ** (units.decimals - table.decimals)
-    interior = np.ones(table.num_cells, dtype=bool)
-    for dimension, column in zip(table.dimensions, table.keys, strict=True):
-        interior &= ~dimension.is_parent[column]
+    interior = is_interior(table.dimensions, table.keys)
     off = (
         interior & (units.count > 0) & (np.abs(units.total - table.values * unit) > (unit if unit > 1 else 0))
     )

@@ -20,6 +20,7 @@ from cellveil.tables.contributions import Contributions
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.scaled import unscale
 from cellveil.tables.table import Table
+from cellveil.tables.totals import is_interior
 
 COUNT = "count"
 """Name of the variable of a frequency table."""
@@ -220,10 +221,7 @@ def _dimension_columns(dimensions: Sequence[Dimension], columns: Mapping[str, st
 def _aligned(table: Table, keys: Sequence[Codes], contributions: Contributions) -> Contributions:
     """The contributions in the order of the table's cells."""
     cells = table.find(keys)
-    interior = np.ones(len(cells), dtype=bool)
-    for dimension, column in zip(table.dimensions, keys, strict=True):
-        interior &= ~dimension.is_parent[column]
-    lost = np.flatnonzero(interior & (cells < 0) & (contributions.absolute > 0))
+    lost = np.flatnonzero(is_interior(table.dimensions, keys) & (cells < 0) & (contributions.absolute > 0))
     if len(lost):
         raise InputError(
             f"there are contributions to a cell that the table does not have ({len(lost)} such cells)",

@@ -24,16 +24,13 @@ import numpy as np
 
 from cellveil.arrays import Float, Int
 from cellveil.solvers.parallel import in_parts
-from cellveil.tables.build import build_relations
 from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.structure import is_product
 from cellveil.tables.table import Table
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-
-MAX_FILL = 12
-"""Dense arrays are used up to so many places per stored cell."""
 
 STRIP = 1024
 """Width of the strips in which long lines are worked on."""
@@ -54,22 +51,9 @@ class Projection(Protocol):
 
 def projection_of(table: Table) -> Projection:
     """The cheapest projection that is right for the table."""
-    if table.is_structured and _is_tensor(table):
+    if is_product(table):
         return TensorProjection(table)
     return SparseProjection(table.relations.matrix)
-
-
-def _is_tensor(table: Table) -> bool:
-    """Whether the relations are all copies of the dimensions' equations, and the full array is not big."""
-    if prod(table.sizes) > MAX_FILL * max(table.num_cells, 1000):
-        return False
-    expected = build_relations(table.dimensions, table.keys, table.num_cells)
-    same_size = len(expected) == len(table.relations) and len(expected.cells) == len(table.relations.cells)
-    # Equal relations miss equally on random whole numbers, in whatever order they stand.
-    probe = np.random.default_rng(0).integers(1, 2**20, table.num_cells)
-    return same_size and sorted(expected.residuals(probe).values()) == sorted(
-        table.relations.residuals(probe).values()
-    )
 
 
 class TensorProjection:

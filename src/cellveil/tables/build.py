@@ -15,6 +15,7 @@ from cellveil.tables.keys import group, row_numbers
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import LARGEST, REMEDIES, infer_decimals, scale
 from cellveil.tables.table import Table
+from cellveil.tables.totals import is_interior
 
 Incomplete = Literal["error", "allow"]
 
@@ -84,9 +85,7 @@ def table_from_cells(
 
 def _repaired(dimensions: Sequence[Dimension], keys: Sequence[Codes], values: Int) -> tuple[list[Codes], Int]:
     """The interior cells and their totals; no total may get lost for want of parts."""
-    interior = np.ones(len(values), dtype=bool)
-    for dimension, column in zip(dimensions, keys, strict=True):
-        interior &= ~dimension.is_parent[column]
+    interior = is_interior(dimensions, keys)
     made, sums = _with_totals(dimensions, [column[interior] for column in keys], values[interior])
     both = [np.concatenate(pair) for pair in zip(made, keys, strict=True)]
     numbers = row_numbers(both, [len(d) for d in dimensions], len(sums) + len(values))

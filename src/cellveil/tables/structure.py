@@ -26,13 +26,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Codes, Int
 from cellveil.errors import InputError
-from cellveil.tables.build import relations_along
+from cellveil.tables.build import build_relations, relations_along
 from cellveil.tables.hierarchy import Dimension, Equation
 from cellveil.tables.keys import row_numbers
 from cellveil.tables.relations import Relations
@@ -46,6 +47,12 @@ MOST_EQUATIONS = 10_000
 
 MOST_MISSING = 20_000
 """Tables that leave out more relations than this are taken as having no structure."""
+
+MOST_PLACES = 20_000_000
+"""Largest product of the dimensions' sizes for which an array over all combinations of codes is made."""
+
+MOST_FILL = 12
+"""Most places of such an array for each stored cell where all of it is worked on."""
 
 _Copy = tuple[int, int, tuple[int, ...]]
 """Number of a dimension and of its equation, and the codes of the other dimensions (−1 at its own place)."""
@@ -65,6 +72,56 @@ def with_structure(table: Table) -> Table | None:
     """
     found = recover(table.relations, table.values)
     return None if found is None else table.replace(dimensions=tuple(found[0]), keys=tuple(found[1]))
+
+
+def structured(table: Table) -> Table:
+    """The table with its dimensions, recovered where it has none and that is possible."""
+    return table if table.is_structured else with_structure(table) or table
+
+
+def fits_array(table: Table, most_dimensions: int) -> bool:
+    """Whether the table has dimensions, and the array of all combinations of codes fits in memory."""
+    return (
+        table.is_structured and len(table.dimensions) <= most_dimensions and prod(table.sizes) <= MOST_PLACES
+    )
+
+
+def is_product(table: Table) -> bool:
+    """Whether the relations are those of the dimensions at all combinations of codes, in an array that is
+    filled well enough to work on it as a whole; linked tables and most tables with gaps are not.
+    """
+    if not table.is_structured or prod(table.sizes) > MOST_FILL * max(table.num_cells, 1000):
+        return False
+    expected, given = build_relations(table.dimensions, table.keys, table.num_cells), table.relations
+    if len(expected) != len(given) or len(expected.cells) != len(given.cells):
+        return False
+    # Equal relations miss equally on random whole numbers, in whatever order they stand.
+    probe = np.random.default_rng(0).integers(1, 2**20, table.num_cells)
+    return sorted(expected.residuals(probe).values()) == sorted(given.residuals(probe).values())
+
+
+def has_lines_only(table: Table) -> bool:
+    """Whether every relation is an equation total = sum of parts of one dimension, over all cells of a line.
+
+    Cells are given random numbers. Those of a relation add up, with its coefficients and modulo 2^64, to what
+    the equation gives on the line; two different lines agree with a probability of 2^−64.
+    """
+    equations = [(axis, each) for axis, own in enumerate(table.dimensions) for each in own.equations]
+    relations = table.relations
+    if any(equation.parent < 0 for _, equation in equations):
+        return False
+    if not len(relations):
+        return True
+    number = np.random.default_rng(0).integers(-(2**63), 2**63, table.num_cells)
+    dense = np.zeros(table.sizes, dtype=np.int64)
+    dense[table.keys] = number
+    sums = [
+        np.tensordot(np.array(equation.coefs), np.take(dense, equation.codes, axis), (0, axis)).reshape(-1)
+        for axis, equation in equations
+    ]
+    mine = np.add.reduceat(relations.coefs * number[relations.cells], relations.indptr[:-1])
+    known = np.concatenate([np.zeros(0, dtype=np.int64), *sums])
+    return bool(np.isin(mine, np.concatenate([known, -known])).all())
 
 
 def recover(relations: Relations, values: Int) -> tuple[list[Dimension], list[Codes]] | None:

@@ -26,14 +26,35 @@ def sums_of_others(relations: Relations) -> Bool:
     >>> sums_of_others(Relations.from_rows(4, [[(0, -1), (1, 1), (2, 1)]])).tolist()
     [True, False, False, False]
     """
-    row, terms = relations.row_of_entry, np.diff(relations.indptr)
-    negative = relations.coefs == -1
-    num_negative = np.bincount(row[negative], minlength=len(relations))
-    num_parts = np.bincount(row[relations.coefs == 1], minlength=len(relations))
-    is_plain = (num_negative == 1) & (num_parts == terms - 1) & (num_parts > 0) & (relations.rhs == 0)
+    total, row = total_of_rows(relations), relations.row_of_entry
+    is_plain = (total >= 0) & (np.diff(relations.indptr) > 1) & (relations.rhs == 0)
+    is_total = is_plain[row] & (relations.cells == total[row]) & (relations.coefs == -1)
     sums = np.zeros(relations.num_cells, dtype=bool)
-    sums[relations.cells[negative & is_plain[row]]] = True
+    sums[relations.cells[is_total]] = True
     return sums
+
+
+def total_of_rows(relations: Relations) -> Int:
+    """The total of each relation: the only cell of its sign where all coefficients are ±1; −1 where none is.
+
+    Where both signs stand alone it is the negative one.
+    """
+    row, size = relations.row_of_entry, len(relations)
+    total = np.full(size, -1, dtype=np.int64)
+    for sign in (1, -1):
+        entry = np.sign(relations.coefs) == sign
+        first = entry & (np.bincount(row[entry], minlength=size) == 1)[row]
+        total[row[first]] = relations.cells[first]
+    total[row[np.abs(relations.coefs) != 1]] = -1
+    return total
+
+
+def is_interior(dimensions: Sequence[Dimension], keys: Sequence[Codes]) -> Bool:
+    """Which cells have no code that is the total of others."""
+    interior = np.ones(len(keys[0]), dtype=bool)
+    for dimension, column in zip(dimensions, keys, strict=True):
+        interior &= ~dimension.is_parent[column]
+    return interior
 
 
 def overlapping_tables(

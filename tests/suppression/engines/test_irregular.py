@@ -15,13 +15,14 @@ from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem, Status
 from cellveil.suppression import suppress
 from cellveil.suppression.bounds.cover import cover_bound
-from cellveil.suppression.engines.irregular import Harvesting, everything, finish_jointly, is_irregular
+from cellveil.suppression.engines.irregular import Harvesting, everything, finish_jointly
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import Incremental
 from cellveil.suppression.methods.auto import auto
 from cellveil.tables.build import build_relations
 from cellveil.tables.link import link
+from cellveil.tables.structure import is_product
 from cellveil.tables.table import Table
 
 
@@ -57,8 +58,8 @@ def over() -> float:
 
 
 def test_linked_tables_are_irregular_and_crossed_ones_are_not():
-    assert is_irregular(linked(0).table)
-    assert not is_irregular(random_table((6, 5, 4), hierarchical=[0], zeros=0.3, seed=1).table)
+    assert not is_product(linked(0).table)
+    assert is_product(random_table((6, 5, 4), hierarchical=[0], zeros=0.3, seed=1).table)
 
 
 @pytest.mark.parametrize("seed", range(3))

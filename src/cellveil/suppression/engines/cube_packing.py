@@ -45,6 +45,7 @@ from cellveil.deviations.ledger import Book
 from cellveil.params import Params, param
 from cellveil.problem import Status
 from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.structure import fits_array, has_lines_only
 from cellveil.tables.table import Table
 
 if TYPE_CHECKING:
@@ -52,8 +53,6 @@ if TYPE_CHECKING:
 
 
 MAX_DIMENSIONS = 8
-MAX_SIZE = 20_000_000
-"""Largest product of the dimensions' sizes: what fits in memory."""
 
 MAX_TOUCHED = 500_000
 """Most cells that one sum of cubes may move."""
@@ -84,39 +83,11 @@ class CubePackingParams(Params):
 
 def applies(table: Table) -> bool:
     """Whether cubes can be packed in the table."""
-    return (
-        table.is_structured
-        and 1 <= len(table.dimensions) <= MAX_DIMENSIONS
-        and prod(table.sizes) <= MAX_SIZE
-        and all(equation.parent >= 0 for dimension in table.dimensions for equation in dimension.equations)
-        and _has_no_other_relations(table)
-    )
+    return fits_array(table, MAX_DIMENSIONS) and has_lines_only(table)
 
 
 def _is_over(deadline: float | None) -> bool:
     return deadline is not None and counted_time() >= deadline
-
-
-def _has_no_other_relations(table: Table) -> bool:
-    """Whether every relation is an equation of one dimension between all cells of a line.
-
-    Cells are given random numbers. Those of a relation add up, with its coefficients and modulo 2^64, to what
-    the equation gives on the line; two different lines agree with a probability of 2^−64.
-    """
-    relations = table.relations
-    if not len(relations):
-        return True
-    number = np.random.default_rng(0).integers(-(2**63), 2**63, table.num_cells)
-    dense = np.zeros(table.sizes, dtype=np.int64)
-    dense[table.keys] = number
-    sums = [
-        np.tensordot(np.array(equation.coefs), np.take(dense, equation.codes, axis), (0, axis)).reshape(-1)
-        for axis, dimension in enumerate(table.dimensions)
-        for equation in dimension.equations
-    ]
-    mine = np.add.reduceat(relations.coefs * number[relations.cells], relations.indptr[:-1])
-    known = np.concatenate([np.zeros(0, dtype=np.int64), *sums])
-    return bool(np.isin(mine, np.concatenate([known, -known])).all())
 
 
 class Packing:

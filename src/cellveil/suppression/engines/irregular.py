@@ -29,11 +29,6 @@ from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams, Verdict
-from cellveil.tables.build import build_relations
-from cellveil.tables.table import Table
-
-FULL = 12
-"""More places than so many for each cell, and a table counts as irregular."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,13 +51,6 @@ class IrregularParams(Params):
 
 
 MOST_CELLS = IrregularParams().most_cells
-
-
-def is_irregular(table: Table) -> bool:
-    """Whether the relations are other than those of the table's dimensions at all combinations of codes."""
-    if not table.is_structured or math.prod(table.sizes) > FULL * max(table.num_cells, 1000):
-        return True
-    return len(build_relations(table.dimensions, table.keys, table.num_cells)) != len(table.relations)
 
 
 def everything(

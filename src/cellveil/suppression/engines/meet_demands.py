@@ -31,8 +31,6 @@ from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import Packing, applies
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams
-from cellveil.tables.structure import with_structure
-from cellveil.tables.table import Table
 
 OUT_OF_TIME = "time limit: what was still open was protected by hiding more than needed"
 UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
@@ -43,11 +41,6 @@ class MeetDemandsParams(Params):
     """Parameters of the completion of a book: those of its engine."""
 
     one_demand: OneDemandParams = part(OneDemandParams)
-
-
-def structured(table: Table) -> Table:
-    """The table with its dimensions, recovered where it has none and that is possible."""
-    return table if table.is_structured else with_structure(table) or table
 
 
 class Inside(Incremental):

@@ -47,16 +47,16 @@ from cellveil.suppression.engines.irregular import (
     Harvesting,
     everything,
     finish_jointly,
-    is_irregular,
 )
 from cellveil.suppression.engines.local_search import Search, drop_unused
-from cellveil.suppression.engines.meet_demands import Completion, structured
+from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import Incremental
 from cellveil.suppression.engines.splitting_search import Growth
 from cellveil.suppression.methods.network import network
 from cellveil.suppression.methods.optimal import optimal
 from cellveil.suppression.methods.sequential import SMALL, Stepwise
 from cellveil.suppression.presolve.merge_ties import Merged, merged
+from cellveil.tables.structure import is_product, structured
 
 INTERRUPTED = "interrupted: the cheapest complete pattern so far"
 
@@ -145,7 +145,7 @@ def auto(
 def _tied(problem: Problem) -> Merged | None:
     """The problem with tied cells merged, where that pays and nothing needs the dimensions."""
     movable = int((problem.status != Status.FROZEN).sum())
-    if movable > (MOST_TO_MERGE if is_irregular(problem.table) else MOST_REGULAR):
+    if movable > (MOST_REGULAR if is_product(problem.table) else MOST_TO_MERGE):
         return None
     if Networks.of(problem).rest() is None:
         return None
@@ -191,7 +191,7 @@ class _Run:
             return self.by_flows()
         if np.isinf(self.bound.bound) or self.largest_component() <= SMALL:
             return self.by_programs()
-        if self.largest_component() <= MOST_CELLS and is_irregular(self.problem.table):
+        if self.largest_component() <= MOST_CELLS and not is_product(self.problem.table):
             return self.by_harvests()
         return self.by_splitting()
 

@@ -34,8 +34,9 @@ from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.local_search import drop_unused
-from cellveil.suppression.engines.meet_demands import Completion, Inside, MeetDemandsParams, structured
+from cellveil.suppression.engines.meet_demands import Completion, Inside, MeetDemandsParams
 from cellveil.suppression.presolve.preparation import ProtectParams
+from cellveil.tables.structure import structured
 
 OUT_OF_TIME = "time limit: not every secondary cell was tried"
 

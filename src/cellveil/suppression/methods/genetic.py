@@ -47,9 +47,10 @@ from cellveil.solvers.parallel import num_workers
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.evolution import Evolution, EvolutionParams, Order
 from cellveil.suppression.engines.grouping import ORDERS, groups_of
-from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams, structured
+from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
 from cellveil.suppression.methods.grouped import GroupedParams, Together, protect_in_order
 from cellveil.suppression.presolve.preparation import PreselectParams, demanding
+from cellveil.tables.structure import structured
 
 
 @dataclass(frozen=True, kw_only=True)

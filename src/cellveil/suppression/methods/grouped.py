@@ -41,10 +41,11 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.grouping import GroupingParams, groups_of
-from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams, structured
+from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
 from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams
 from cellveil.suppression.engines.splitting_search import Growth
 from cellveil.suppression.presolve.preparation import PreselectParams
+from cellveil.tables.structure import structured
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,8 +30,9 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
-from cellveil.suppression.engines.meet_demands import Completion, structured
+from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import Incremental
+from cellveil.tables.structure import structured
 
 
 @dataclass(frozen=True, kw_only=True)

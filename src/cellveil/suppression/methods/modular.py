@@ -43,10 +43,11 @@ from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
 from cellveil.suppression.engines.local_search import drop_unused
-from cellveil.suppression.engines.meet_demands import Completion, Inside, structured
+from cellveil.suppression.engines.meet_demands import Completion, Inside
 from cellveil.suppression.engines.one_demand import Incremental
 from cellveil.tables.hierarchy import Dimension
 from cellveil.tables.relations import Relations
+from cellveil.tables.structure import structured
 from cellveil.tables.table import CELL, Table
 
 

@@ -32,10 +32,11 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.local_search import LocalSearchParams, Search
-from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams, structured
+from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
 from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams, Verdict
 from cellveil.suppression.engines.splitting_search import Growth
 from cellveil.suppression.presolve.preparation import PreparationParams
+from cellveil.tables.structure import structured
 
 SMALL = OneDemandParams().most_cells
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.problem import Problem, Status
-from cellveil.tables.relations import Relations
+from cellveil.tables.totals import total_of_rows
 
 MODES = ("none", "marginals", "both")
 MAX_ROUNDS = 1000
@@ -89,9 +89,9 @@ class _Sums:
     @classmethod
     def of(cls, problem: Problem) -> _Sums:
         relations = problem.table.relations
-        total, is_sum = _totals(relations)
+        total = total_of_rows(relations)
         row, cell = relations.row_of_entry, relations.cells.astype(np.int64)
-        part = is_sum[row] & (cell != total[row])
+        part = (total[row] >= 0) & (cell != total[row])
         return cls(row[part], cell[part], total[row[part]], problem.status != Status.FROZEN)
 
     def others(self, room: Float) -> Float:
@@ -114,16 +114,3 @@ class _Sums:
         chosen = np.zeros(len(hidden), dtype=bool)
         chosen[self.cells[wanted]] = True
         return chosen
-
-
-def _totals(relations: Relations) -> tuple[Int, Bool]:
-    """The total of each row, and whether it has one: the only cell of its sign, all coefficients ±1."""
-    row, size = relations.row_of_entry, len(relations)
-    is_unit = np.bincount(row, np.abs(relations.coefs) != 1, minlength=size) == 0
-    total = np.full(size, -1, dtype=np.int64)
-    for sign in (1, -1):  # where both signs stand alone, the total is the negative one
-        entry = np.sign(relations.coefs) == sign
-        alone = np.bincount(row[entry], minlength=size) == 1
-        first = entry & alone[row]
-        total[row[first]] = relations.cells[first]
-    return total, is_unit & (total >= 0)
