@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 
 import numpy as np
@@ -206,8 +207,13 @@ def test_a_worker_ends_when_nobody_waits_for_it(monkeypatch):
     problem = random_table((5, 5), seed=1)
     view = PublicView.of(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
     cells = problem.primaries.tolist()
-    assert auditing._examine(problem, view, (False, False, None), cells).cells == cells
+    settings = (False, False, None)
+    assert auditing._examine(problem, view, settings, cells, os.getppid()).cells == cells
+    assert auditing._examine(problem, view, settings, cells, os.getpid()).cells == cells
     parents = iter([77, 77, *[1] * len(cells)])
     monkeypatch.setattr(auditing.os, "getppid", lambda: next(parents))
-    with pytest.raises(SystemExit):
-        auditing._examine(problem, view, (False, False, None), cells * 2)
+    with pytest.raises(SystemExit):  # while it is at work
+        auditing._examine(problem, view, settings, cells, 77)
+    monkeypatch.setattr(auditing.os, "getppid", lambda: 1)
+    with pytest.raises(SystemExit):  # and where the program ended before the worker began
+        auditing._examine(problem, view, settings, cells, 77)

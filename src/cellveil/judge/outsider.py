@@ -197,17 +197,22 @@ def _in_parallel(judge: _Judge, cells: list[int], workers: int, time_limit: floa
     batches = np.array_split(np.array(cells), min(4 * workers, len(cells)))
     view, settings = judge.attack.view, (judge.exact, judge.whole, time_limit)
     found = Parallel(n_jobs=workers)(
-        delayed(_examine)(judge.problem, view, settings, batch.tolist()) for batch in batches
+        delayed(_examine)(judge.problem, view, settings, batch.tolist(), os.getpid()) for batch in batches
     )
     return list(found)
 
 
 def _examine(
-    problem: Problem, view: PublicView, settings: tuple[bool, bool, float | None], cells: list[int]
+    problem: Problem,
+    view: PublicView,
+    settings: tuple[bool, bool, float | None],
+    cells: list[int],
+    asked_by: int,
 ) -> _Findings:
-    judge, parent = _Judge(problem, view, *settings), os.getppid()
+    """Examine cells for the process `asked_by`, as long as it is there to wait for the answer."""
+    judge = _Judge(problem, view, *settings)
     for cell in cells:
-        if os.getppid() != parent:  # whoever asked is gone, and nobody waits for the answer
+        if asked_by not in (os.getpid(), os.getppid()):
             raise SystemExit(1)
         judge.examine(cell)
     attack = judge.attack
