@@ -22,7 +22,6 @@ from cellveil.suppression.exact.kelly import kelly
 from cellveil.suppression.methods.elimination import elimination
 from cellveil.suppression.methods.optimal import optimal
 from cellveil.suppression.methods.textbook import TextbookParams, textbook
-from cellveil.suppression.presolve.preparation import demanding
 from experiments.record import Figures, Record
 from experiments.tables import Contributors, Setting, Shape, wilcoxon
 
@@ -131,7 +130,7 @@ def _protected_by(problem: Problem, sets: Exposure, seconds: float) -> list[dict
 
 def _is_enough(problem: Problem, chosen: Bool, seconds: float) -> bool | None:
     """Whether the cheapest pattern for these primaries protects all; None where it was not found in time."""
-    draft = _uninterrupted(optimal(demanding(problem, chosen), time_limit=seconds))
+    draft = _uninterrupted(optimal(problem.only(chosen), time_limit=seconds))
     if draft.infeasible or draft.reason != "complete":
         return None
     return audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "candidates"), exact=False).is_safe
@@ -290,7 +289,7 @@ def _with_and_without(problem: Problem, run: Run) -> dict[str, Any] | None:
     finding = time.process_time() - start
     try:
         timed = {name: _timed(asked, run) for name, asked in
-                 (("without", problem), ("with", demanding(problem, chosen)))}  # fmt: skip
+                 (("without", problem), ("with", problem.only(chosen)))}  # fmt: skip
     except InfeasibleError:
         return None
     if any(draft.infeasible or draft.reason != "complete" for draft, _ in timed.values()):

@@ -35,6 +35,8 @@ class Status(IntEnum):
         return "sumz"[self]
 
 
+LEVELS = ("lpl", "upl", "spl")
+
 STATUS_OF_LETTER = {status.letter: status for status in Status}
 
 
@@ -139,6 +141,11 @@ class Problem:
         return np.where(self.ub == UNBOUNDED, np.inf, (self.ub - self.table.values).astype(np.float64))
 
     @cached_property
+    def sliding(self) -> Int:
+        """What the sliding level asks for beyond the upper and the lower one together."""
+        return frozen_array(np.maximum(self.spl - self.upl - self.lpl, 0))
+
+    @cached_property
     def content_hash(self) -> str:
         """Digest of everything a pattern depends on; in which order the relations came does not count."""
         return self._digest(self.table.relations.canonical())
@@ -171,6 +178,33 @@ class Problem:
         values, share = self.table.values, Fraction(str(percent)) / 100
         spread = np.array([int(share * abs(value)) for value in values.tolist()], dtype=np.int64)
         return self.replace(lb=np.maximum(self.lb, values - spread), ub=np.minimum(self.ub, values + spread))
+
+    @property
+    def halved_levels(self) -> tuple[Int, Int]:
+        """Upper and lower levels, what the sliding level asks beyond them shared equally, the odd unit up."""
+        return self.upl + (self.sliding + 1) // 2, self.lpl + self.sliding // 2
+
+    @property
+    def one_sided_levels(self) -> tuple[Int, Int]:
+        """Upper and lower levels, with what of the sliding level the other side has no room for."""
+        below, above = (
+            np.where(np.isinf(room), 0.0, self.spl - np.minimum(room, 2.0**62)).astype(np.int64)
+            for room in (self.down, self.up)
+        )
+        return np.maximum(self.upl, below), np.maximum(self.lpl, above)
+
+    def only(self, chosen: Bool, **levels: Int) -> Problem:
+        """The problem in which only the chosen primaries have levels; the others are hidden all the same.
+
+        Parameters
+        ----------
+        levels
+            Other levels (lpl, upl, spl) for the chosen ones; primaries that are left without any are hidden
+            without a demand, too.
+        """
+        kept = {name: np.where(chosen, levels.get(name, getattr(self, name)), 0) for name in LEVELS}
+        idle = (self.status == Status.PRIMARY) & (np.maximum.reduce(list(kept.values())) == 0)
+        return self.replace(status=np.where(idle, Status.SECONDARY, self.status).astype(np.int8), **kept)
 
     def replace(self, **changes: Any) -> Problem:
         """Return a copy with other fields."""

@@ -158,9 +158,7 @@ def build_model(
         raise InputError(f"unknown objective {objective!r}", remedy=nearest_name(objective, OBJECTIVES))
     table, cells = problem.table, problem.primaries
     _refuse_hidden(problem)
-    lpl, upl, spl = (levels[cells] for levels in (problem.lpl, problem.upl, problem.spl))
-    missing = np.maximum(spl - lpl - upl, 0)
-    rise, fall = upl + (missing + 1) // 2, lpl + missing // 2
+    rise, fall = (level[cells] for level in problem.halved_levels)
     farthest = FARTHEST * int(np.maximum(rise, fall).sum()) + 1
     down, up = _rooms(problem, farthest, limits or Limits())
     can_rise = (rise > 0) & (rise <= up[cells])

@@ -40,12 +40,9 @@ class Demands:
     """
 
     def __init__(self, problem: Problem) -> None:
-        self._upl, self._lpl, self._spl = problem.upl, problem.lpl, problem.spl
-        missing = np.maximum(problem.spl - problem.upl - problem.lpl, 0)
+        self._problem = problem
         room = np.where(np.isinf(problem.up), 2.0**61, problem.up).astype(np.int64)
-        extra = np.clip(room - problem.upl, 0, missing)
-        self.up: Int = problem.upl + extra
-        self.down: Int = problem.lpl + missing - extra
+        self.up, self.down = shared_out(problem.upl, problem.lpl, problem.sliding, room)
         self.total = self.left
         self._retreated: set[int] = set()
 
@@ -76,15 +73,11 @@ class Demands:
         Whether that is allowed: not if the level of this side is not reached, nor if the other side has
         retreated to here already.
         """
-        cell = demand.cell
-        own, other = (self._upl, self._lpl) if demand.up else (self._lpl, self._upl)
-        missing = int(self._spl[cell]) - reached
-        if reached < own[cell] or missing <= 0 or cell in self._retreated:
+        shifted = shifted_levels(self._problem, demand.cell, demand.up, reached)
+        if shifted is None or demand.cell in self._retreated:
             return False
-        self._retreated.add(cell)
-        mine, opposite = (self.up, self.down) if demand.up else (self.down, self.up)
-        mine[cell] = reached
-        opposite[cell] = max(missing, int(other[cell]))
+        self._retreated.add(demand.cell)
+        self.up[demand.cell], self.down[demand.cell] = shifted
         return True
 
     def harvest(self, cells: Int, deviation: Float, down: Float, up: Float) -> None:
@@ -94,6 +87,25 @@ class Demands:
             y = y * _longest_step(y, down, up)
             self.up[cells[y >= np.maximum(self.up[cells], 1)]] = 0
             self.down[cells[-y >= np.maximum(self.down[cells], 1)]] = 0
+
+
+def shared_out(upl: Int, lpl: Int, sliding: Int, room_up: Int) -> tuple[Int, Int]:
+    """How far to move up and down: what a sliding level asks beyond both goes up as far as there is room."""
+    extra = np.clip(room_up - upl, 0, sliding)
+    return upl + extra, lpl + sliding - extra
+
+
+def shifted_levels(problem: Problem, cell: int, up: bool, reached: int) -> tuple[int, int] | None:
+    """Upper and lower level of a cell that moves by `reached` at most this way: the other way takes the rest.
+
+    None where its level on this side is not reached, or nothing is left to shift.
+    """
+    own, other = (problem.upl, problem.lpl) if up else (problem.lpl, problem.upl)
+    missing = int(problem.spl[cell]) - reached
+    if reached < own[cell] or missing <= 0:
+        return None
+    opposite = max(missing, int(other[cell]))
+    return (reached, opposite) if up else (opposite, reached)
 
 
 def _longest_step(y: Float, down: Float, up: Float) -> float:

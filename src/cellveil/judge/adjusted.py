@@ -164,9 +164,7 @@ class _Rules:
             part[kinds == KINDS.index(name)] = int(share * whole)
         part[problem.status == Status.FROZEN] = 0
         part[problem.primaries] = FREE
-        cells = problem.primaries
-        wider = np.maximum(problem.spl - problem.lpl - problem.upl, 0)[cells]
-        rise, fall = problem.upl[cells] + (wider + 1) // 2, problem.lpl[cells] + wider // 2
+        rise, fall = (level[problem.primaries] for level in problem.halved_levels)
         return cls(problem, Shares(part, whole), rise, fall)
 
     def faults(self, values: Int) -> list[str]:

@@ -184,12 +184,7 @@ def _pinned_down(problem: Problem, pattern: Pattern, asked: Bool, progress: Prog
     """Those of the exposed cells asked for that an outsider can work out to the very value."""
     if not asked.any():
         return np.flatnonzero(asked)
-    status = np.where(problem.status == Status.PRIMARY, Status.SECONDARY, problem.status)
-    only = problem.replace(
-        status=np.where(asked, Status.PRIMARY, status).astype(np.int8),
-        **{name: np.where(asked, getattr(problem, name), 0) for name in ("lpl", "upl", "spl")},
-    )
-    report = audit_outsider(only, pattern, progress=progress)
+    report = audit_outsider(problem.only(asked), pattern, progress=progress)
     if not report.is_exact:  # an interval that was not computed to its ends is no point
         return report.cells[:0]
     return report.cells[report.upper - report.lower <= ROUNDING]

@@ -16,7 +16,7 @@ from cellveil.suppression.draft import Draft
 from cellveil.suppression.methods.optimal import optimal
 from cellveil.suppression.methods.sequential import SequentialParams
 from cellveil.suppression.methods.textbook import TextbookParams, textbook
-from cellveil.suppression.presolve.preparation import ProtectParams, demanding, prepared
+from cellveil.suppression.presolve.preparation import ProtectParams, prepared
 
 METHODS_WITH_IT = [name for name, entry in METHODS.items() if "protect" in entry.options]
 
@@ -58,7 +58,7 @@ def test_safe_whatever_is_protected_first(method: str, algorithm: str) -> None:
 def test_only_the_chosen_have_demands_and_all_stay_hidden() -> None:
     problem = figure_1()
     chosen = candidates(problem, "K5")
-    fewer = demanding(problem, chosen)
+    fewer = problem.only(chosen)
     assert fewer.primaries.tolist() == np.flatnonzero(chosen).tolist()
     assert (fewer.hidden_at_start == problem.hidden_at_start).all()
     assert (
@@ -97,7 +97,7 @@ def test_k5_is_no_guarantee_and_the_audit_notices() -> None:
     left_out = problem.table.cell("r0", "c2")
     chosen = candidates(problem, "K5")
     assert chosen.sum() == 3 and not chosen[left_out] and candidates(problem, "E")[left_out]
-    cheapest = optimal(demanding(problem, chosen))
+    cheapest = optimal(problem.only(chosen))
     assert cheapest.lower_bound == 100
     report = audit_outsider(problem, Pattern.hiding(problem, cheapest.hidden, "K5"))
     assert report.unsafe_cells.tolist() == [left_out]

@@ -355,8 +355,8 @@ class _Lonely:
 
 def _levels(problem: Problem) -> tuple[Float, Float]:
     """How far each cell must go up and down, with what of spl the other side has no room for."""
-    spl = problem.spl.astype(np.float64)
-    return np.maximum(problem.upl, spl - problem.down), np.maximum(problem.lpl, spl - problem.up)
+    upl, lpl = problem.one_sided_levels
+    return upl.astype(np.float64), lpl.astype(np.float64)
 
 
 def _rounded(program: Covering, point: Float) -> Bool:

@@ -104,26 +104,14 @@ class Networks:
 
     def restricted(self, demands: Demands) -> Problem:
         """The problem with the demands of the networks only, and no sliding levels."""
-        problem = self.problem
-        up, down = (np.where(self.covered, level, 0) for level in (demands.up, demands.down))
-        quiet = (problem.status == Status.PRIMARY) & (up == 0) & (down == 0)
-        return problem.replace(
-            status=np.where(quiet, Status.SECONDARY, problem.status).astype(np.int8),
-            upl=up,
-            lpl=down,
-            spl=np.zeros_like(up),
-        )
+        none = np.zeros_like(demands.up)
+        return self.problem.only(self.covered, upl=demands.up, lpl=demands.down, spl=none)
 
     def rest(self) -> Problem | None:
         """The problem with the demands of all other components; None where there are none."""
-        problem = self.problem
-        primary = problem.status == Status.PRIMARY
-        if not (primary & ~self.covered).any():
+        if self.covered[self.problem.primaries].all():
             return None
-        return problem.replace(
-            status=np.where(primary & self.covered, Status.SECONDARY, problem.status).astype(np.int8),
-            **{name: np.where(self.covered, 0, getattr(problem, name)) for name in ("lpl", "upl", "spl")},
-        )
+        return self.problem.only(~self.covered)
 
 
 @dataclass

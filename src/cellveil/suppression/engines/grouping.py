@@ -79,8 +79,7 @@ def is_allowed(problem: Problem, group: Int) -> bool:
 
 def _levels(problem: Problem) -> tuple[Int, Int]:
     """Upper and lower levels, doubled: what a sliding level asks for beyond them goes half to each side."""
-    missing = np.maximum(problem.spl - problem.upl - problem.lpl, 0)
-    return 2 * problem.upl + missing, 2 * problem.lpl + missing
+    return 2 * problem.upl + problem.sliding, 2 * problem.lpl + problem.sliding
 
 
 def _in_order(problem: Problem, cells: Int, by: str) -> Int:

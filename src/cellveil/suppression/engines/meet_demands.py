@@ -22,10 +22,10 @@ import numpy as np
 from cellveil.arrays import Bool
 from cellveil.clock import Deadline
 from cellveil.deviations.components import split
-from cellveil.deviations.demand import Demand
+from cellveil.deviations.demand import Demand, shifted_levels
 from cellveil.deviations.ledger import Book
 from cellveil.params import Params, part
-from cellveil.problem import Status
+from cellveil.problem import LEVELS, Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import Packing, applies
@@ -169,13 +169,11 @@ class Completion:
         if problem.spl[cell] == 0:
             return False
         reached = self.protector.farthest(cell, up, time_limit=self.deadline.left)
-        own, other = ("upl", "lpl") if up else ("lpl", "upl")
-        missing = int(problem.spl[cell]) - reached
-        if reached < getattr(problem, own)[cell] or missing <= 0:
+        shifted = shifted_levels(problem, cell, up, reached)
+        if shifted is None:
             return False
-        levels = {name: getattr(problem, name).copy() for name in ("lpl", "upl", "spl")}
-        levels[own][cell], levels["spl"][cell] = reached, 0
-        levels[other][cell] = max(missing, int(levels[other][cell]))
+        levels = {name: getattr(problem, name).copy() for name in LEVELS}
+        levels["upl"][cell], levels["lpl"][cell], levels["spl"][cell] = *shifted, 0
         self.earlier_lps += self.protector.num_lps
         book = Book(problem.replace(**levels), self.book.hidden)
         book.add_all(self.book.witnesses())

@@ -165,13 +165,8 @@ def _part(problem: Problem, component: Component, upl: Int, lpl: Int, spl: Int) 
 
 def _levels(problem: Problem) -> tuple[Int, Int, Int]:
     """Levels with what of spl the other side has no room for; spl only where it asks for more than both."""
-    spl = problem.spl
-    room_up, room_down = (
-        np.where(np.isinf(room), 0.0, spl - np.minimum(room, 2.0**62)).astype(np.int64)
-        for room in (problem.up, problem.down)
-    )
-    upl, lpl = np.maximum(problem.upl, room_down), np.maximum(problem.lpl, room_up)
-    return upl, lpl, np.where(spl > upl + lpl, spl, 0)
+    upl, lpl = problem.one_sided_levels
+    return upl, lpl, np.where(problem.spl > upl + lpl, problem.spl, 0)
 
 
 def _fixed(problem: Problem, movable: Bool) -> Bool:

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import counted_time
+from cellveil.deviations.demand import shared_out
 from cellveil.deviations.ledger import Book
 from cellveil.problem import Problem, Status
 from cellveil.suppression.bounds.relaxation import until
@@ -152,17 +152,11 @@ def _apart(problem: Problem, separation: Separation) -> Problem | None:
     for width in part.widths:
         cell = cells[width.own]
         above, below = (separation.farthest(width.own, up, width.amount) for up in (True, False))
-        missing = max(width.amount - int(upl[cell] + lpl[cell]), 0)
-        extra = min(missing, max(above - int(upl[cell]), 0))
-        if lpl[cell] + missing - extra > below:
+        missing = np.maximum(width.amount - upl[cell] - lpl[cell], 0)
+        upl[cell], lpl[cell] = shared_out(upl[cell], lpl[cell], missing, np.asarray(above))
+        if lpl[cell] > below:
             return None
-        upl[cell] += extra
-        lpl[cell] += missing - extra
-    levels = {"upl": upl, "lpl": lpl, "spl": np.zeros(n, dtype=np.int64)}
-    return problem.replace(status=_with_levels(status, upl, lpl), reasons={}, **levels)
-
-
-def _with_levels(status: NDArray[np.int8], upl: Int, lpl: Int) -> NDArray[np.int8]:
-    """Primary cells of the part without a level left are hidden without a demand."""
-    idle = (status == Status.PRIMARY) & (upl == 0) & (lpl == 0)
-    return np.where(idle, Status.SECONDARY, status).astype(np.int8)
+    none = np.zeros(n, dtype=np.int64)
+    alone = problem.only(np.isin(np.arange(n), cells), upl=upl, lpl=lpl, spl=none)
+    status[cells] = alone.status[cells]
+    return alone.replace(status=status, reasons={})

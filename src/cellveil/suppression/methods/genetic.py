@@ -49,7 +49,7 @@ from cellveil.suppression.engines.evolution import Evolution, EvolutionParams, O
 from cellveil.suppression.engines.grouping import ORDERS, groups_of
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
 from cellveil.suppression.methods.grouped import GroupedParams, Together, protect_in_order
-from cellveil.suppression.presolve.preparation import PreselectParams, demanding
+from cellveil.suppression.presolve.preparation import PreselectParams
 from cellveil.tables.structure import structured
 
 
@@ -141,8 +141,9 @@ class OrderSearch:
         self.groups = groups_of(problem, chosen, wanted=self.wanted, by=params.by)
         asked = problem
         if params.surrogate:
-            asked = demanding(problem, found.candidates & found.upper & (problem.upl > 0))
-            asked = asked.replace(lpl=np.zeros_like(asked.lpl), spl=np.minimum(asked.spl, asked.upl))
+            dangerous = found.candidates & found.upper & (problem.upl > 0)
+            none = np.zeros_like(problem.lpl)
+            asked = problem.only(dangerous, lpl=none, spl=np.minimum(problem.spl, problem.upl))
         self.fitness = Fitness(asked, self.groups, (True,) if params.surrogate else (True, False), seed)
         names = ("by", "surrogate", *EvolutionParams.described())
         settings = (self.wanted, *(getattr(params, name) for name in names), seed)

@@ -10,7 +10,7 @@ from cellveil.deviations.demand import Demands
 from cellveil.deviations.witness import Ledger, Witnesses
 from cellveil.judge.outsider import OutsiderReport, audit_outsider
 from cellveil.pattern import Pattern
-from cellveil.problem import Problem, Status
+from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.methods.sequential import sequential
@@ -102,13 +102,10 @@ def mended(
 
     def raised(level: Int, room: Float) -> Int:
         more = level + np.maximum(level >> 20, 1)
-        return np.where(short & (level > 0), np.where(more <= room, more, level), 0)
+        return np.where((level > 0) & (more <= room), more, level)
 
-    start = problem.replace(
-        status=np.where(hidden & ~short, Status.SECONDARY, problem.status).astype(np.int8),
-        lpl=raised(problem.lpl, problem.down),
-        upl=raised(problem.upl, problem.up),
-        spl=np.where(short, problem.spl, 0),
+    start = problem.replace(status=Pattern.hiding(problem, hidden, "").status).only(
+        short, lpl=raised(problem.lpl, problem.down), upl=raised(problem.upl, problem.up)
     )
     draft = sequential(start, time_limit=deadline.left, seed=seed, progress=progress)
     draft.hidden = draft.hidden | hidden

@@ -79,13 +79,7 @@ class Shield(ABC):
 
     def judge_part(self, hidden: Bool, cells: Int, deadline: Deadline) -> OutsiderReport | InsiderReport:
         """The verdict on these primary cells only."""
-        others = np.setdiff1d(self.known.primaries, cells)
-        status = self.known.status.copy()
-        status[others] = Status.SECONDARY
-        levels = {name: getattr(self.known, name).copy() for name in ("lpl", "upl", "spl")}
-        for level in levels.values():
-            level[others] = 0
-        part = self.known.replace(status=status, **levels)
+        part = self.known.only(np.isin(np.arange(len(hidden)), cells))
         return self.attack(part, Pattern.hiding(part, hidden, ""), deadline)
 
     @abstractmethod

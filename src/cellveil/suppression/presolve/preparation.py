@@ -17,8 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from cellveil.arrays import Bool
 from cellveil.clock import Deadline
 from cellveil.deviations.witness import Witnesses
@@ -82,15 +80,6 @@ def prepared(method: Method) -> Method:
     return run
 
 
-def demanding(problem: Problem, chosen: Bool) -> Problem:
-    """The problem in which only the chosen primaries have levels; the others are hidden all the same."""
-    dropped = (problem.status == Status.PRIMARY) & ~chosen
-    levels = {name: np.where(dropped, 0, getattr(problem, name)) for name in ("lpl", "upl", "spl")}
-    return problem.replace(
-        status=np.where(dropped, Status.SECONDARY, problem.status).astype(np.int8), **levels
-    )
-
-
 def _with_fewer(
     problem: Problem,
     offered: Problem,
@@ -99,7 +88,7 @@ def _with_fewer(
 ) -> Draft:
     """The draft for the chosen primaries where the audit finds all protected, else the one for all."""
     figures = {"primaries protected": int((chosen & (problem.status == Status.PRIMARY)).sum())}
-    first = draft_of(demanding(offered, chosen))
+    first = draft_of(offered.only(chosen))
     num_lps = first.num_lps
     if not first.infeasible:
         pattern = Pattern.hiding(problem, first.hidden, "candidates")
