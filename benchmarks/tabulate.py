@@ -21,7 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 
 DATA = """
 COPY (

@@ -16,7 +16,8 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression import suppress
 from cellveil.tables.build import assemble, roll_up
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 
 Item = TypeVar("Item")
 Found = TypeVar("Found")

@@ -26,7 +26,7 @@ _MODULE_OF = {
     "CellveilError": "errors",
     "Certificate": "certificate",
     "Contributions": "tables.contributions",
-    "Dimension": "tables.hierarchy",
+    "Dimension": "tables.dimension",
     "Dominance": "rules",
     "Exempt": "rules",
     "Explanation": "attack.explain",
@@ -125,7 +125,7 @@ if TYPE_CHECKING:
     from cellveil.adjustment import Limits as Limits
     from cellveil.adjustment import adjust as adjust
     from cellveil.attack.bound_propagation import unpick as unpick
-    from cellveil.attack.explain import Explanation as Explanation
+    from cellveil.attack.derivation import Explanation as Explanation
     from cellveil.attack.explain import explain as explain
     from cellveil.attackers.attacker import Attacker as Attacker
     from cellveil.certificate import Certificate as Certificate
@@ -169,8 +169,8 @@ if TYPE_CHECKING:
     from cellveil.judge.insider import audit_insiders as audit_insiders
     from cellveil.judge.outsider import OutsiderReport as OutsiderReport
     from cellveil.judge.published import PublishedAudit as PublishedAudit
-    from cellveil.judge.published import PublishedTable as PublishedTable
     from cellveil.judge.published import audit_published as audit_published
+    from cellveil.judge.published_table import PublishedTable as PublishedTable
     from cellveil.microdata.tabulate import tabulate as tabulate
     from cellveil.pattern import Pattern as Pattern
     from cellveil.problem import Problem as Problem
@@ -200,7 +200,7 @@ if TYPE_CHECKING:
     from cellveil.tables.build import table_from_cells as table_from_cells
     from cellveil.tables.build import table_from_interior as table_from_interior
     from cellveil.tables.contributions import Contributions as Contributions
-    from cellveil.tables.hierarchy import Dimension as Dimension
+    from cellveil.tables.dimension import Dimension as Dimension
     from cellveil.tables.hierarchy import Hierarchy as Hierarchy
     from cellveil.tables.link import link as link
     from cellveil.tables.table import Table as Table

@@ -68,7 +68,8 @@ class Problem:
     Examples
     --------
     >>> from cellveil.tables.build import table_from_interior
-    >>> from cellveil.tables.hierarchy import Dimension, Hierarchy
+    >>> from cellveil.tables.hierarchy import Hierarchy
+    >>> from cellveil.tables.dimension import Dimension
     >>> region = Dimension.of("region", Hierarchy.flat(["N", "S"]))
     >>> problem = Problem.of(table_from_interior([region], {"region": ["N", "S"]}, [4, 6]), {1: (1, 1)})
     >>> problem

@@ -16,7 +16,8 @@ from scipy.optimize import linprog
 
 from cellveil.attack import explain as module
 from cellveil.attack.bound_propagation import unpick
-from cellveil.attack.explain import MAX_TERMS, Explainer, Explanation, chain, derive, explain
+from cellveil.attack.derivation import MAX_TERMS, Explanation, derive
+from cellveil.attack.explain import Explainer, chain, explain
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.errors import InputError
 from cellveil.judge import audit

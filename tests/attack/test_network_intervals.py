@@ -19,7 +19,8 @@ from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
 from helpers.instances import INSTANCES, needs_instances

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from cellveil.attackers.own_parts import NOBODY, OwnParts, PriorPosterior
+from cellveil.attackers.insiders import PriorPosteriorInsiders
+from cellveil.attackers.own_parts import NOBODY, OwnParts
 from cellveil.attackers.prior_posterior import Totals
 from cellveil.attackers.unlisted_parts import AllParts
 from cellveil.datasets import two_way
@@ -165,8 +166,8 @@ def random_game(rng: np.random.Generator, *, bounded: bool = False, signed: bool
     return Game(problem, Pattern.hiding(problem, hidden, "random"), cells, p, q)
 
 
-def rule_of(game: Game) -> PriorPosterior:
-    return PriorPosterior(game.problem, OwnParts.of(game.problem), 100 * game.p, 100 * game.q)
+def rule_of(game: Game) -> PriorPosteriorInsiders:
+    return PriorPosteriorInsiders(game.problem, OwnParts.of(game.problem), 100 * game.p, 100 * game.q)
 
 
 def check_cells(count: int, seed: int, *, bounded: bool, signed: bool = False) -> list[int]:
@@ -362,7 +363,7 @@ def test_who_comes_closest() -> None:
     assert {(True, True), (False, True)} <= kinds
 
 
-def movable(game: Game, rule: PriorPosterior, cell: int, attacker: int) -> float:
+def movable(game: Game, rule: PriorPosteriorInsiders, cell: int, attacker: int) -> float:
     """The largest movement of a cell under an attacker's capacities."""
     hidden = np.flatnonzero(game.pattern.hidden)
     matrix = game.problem.table.relations.matrix[:, hidden].toarray()

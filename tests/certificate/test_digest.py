@@ -17,7 +17,8 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, defaults
 from cellveil.suppression import suppress
 from cellveil.tables.build import table_from_interior
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import link
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table

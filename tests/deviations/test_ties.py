@@ -14,7 +14,7 @@ from cellveil.problem import Problem, Status
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.methods.sequential import sequential
 from cellveil.suppression.presolve.merge_ties import Merged, merged
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import CELL, Table
 from helpers.brute_force import is_protected

@@ -19,7 +19,8 @@ from cellveil.errors import InputError, MissingExtraError
 from cellveil.formats.columns import read_columns
 from cellveil.formats.exact_numbers import amounts_of, float_texts, floats_of, texts_of
 from cellveil.formats.ready_made import read_problem, read_table
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.scaled import UNBOUNDED, text_of
 
 DATA = {"region": ["Total", "N", "S"], "value": [10.5, 4.25, 6.25]}

@@ -18,7 +18,8 @@ from cellveil.formats.tidy_folder import read_folder, write_folder
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status, defaults
 from cellveil.tables.build import table_from_interior
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
 

@@ -26,7 +26,8 @@ from cellveil.public_view import PublicView
 from cellveil.publishing import swap, write_release
 from cellveil.publishing.publication import Publication
 from cellveil.tables.build import table_from_interior
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 
 NAMES = ("report.json", "instance")
 CALLS = ("rename", "replace", "link", "unlink", "rmdir", "mkdir", "chmod", "fsync")

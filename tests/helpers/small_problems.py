@@ -9,7 +9,8 @@ from cellveil.datasets import random_table
 from cellveil.problem import Problem, Status
 from cellveil.suppression.methods.textbook import textbook
 from cellveil.tables.build import assemble, roll_up
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import link
 from cellveil.tables.table import Table
 

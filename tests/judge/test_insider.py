@@ -10,7 +10,8 @@ import pytest
 from scipy.optimize import linprog
 
 from cellveil.attackers.attacker import Attacker
-from cellveil.attackers.own_parts import OwnParts, PriorPosterior
+from cellveil.attackers.insiders import PriorPosteriorInsiders
+from cellveil.attackers.own_parts import OwnParts
 from cellveil.datasets import two_way
 from cellveil.deviations.movement import Movement
 from cellveil.errors import InputError
@@ -20,7 +21,7 @@ from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.report.audit_figures import audit_figures
-from cellveil.rules import PriorPosterior as PriorPosteriorRule
+from cellveil.rules import PriorPosterior
 from cellveil.rules.apply import make_problem
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.scaled import UNBOUNDED
@@ -54,7 +55,7 @@ def paper_example(name: str) -> Problem:
 @pytest.mark.parametrize("name", ["dewaal2020-example2", "dewaal2020-example4"])
 def test_the_papers_verdicts(name: str) -> None:
     problem = paper_example(name)
-    rule = make_problem(problem.table, PriorPosteriorRule(20, 100))
+    rule = make_problem(problem.table, PriorPosterior(20, 100))
     for paper in EXAMPLES[name]["patterns"]:
         pattern = hiding(problem, paper["suppressed"])
         report = audit_insiders(problem, pattern, "pq", p=20, q=100)
@@ -77,7 +78,7 @@ def test_the_margins_of_the_examples() -> None:
     ):
         problem = paper_example(name)
         pattern = hiding(problem, EXAMPLES[name]["patterns"][0]["suppressed"])
-        insiders = PriorPosterior(problem, OwnParts.of(problem), 20, 100)
+        insiders = PriorPosteriorInsiders(problem, OwnParts.of(problem), 20, 100)
         target = int(problem.primaries[0])
         attacker = int(insiders.parts.who[problem.table.cell(*attacker_cell), 0])
         assert insiders.demand(target, True, attacker) == needed * insiders.scale
@@ -163,7 +164,7 @@ def check_pairs(count: int, seed: int) -> tuple[int, int]:
     for _ in range(count):
         problem, pattern = random_case(rng)
         p, q = int(rng.choice([10, 20, 50])), int(rng.choice([50, 80, 100]))
-        insiders = PriorPosterior(problem, OwnParts.of(problem), p, q)
+        insiders = PriorPosteriorInsiders(problem, OwnParts.of(problem), p, q)
         hidden = np.flatnonzero(pattern.hidden).tolist()
         movement = Movement(problem.table.relations, pattern.hidden)
         parts = insiders.parts
@@ -198,7 +199,7 @@ def test_the_audit_is_the_conjunction_of_all_pairs() -> None:
     verdicts = set()
     for _ in range(25):
         problem, pattern = random_case(rng)
-        insiders = PriorPosterior(problem, OwnParts.of(problem), 20, 100)
+        insiders = PriorPosteriorInsiders(problem, OwnParts.of(problem), 20, 100)
         movement = Movement(problem.table.relations, pattern.hidden)
         report = audit_insiders(problem, pattern, "pq", p=20, q=100)
         for cell, safe in zip(report.cells.tolist(), report.safe.tolist(), strict=True):
@@ -363,7 +364,7 @@ def test_a_coalition_against_all_pairs_by_enumeration() -> None:
     for _ in range(12):
         problem, pattern = random_case(rng)
         report = audit_insiders(problem, pattern, "pq", p=10, q=100, coalition=2)
-        single = PriorPosterior(problem, OwnParts.of(problem), 10, 100)
+        single = PriorPosteriorInsiders(problem, OwnParts.of(problem), 10, 100)
         movement = Movement(problem.table.relations, pattern.hidden)
         parts = single.parts
         for cell in report.cells[report.safe].tolist():

@@ -11,7 +11,7 @@ from cellveil.certificate.certificate import pattern_hash
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import CELL, Table
 from helpers.small_problems import SHAPES, half_hidden_problem

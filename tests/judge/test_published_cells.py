@@ -9,7 +9,8 @@ import pytest
 
 import cellveil as cv
 from cellveil.attackers.attacker import Attacker
-from cellveil.attackers.own_parts import OwnParts, PriorPosterior, SelfKnowing
+from cellveil.attackers.insiders import PriorPosteriorInsiders, SelfKnowing
+from cellveil.attackers.own_parts import OwnParts
 from cellveil.datasets import two_way
 from cellveil.judge.insider import audit_insiders
 from cellveil.pattern import Pattern
@@ -114,7 +115,7 @@ def test_the_criterion_of_all_cells_is_that_of_each() -> None:
         interior = [[sum(cells[r, c]) for c in range(3)] for r in range(3)]
         problem = with_contributions(two_way(interior, {}), cells)
         for coalition in (1, 2, 3):
-            rule = PriorPosterior(problem, OwnParts.of(problem), 20, 80, coalition)
+            rule = PriorPosteriorInsiders(problem, OwnParts.of(problem), 20, 80, coalition)
             for cell in range(problem.table.num_cells):
                 assert rule.failing[cell] == bool(list(rule.demands(cell)))
 

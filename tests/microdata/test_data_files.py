@@ -16,7 +16,8 @@ from cellveil.microdata.codes import distinct_codes
 from cellveil.microdata.data_files import expand_files
 from cellveil.microdata.tabulate import tabulate
 from cellveil.progress import Progress
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 
 REGION = Dimension.of("region", Hierarchy.flat(["N", "S"]))
 

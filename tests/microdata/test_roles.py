@@ -13,7 +13,8 @@ from cellveil.formats.published_file import read_publication
 from cellveil.formats.ready_made import read_problem, read_table
 from cellveil.job import read_job
 from cellveil.microdata.tabulate import contributions_of, tabulate
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 
 FIRMS = pa.table(
     {

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 
 from cellveil.errors import InputError
 from cellveil.microdata.tabulate import tabulate
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.scaled import infer_decimals
 from cellveil.tables.table import Table
 from helpers.instances import INSTANCES, needs_instances

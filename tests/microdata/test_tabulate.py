@@ -18,7 +18,8 @@ from cellveil.microdata.records import Roles
 from cellveil.microdata.sources import CsvOptions
 from cellveil.microdata.tabulate import contributions_of, tabulate
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.table import Table
 from helpers.records import assert_equal_contributions, assert_equal_tables, random_records
 

@@ -16,7 +16,8 @@ from cellveil.microdata.tabulate import tabulate
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import link
 from cellveil.tables.table import Table
 

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cellveil as cv
-import cellveil.publishing as release_module
+import cellveil.publishing.releasing as release_module
 from cellveil.attackers.attacker import Attacker
 from cellveil.errors import InputError, MissingExtraError, NotSafeError
 from cellveil.judge import Audit, audit
@@ -30,7 +30,8 @@ from cellveil.publishing import swap as swap_module
 from cellveil.publishing.layout import NO_CELL, CrossTable
 from cellveil.publishing.lock import locked
 from cellveil.tables.build import table_from_interior
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 
 ALL = tuple(FORMATS)
 HIDDEN = {

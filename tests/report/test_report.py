@@ -15,7 +15,8 @@ from cellveil.publishing.html_page import public_page
 from cellveil.report import build_report
 from cellveil.report.figures import GIVEN, Margins
 from cellveil.tables.build import table_from_interior
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import LinkedTable
 from helpers.reports import HIDDEN, forms_of, parse, planted, report_on, run_of
 

@@ -9,7 +9,8 @@ from cellveil.rules import Dominance, PPercent, Threshold, ZeroRule
 from cellveil.rules.apply import find_primaries, make_problem
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.scaled import UNBOUNDED
 from helpers.contributions import table_of
 

@@ -9,7 +9,8 @@ import pytest
 from cellveil.errors import InputError
 from cellveil.formats.instance import read_instance
 from cellveil.job import read_job
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 
 MANY = 100_000
 

@@ -17,7 +17,8 @@ from cellveil.public_view import PublicView
 from cellveil.suppression import suppress
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 

@@ -16,7 +16,8 @@ from cellveil.problem import Problem
 from cellveil.suppression import suppress
 from cellveil.tables.build import table_from_cells, table_from_interior
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import link
 from cellveil.tables.scaled import LARGEST
 from cellveil.tables.table import Table

@@ -14,7 +14,8 @@ from cellveil.microdata.tabulate import tabulate
 from cellveil.problem import Problem
 from cellveil.rules.apply import make_problem
 from cellveil.tables.build import table_from_interior
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import link
 from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.table import Table

@@ -14,7 +14,7 @@ from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
 from cellveil.formats.jj import read_jj, write_jj
 from cellveil.tables.build import build_relations
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.structure import with_structure
 from cellveil.tables.table import CELL, Table

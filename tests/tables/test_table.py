@@ -18,7 +18,8 @@ from cellveil.tables.build import (
     table_from_interior,
 )
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension, Equation, Hierarchy
+from cellveil.tables.dimension import Dimension, Equation
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import LARGEST
 from cellveil.tables.table import Table

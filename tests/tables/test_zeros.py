@@ -19,7 +19,8 @@ from cellveil.microdata.tabulate import tabulate
 from cellveil.rules import Threshold, ZeroRule, acro, rule_from_dict, sdctable
 from cellveil.rules.apply import make_problem
 from cellveil.tables.build import table_from_cells, table_from_interior
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import link
 
 REGIONS, SIZES = ["N", "S", "W", "E"], ["a", "b", "c", "d"]

@@ -32,7 +32,8 @@ from fractions import Fraction
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.attackers.own_parts import EVERYBODY, NOBODY, PriorPosterior
+from cellveil.attackers.insiders import PriorPosteriorInsiders
+from cellveil.attackers.own_parts import EVERYBODY, NOBODY
 from cellveil.clock import counted_time
 from cellveil.deviations.components import Component, split
 from cellveil.deviations.exact_rounding import lift
@@ -74,7 +75,7 @@ class TotalVerdict:
 class Totals:
     """The contributors that stand in several hidden cells, and the question put to each of them."""
 
-    def __init__(self, rule: PriorPosterior, hidden: Bool, time_limit: float | None = None) -> None:
+    def __init__(self, rule: PriorPosteriorInsiders, hidden: Bool, time_limit: float | None = None) -> None:
         self.rule, self.parts = rule, rule.parts
         self.component_of, self._components = split(rule.problem.table.relations, hidden)
         self._deadline = None if time_limit is None else counted_time() + time_limit

@@ -26,7 +26,7 @@ from cellveil.errors import InputError
 
 if TYPE_CHECKING:
     from cellveil.attackers.attacker import Attacker
-    from cellveil.judge.published import PublishedTable
+    from cellveil.judge.published_table import PublishedTable
 
 PUBLISHED = "Without PATTERN.csv: a table that somebody published"
 MAX_LISTED = 20

@@ -21,7 +21,8 @@ from cellveil.datasets.classification import SECTIONS, SIZES, Labels, classifica
 from cellveil.datasets.draw import choose, choose_by_row, normal, uniform
 from cellveil.errors import InputError
 from cellveil.files import atomic_path, write_text
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     import pyarrow as pa

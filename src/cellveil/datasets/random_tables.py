@@ -21,7 +21,8 @@ from cellveil.errors import InputError, nearest_name
 from cellveil.problem import Problem, Status, defaults
 from cellveil.tables.build import assemble, roll_up, table_from_interior
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import TOTAL, Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import TOTAL, Hierarchy
 from cellveil.tables.keys import row_numbers
 from cellveil.tables.table import Table
 

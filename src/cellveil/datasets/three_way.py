@@ -15,7 +15,8 @@ from cellveil.datasets.random_tables import with_primaries
 from cellveil.errors import InputError, nearest_name
 from cellveil.problem import Problem
 from cellveil.tables.build import assemble, roll_up
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 
 Spread = Literal["uniform", "log"]
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.deviations.witness import LARGEST_NUMERATOR, Ledger
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.scaled import UNBOUNDED, unscale
 from cellveil.tables.structure import fits_array
 from cellveil.tables.table import Table

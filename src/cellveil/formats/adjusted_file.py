@@ -10,7 +10,7 @@ from cellveil.arrays import Int
 from cellveil.errors import InputError
 from cellveil.files import atomic_path
 from cellveil.formats.columns import read_columns
-from cellveil.formats.ready_made import Rows, check_rows_distinct
+from cellveil.formats.rows import Rows, check_rows_distinct
 from cellveil.formats.tidy_folder import write_rows
 from cellveil.problem import Problem
 from cellveil.tables.build import encode

@@ -8,7 +8,8 @@ import numpy as np
 
 from cellveil.files import atomic_path
 from cellveil.formats.columns import read_columns
-from cellveil.formats.ready_made import Rows, check_rows_distinct, put_on_cells, status_of
+from cellveil.formats.ready_made import status_of
+from cellveil.formats.rows import Rows, check_rows_distinct, put_on_cells
 from cellveil.formats.tidy_folder import write_rows
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status

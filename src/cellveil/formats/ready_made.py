@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -14,14 +11,14 @@ from numpy.typing import NDArray
 
 from cellveil.arrays import Int
 from cellveil.errors import InputError, nearest_name
-from cellveil.formats.columns import Columns, read_columns
+from cellveil.formats.columns import Columns
 from cellveil.formats.exact_numbers import Amounts, float_texts, texts_of
+from cellveil.formats.rows import Rows, cells_of_rows, open_rows, put_on_cells
 from cellveil.microdata.roles import check_ready_made
 from cellveil.problem import Problem, Status, defaults
-from cellveil.tables.build import Incomplete, encode, table_from_cells, table_from_interior
-from cellveil.tables.hierarchy import TOTAL, Dimension, Hierarchy
-from cellveil.tables.keys import group, row_numbers
-from cellveil.tables.table import CELL, Table
+from cellveil.tables.build import Incomplete, table_from_cells, table_from_interior
+from cellveil.tables.hierarchy import TOTAL
+from cellveil.tables.table import Table
 
 Totals = Literal["given", "none"]
 
@@ -123,93 +120,6 @@ def read_problem(
     return build_problem(rows, table, named, amounts)
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class Rows:
-    """Columns of which some are dimensions."""
-
-    columns: Columns
-    dimensions: tuple[Dimension, ...]
-    codes: Mapping[str, Any]
-
-    def cell_name(self, row: int) -> str:
-        """The codes of one row, as `Table.cell_name` writes them; what is no known code is left out."""
-        key = [self._known_code(dimension, row) for dimension in self.dimensions]
-        return (
-            key[0] if [dimension.name for dimension in self.dimensions] == [CELL] else f"({', '.join(key)})"
-        )
-
-    def _known_code(self, dimension: Dimension, row: int) -> str:
-        code = str(self.codes[dimension.name][row])
-        return code if code in dimension.index else "…"
-
-    @contextmanager
-    def placing_errors(self) -> Iterator[None]:
-        """Name the file, and the line where the row or the cell is known."""
-        try:
-            yield
-        except InputError as error:
-            located = self.columns.located(error)
-            if located.line is None and located.cell is not None:
-                row = next((i for i in range(len(self.columns)) if self.cell_name(i) == located.cell), None)
-                located = located.located(line=None if row is None else self.columns.line_of(row))
-            raise located from None
-
-
-def open_rows(source: Any, hierarchies: Mapping[str, Any], total_code: str = TOTAL) -> Rows:
-    """Read the columns, find the dimensions, and check that no row occurs twice."""
-    columns = read_columns(source)
-    if not hierarchies:
-        raise InputError(
-            "no dimension is named",
-            file=columns.file,
-            remedy="Say which columns hold the codes of the cells.",
-        )
-    codes = {name: columns.codes(name) for name in hierarchies}
-    dimensions = tuple(
-        dimension_of(name, given, codes[name], total_code) for name, given in hierarchies.items()
-    )
-    rows = Rows(columns, dimensions, codes)
-    if any(dimension.aliases for dimension in dimensions):  # else building the table finds it
-        check_rows_distinct(rows)
-    return rows
-
-
-def dimension_of(
-    name: str, given: Any, codes: Sequence[str] | NDArray[np.object_], total_code: str = TOTAL
-) -> Dimension:
-    """A dimension from whatever describes it; see `read_table`."""
-    if isinstance(given, Dimension):
-        return replace(given, name=name)
-    if given is None:
-        seen = [code for code in dict.fromkeys(codes) if code != total_code]
-        return Dimension.of(name, Hierarchy.flat(seen, total_code))
-    trees = list(given) if isinstance(given, list | tuple) else [given]
-    return Dimension.of(name, *(_hierarchy_of(name, tree, total_code) for tree in trees))
-
-
-def _hierarchy_of(name: str, given: Any, total_code: str) -> Hierarchy:
-    if isinstance(given, Hierarchy):
-        return given
-    if isinstance(given, Mapping):
-        return Hierarchy.from_dict(given)
-    if isinstance(given, str | Path):
-        path = Path(given)
-        return Hierarchy.from_hrc(path, total=total_code) if path.suffix == ".hrc" else read_pairs(path)
-    raise InputError(
-        f"cannot make a hierarchy of dimension {name!r} from a {type(given).__name__}",
-        remedy="Give a Hierarchy, a nested dict, the path of an .hrc or parent/child file, or None.",
-    )
-
-
-def read_pairs(path: Path) -> Hierarchy:
-    """Read a file with the columns parent and child; a total without parts has an empty child."""
-    columns = read_columns(path)
-    if len(columns) == 1 and columns.column("child")[0].as_py() == "":
-        return Hierarchy(columns.codes("parent")[0], {})
-    pairs = zip(columns.codes("parent").tolist(), columns.codes("child").tolist(), strict=True)
-    return Hierarchy.from_pairs(pairs, file=columns.file)
-
-
 def build_table(
     rows: Rows,
     amounts: Amounts,
@@ -275,22 +185,6 @@ def build_problem(
         put_on_cells(rows, fields[name], cells, scaled, name)
     with rows.placing_errors():
         return Problem(table, **fields)
-
-
-def cells_of_rows(rows: Rows, table: Table) -> Int:
-    """The cell of each row."""
-    with rows.placing_errors():
-        cells = table.find(encode(rows.dimensions, rows.codes))
-    lost = np.flatnonzero(cells < 0)
-    if len(lost):
-        row = int(lost[0])
-        raise rows.columns.fault(
-            row,
-            "the total has no parts from which it could be computed",
-            "Add its parts, or do not ask for totals to be computed anew.",
-            rows.cell_name(row),
-        )
-    return cells
 
 
 def status_of(rows: Rows, column: str) -> NDArray[np.int8]:
@@ -366,39 +260,6 @@ def _contributors(rows: Rows, table: Table, cells: Int, column: str) -> Int:
     known = np.full(table.num_cells, -1, dtype=np.int64)
     put_on_cells(rows, known, cells, scaled, column)
     return known
-
-
-def put_on_cells(rows: Rows, target: NDArray[Any], cells: Int, given: NDArray[Any], what: str) -> None:
-    """Write a column to its cells; rows that are names of one cell must agree."""
-    target[cells] = given
-    differs = np.flatnonzero(target[cells] != given)
-    if len(differs):
-        row = int(differs[0])
-        raise rows.columns.fault(
-            row,
-            f"contradictory {what}: a code with a single child is one cell with it, and the two lines differ",
-            f"Give both names of the cell the same {what}, or remove one of the lines.",
-            rows.cell_name(row),
-        )
-
-
-def check_rows_distinct(rows: Rows) -> None:
-    """Raise where two rows have the same codes (two names of one cell are not the same codes)."""
-    numbers, sizes = [], []
-    for dimension in rows.dimensions:
-        distinct, number = np.unique(rows.codes[dimension.name].astype(str), return_inverse=True)
-        numbers.append(number.reshape(-1))
-        sizes.append(len(distinct))
-    order, starts, _ = group(row_numbers(numbers, sizes, len(rows.columns)))
-    twice = np.flatnonzero(np.diff(starts) > 1)
-    if len(twice):
-        row = int(order[starts[twice] + 1].min())
-        raise rows.columns.fault(
-            row,
-            "the cell occurs twice",
-            "Remove one of the lines, or tabulate the data first.",
-            rows.cell_name(row),
-        )
 
 
 def _as_written(scaled: Int, decimals: int) -> NDArray[Any]:

@@ -37,20 +37,13 @@ from cellveil.formats.columns import DELIMITERS, Columns, csv_header, read_colum
 from cellveil.formats.equations import COLUMNS as EQUATION_COLUMNS
 from cellveil.formats.equations import equation_rows, read_equations, row_keys
 from cellveil.formats.exact_numbers import written_decimals
-from cellveil.formats.ready_made import (
-    BOUNDS,
-    FIELDS,
-    LEVELS,
-    build_problem,
-    build_table,
-    open_rows,
-    problem_to_arrow,
-    read_pairs,
-)
+from cellveil.formats.ready_made import BOUNDS, FIELDS, LEVELS, build_problem, build_table, problem_to_arrow
+from cellveil.formats.rows import open_rows, read_pairs
 from cellveil.formats.tree_files import owner_of, stem_of, tree_files
 from cellveil.problem import Problem
 from cellveil.tables.build import Incomplete, assemble
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 from cellveil.tables.totals import is_interior
@@ -86,7 +79,7 @@ def read_folder(path: Path | str, *, incomplete: Incomplete = "error") -> Proble
     for name in ("value", "status"):
         columns.column(name)
     equations = read_columns(path / EQUATIONS, allow_empty=True) if (path / EQUATIONS).exists() else None
-    rows = open_rows(columns, _dimensions(path, columns, equations))
+    rows = open_rows(columns, dimensions_in(path, columns, equations))
 
     named = {name: name for name in FIELDS if name in columns}
     amounts = {name: columns.amounts(name) for name in (*BOUNDS, *LEVELS) if name in columns}
@@ -171,7 +164,7 @@ def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]])
 # -- reading -------------------------------------------------------------------------------------------------
 
 
-def _dimensions(path: Path, columns: Columns, equations: Columns | None) -> dict[str, Dimension]:
+def dimensions_in(path: Path, columns: Columns, equations: Columns | None) -> dict[str, Dimension]:
     """The dimensions of the columns that are none of the reserved ones."""
     names = [name for name in columns.names if name not in RESERVED]
     if not names:

@@ -12,7 +12,7 @@ from unicodedata import normalize
 from urllib.parse import unquote
 
 from cellveil.errors import InputError
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 
 PREFIX, SUFFIX = "hier_", ".csv"
 LONGEST = 240

@@ -9,13 +9,16 @@ from pathlib import Path
 
 from cellveil.errors import InputError
 from cellveil.formats.columns import Columns, read_columns
-from cellveil.formats.ready_made import read_pairs, read_table
-from cellveil.job.model import DimensionJob, Job, TableJob
+from cellveil.formats.ready_made import read_table
+from cellveil.formats.rows import read_pairs
+from cellveil.job.model import Job
+from cellveil.job.sections import DimensionJob, TableJob
 from cellveil.microdata.codes import distinct_codes
 from cellveil.microdata.tabulate import tabulate
 from cellveil.progress import Progress
 from cellveil.rules import rule_from_dict
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import link
 from cellveil.tables.table import Table
 

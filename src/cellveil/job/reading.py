@@ -12,8 +12,9 @@ from pydantic import BaseModel, ValidationError
 
 from cellveil.errors import InputError, nearest_name
 from cellveil.files import read_text
-from cellveil.job.model import FAULT, Job
+from cellveil.job.model import Job
 from cellveil.job.places import Source
+from cellveil.job.sections import FAULT
 
 
 def read_job(path: Path | str) -> Job:

@@ -20,7 +20,7 @@ from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern_file import write_pattern
 from cellveil.formats.tidy_folder import check_dimension_names, write_folder
 from cellveil.job.build_tables import Labels, build_table, read_labels
-from cellveil.job.model import AdjustJob, Job
+from cellveil.job.model import Job
 from cellveil.job.output_folder import (
     INTERNAL,
     PUBLIC,
@@ -30,6 +30,7 @@ from cellveil.job.output_folder import (
     check_folder,
     open_output,
 )
+from cellveil.job.sections import AdjustJob
 from cellveil.judge import Audit
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem

@@ -24,6 +24,7 @@ from cellveil.clock import Deadline
 from cellveil.deviations.witness import Witnesses
 from cellveil.errors import InputError, name_some
 from cellveil.judge.adjusted import AdjustedAudit, audit_adjusted
+from cellveil.judge.attack_report import Ending
 from cellveil.judge.explanations import explanations
 from cellveil.judge.insider import InsiderReport, audit_insiders
 from cellveil.judge.outsider import OutsiderReport, audit_outsider
@@ -196,8 +197,8 @@ class Audit:
         """Why the attacks ended: "complete", or what cut them short."""
         reasons = dict.fromkeys(verdict.report.reason for verdict in self.verdicts)
         if len(reasons) > 1:
-            reasons.pop("complete", None)
-        return "; ".join(reasons) or "complete"
+            reasons.pop(Ending.COMPLETE, None)
+        return "; ".join(reasons) or Ending.COMPLETE
 
     @property
     def num_lps(self) -> int:

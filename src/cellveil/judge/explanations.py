@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cellveil.arrays import Int
-from cellveil.attack.explain import Explainer, Explanation
+from cellveil.attack.derivation import Explanation
+from cellveil.attack.explain import Explainer
 from cellveil.errors import SolverError
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView

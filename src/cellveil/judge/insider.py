@@ -17,23 +17,16 @@ from typing import Literal
 
 import numpy as np
 
-from cellveil.arrays import Bool, Float, Int, freeze
-from cellveil.attackers.own_parts import (
-    ENOUGH,
-    EVERYBODY,
-    NOBODY,
-    Insiders,
-    OwnParts,
-    PriorPosterior,
-    Rooms,
-    SelfKnowing,
-)
+from cellveil.arrays import Bool, Float, Int
+from cellveil.attackers.insiders import ENOUGH, Insiders, PriorPosteriorInsiders, Rooms, SelfKnowing
+from cellveil.attackers.own_parts import EVERYBODY, NOBODY, OwnParts
 from cellveil.attackers.prior_knowledge import OUTSIDERS, check_attacker
 from cellveil.attackers.prior_posterior import Totals, TotalVerdict
 from cellveil.attackers.unlisted_parts import AllParts
 from cellveil.clock import Deadline
 from cellveil.deviations.movement import Movement
 from cellveil.errors import InputError, name_some
+from cellveil.judge.attack_report import AttackReport, Ending
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
@@ -46,22 +39,16 @@ NOT_JUDGED = "not judged: time ran out"
 KNOWS_AS_MUCH = "everybody who knows as much as the second largest contributor of the cell"
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class InsiderReport:
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class InsiderReport(AttackReport):
     """The verdict of an audit against insiders, cell by cell.
 
     Parameters
     ----------
-    view_hash
-        Digest of the view that was judged.
-    attacker
-        Which kind of insider, with its parameters.
     cells
         Numbers of the cells judged: the primary ones, and others that fail the criterion of the attacker.
     is_primary, is_published
         Per cell: whether it is primary; whether it is published, and so not safe.
-    safe
-        Per cell: whether it was shown protected against every insider.
     judged
         Per cell: whether there was time to judge it. One that was not judged is not safe, but nobody was
         found who gets at it either.
@@ -76,37 +63,14 @@ class InsiderReport:
     totals
         Of the (p, q) insider: the contributors that are listed in several hidden cells, at least one of which
         is not safe by itself, and whether all sums of their parts were shown protected.
-    reason
-        "complete", or what cut the audit short.
     """
 
-    view_hash: str
-    attacker: str
-    cells: Int
     is_primary: Bool
     is_published: Bool
-    safe: Bool
     attackers: tuple[str, ...]
     closest: tuple[str, ...]
     reach: Float
-    totals: tuple[TotalVerdict, ...]
-    reason: str
-    num_lps: int
-    seconds: float
     judged: Bool
-
-    def __post_init__(self) -> None:
-        freeze(self, ("cells", "is_primary", "is_published", "safe", "reach", "judged"))
-
-    @property
-    def is_safe(self) -> bool:
-        """Whether every cell judged and every total was shown protected against every insider."""
-        return bool(self.safe.all()) and all(total.safe for total in self.totals)
-
-    @property
-    def unsafe_cells(self) -> Int:
-        """Numbers of the cells not shown safe."""
-        return self.cells[~self.safe]
 
     @property
     def exposed_cells(self) -> Int:
@@ -138,8 +102,7 @@ class InsiderReport:
 
     def __repr__(self) -> str:
         verdict = "safe" if self.is_safe else f"NOT SAFE: {len(self.unsafe_cells)} not shown protected"
-        open_totals = sum(not total.safe for total in self.totals)
-        verdict += f", nor the totals of {open_totals} contributors" if open_totals else ""
+        verdict += f", nor the totals of {self.open_totals} contributors" if self.open_totals else ""
         further = int((~self.is_primary).sum())
         cells = f"{len(self.cells) - further} primary cells" + (
             f" and {further} others that fail the criterion" if further else ""
@@ -191,7 +154,7 @@ def audit_insiders(
     progress.stage("audit against insiders")
     cells = insiders.asked if only is None else np.intersect1d(insiders.asked, only)
     order = cells[np.argsort(movement.component_of[cells], kind="stable")]
-    found: dict[int, _Verdict] = {}
+    found: dict[int, _CellVerdict] = {}
     deadline = Deadline(time_limit)
     for done, cell in enumerate(order.tolist()):
         if not view.hidden[cell]:
@@ -205,26 +168,28 @@ def audit_insiders(
     safe = np.array([verdict.safe for verdict in verdicts], dtype=bool)
     unclear = movement.unclear + (asked.unclear if asked else 0)
     return InsiderReport(
-        view.content_hash,
-        _described(kind, p, q, coalition),
-        cells,
-        problem.status[cells] == Status.PRIMARY,
-        ~view.hidden[cells],
-        safe,
-        tuple("" if verdict.safe else verdict.closest for verdict in verdicts),
-        tuple(verdict.closest for verdict in verdicts),
-        np.array([verdict.reach for verdict in verdicts], dtype=np.float64),
-        totals,
-        _reason(unclear > 0 and not safe.all(), totals, problem.table.cell_names(cells[~view.hidden[cells]])),
-        movement.num_lps + (asked.num_lps if asked else 0),
-        time.perf_counter() - started,
-        np.array([verdict.closest != NOT_JUDGED for verdict in verdicts], dtype=bool),
+        view_hash=view.content_hash,
+        attacker=_described(kind, p, q, coalition),
+        cells=cells,
+        is_primary=problem.status[cells] == Status.PRIMARY,
+        is_published=~view.hidden[cells],
+        safe=safe,
+        attackers=tuple("" if verdict.safe else verdict.closest for verdict in verdicts),
+        closest=tuple(verdict.closest for verdict in verdicts),
+        reach=np.array([verdict.reach for verdict in verdicts], dtype=np.float64),
+        totals=totals,
+        reason=_reason(
+            unclear > 0 and not safe.all(), totals, problem.table.cell_names(cells[~view.hidden[cells]])
+        ),
+        num_lps=movement.num_lps + (asked.num_lps if asked else 0),
+        seconds=time.perf_counter() - started,
+        judged=np.array([verdict.closest != NOT_JUDGED for verdict in verdicts], dtype=bool),
     )
 
 
 def _reason(cut_short: bool, totals: tuple[TotalVerdict, ...], published: Sequence[str]) -> str:
     open_totals = sum(not total.safe for total in totals)
-    parts = ["some solves gave no clear answer or time ran out" if cut_short else "complete"]
+    parts: list[str] = [Ending.SOLVES_UNCLEAR if cut_short else Ending.COMPLETE]
     if published:
         parts.append(f"published although unsafe by the criterion: {name_some(published)}")
     if open_totals:
@@ -233,7 +198,7 @@ def _reason(cut_short: bool, totals: tuple[TotalVerdict, ...], published: Sequen
 
 
 @dataclass(frozen=True)
-class _Verdict:
+class _CellVerdict:
     """On one cell: whether it was shown protected, and who comes closest, how close."""
 
     safe: bool
@@ -260,7 +225,7 @@ def _totals(
     insiders: Insiders, view: PublicView, time_limit: float | None, progress: Progress
 ) -> tuple[tuple[TotalVerdict, ...], Totals | None]:
     """The verdicts on contributors that stand in several hidden cells, under the (p, q) rule."""
-    if not isinstance(insiders, PriorPosterior):
+    if not isinstance(insiders, PriorPosteriorInsiders):
         return (), None
     totals = Totals(insiders, view.hidden, time_limit)
     progress.stage("totals of contributors over several cells")
@@ -280,21 +245,21 @@ def insiders_of(
         return SelfKnowing(problem, parts, coalition)
     check_attacker(kind, p, q, "unit", coalition)
     assert p is not None
-    return PriorPosterior(problem, parts, p, q, coalition)
+    return PriorPosteriorInsiders(problem, parts, p, q, coalition)
 
 
-def _judged_in_time(insiders: Insiders, movement: _Farthest, cell: int, deadline: Deadline) -> _Verdict:
+def _judged_in_time(insiders: Insiders, movement: _Farthest, cell: int, deadline: Deadline) -> _CellVerdict:
     """The same within the time there is: what it cuts short was not judged, unless it is safe."""
     if deadline.is_over:
         movement.unclear += 1
-        return _Verdict(False, NOT_JUDGED, 0.0)
+        return _CellVerdict(False, NOT_JUDGED, 0.0)
     verdict = _judged(insiders, movement, cell)
-    return _Verdict(False, NOT_JUDGED, 0.0) if deadline.is_over and not verdict.safe else verdict
+    return _CellVerdict(False, NOT_JUDGED, 0.0) if deadline.is_over and not verdict.safe else verdict
 
 
-def _judged(insiders: Insiders, movement: _Farthest, cell: int) -> _Verdict:
+def _judged(insiders: Insiders, movement: _Farthest, cell: int) -> _CellVerdict:
     """Whether the cell was shown protected against every insider, and who comes closest."""
-    closest = _Verdict(True, "", float(ENOUGH))
+    closest = _CellVerdict(True, "", float(ENOUGH))
     for up, amount in insiders.demands(cell):
         verdict = _judged_one_way(insiders, movement, cell, up, amount)
         closest = min(closest, verdict, key=lambda v: (v.safe, v.reach))
@@ -303,13 +268,17 @@ def _judged(insiders: Insiders, movement: _Farthest, cell: int) -> _Verdict:
     return closest
 
 
-def _judged_one_way(insiders: Insiders, movement: _Farthest, cell: int, up: bool, amount: int) -> _Verdict:
+def _judged_one_way(
+    insiders: Insiders, movement: _Farthest, cell: int, up: bool, amount: int
+) -> _CellVerdict:
     """The same for one direction; `amount` is enough against everybody."""
     rooms = insiders.rooms(EVERYBODY, cell)
     witness = movement.find(cell, amount, rooms, up=up)
     if insiders.coalition > 1:
         reach = 1.0 if witness else movement.share(cell, amount, rooms, up)
-        return _Verdict(witness is not None, "" if witness else f"a coalition of {insiders.coalition}", reach)
+        return _CellVerdict(
+            witness is not None, "" if witness else f"a coalition of {insiders.coalition}", reach
+        )
     if witness is None:
         rooms = insiders.rooms(NOBODY, cell)
         witness = movement.find(cell, amount, rooms, up=up)
@@ -323,17 +292,17 @@ def _judged_one_way(insiders: Insiders, movement: _Farthest, cell: int, up: bool
         if witness is not None:
             shown = _better(shown, insiders.shown(witness, cell, up))
         if shown[attacker] < 1:
-            return _Verdict(False, _name(insiders, attacker), movement.share(cell, needed, rooms, up))
+            return _CellVerdict(False, _name(insiders, attacker), movement.share(cell, needed, rooms, up))
     closest = min(shown, key=lambda a: (shown[a], a < 0, a), default=NOBODY)
-    return _Verdict(True, _name(insiders, closest), float(shown.get(closest, ENOUGH)))
+    return _CellVerdict(True, _name(insiders, closest), float(shown.get(closest, ENOUGH)))
 
 
-def _told(insiders: Insiders, cell: int) -> _Verdict:
+def _told(insiders: Insiders, cell: int) -> _CellVerdict:
     """On a cell that is published, and must not be."""
     if insiders.problem.status[cell] == Status.PRIMARY:
-        return _Verdict(False, "everybody", 0.0)
+        return _CellVerdict(False, "everybody", 0.0)
     second = int(insiders.parts.who[cell, 1]) if insiders.parts.who.shape[1] > 1 else -1
-    return _Verdict(False, insiders.parts.name(second) if second >= 0 else KNOWS_AS_MUCH, 0.0)
+    return _CellVerdict(False, insiders.parts.name(second) if second >= 0 else KNOWS_AS_MUCH, 0.0)
 
 
 def _better(shown: Shares, further: Shares) -> Shares:
@@ -342,14 +311,14 @@ def _better(shown: Shares, further: Shares) -> Shares:
     return {a: max(shown.get(a, base), further.get(a, more)) for a in shown.keys() | further.keys()}
 
 
-def _open_to_all(insiders: Insiders, movement: _Farthest, cell: int, up: bool, amount: int) -> _Verdict:
+def _open_to_all(insiders: Insiders, movement: _Farthest, cell: int, up: bool, amount: int) -> _CellVerdict:
     """Where even somebody without a part elsewhere gets through: the second largest contributor does."""
     listed = insiders.parts.who[cell]
     second = int(listed[1]) if len(listed) > 1 else -1
     is_known = second >= 0 and insiders.demand(cell, up, second) == amount
     rooms = insiders.rooms(second if is_known else NOBODY, cell)
     name = insiders.parts.name(second) if is_known else KNOWS_AS_MUCH
-    return _Verdict(False, name, movement.share(cell, amount, rooms, up))
+    return _CellVerdict(False, name, movement.share(cell, amount, rooms, up))
 
 
 def _name(insiders: Insiders, attacker: int) -> str:

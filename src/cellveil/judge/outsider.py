@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cellveil.arrays import Bool, Float, Int, freeze
+from cellveil.arrays import Float, Int
 from cellveil.attack.bound_propagation import Unpicked, unpick
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.network_intervals import NetworkFlows
@@ -29,6 +29,7 @@ from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.joint_witness import JointWitness
 from cellveil.deviations.ledger import Book
 from cellveil.deviations.witness import Ledger, Witness, Witnesses
+from cellveil.judge.attack_report import AttackReport, Ending
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -38,8 +39,6 @@ from cellveil.solvers import tolerances
 MOST_ELIMINATED = 30_000
 """Deviations that are hard to make exact are put onto a lattice in components of up to so many cells."""
 
-ARRAYS = ("cells", "lower", "upper", "required_lower", "required_upper", "required_width", "safe")
-
 MIN_JOINT, JOINT_SECONDS = 48, 60.0
 """So many cells that neither claims nor cubes settle are first attacked together, for so many seconds."""
 
@@ -47,64 +46,40 @@ MIN_PARALLEL = 16
 """Fewer cells than this are not worth the start of further processes."""
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class OutsiderReport:
-    """The verdict on one public view, cell by cell.
+@dataclass(frozen=True, repr=False, eq=False, kw_only=True)
+class OutsiderReport(AttackReport):
+    """The verdict on one public view, primary cell by primary cell: feasibility intervals and what they need.
 
     Amounts are in units of the last digit.
 
     Parameters
     ----------
-    view_hash
-        Digest of the view that was judged; the verdict holds for no other.
-    attacker
-        Whose attack it was.
-    cells
-        Numbers of the primary cells.
     lower, upper
-        The interval the attacker is left with; where `is_exact` is false, the part of it that was shown.
+        The feasibility interval the attacker is left with, or the part of it that was shown
+        where `is_exact` is false.
     required_lower, required_upper
         The interval must reach down and up to these.
     required_width
         And be at least this wide.
-    safe
-        Per cell: whether that was shown.
-    reason
-        Why the audit ended: "complete", or what cut it short.
     is_exact
         Whether every interval was computed to its ends.
     certificate
-        The exact deviations that show what is safe; a proof of the whole where every cell is.
+        A proof of the whole where every cell is safe.
     """
 
-    view_hash: str
-    attacker: str
-    cells: Int
     lower: Float
     upper: Float
     required_lower: Int
     required_upper: Int
     required_width: Int
-    safe: Bool
-    reason: str
     is_exact: bool
-    num_lps: int
-    seconds: float
     tolerance: str
     certificate: Certificate
-
-    def __post_init__(self) -> None:
-        freeze(self, ARRAYS)
 
     @property
     def is_safe(self) -> bool:
         """Whether every primary cell was shown to be protected."""
-        return bool(self.safe.all()) and self.reason == "complete"
-
-    @property
-    def unsafe_cells(self) -> Int:
-        """Numbers of the cells not shown safe."""
-        return self.cells[~self.safe]
+        return super().is_safe and self.is_complete
 
     def named(self, attacker: str) -> OutsiderReport:
         """Return the report under another name of the attacker."""
@@ -350,7 +325,7 @@ class _Judge:
             required_upper=self.need_high[cells],
             required_width=self.problem.spl[cells],
             safe=safe,
-            reason="a solve gave no clear answer or time ran out" if cut_short else "complete",
+            reason=Ending.SOLVE_UNCLEAR if cut_short else Ending.COMPLETE,
             is_exact=self.exact and not self.unclear,
             num_lps=self.attack.num_lps,
             seconds=seconds,

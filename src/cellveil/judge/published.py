@@ -13,7 +13,6 @@ itself, nothing is claimed of the cell, and the audit does not pass.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
@@ -23,16 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.attack.bound_propagation import Unpicked, largest_of, room_for, unpick
+from cellveil.attack.bound_propagation import Unpicked, unpick
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.deviations.components import split
 from cellveil.errors import InputError, name_some
+from cellveil.judge.published_table import PublishedTable
 from cellveil.progress import Progress
 from cellveil.public_view import PublicView
 from cellveil.solvers.tolerances import ROUNDING
-from cellveil.tables.relations import Relations
-from cellveil.tables.scaled import UNBOUNDED, unscale
-from cellveil.tables.table import Table
+from cellveil.tables.scaled import unscale
 
 BANDS = (5, 10, 25, 50)
 """Relative widths, in percent, up to which the summary counts cells."""
@@ -52,86 +50,6 @@ class Found(IntEnum):
     """Not in time: the interval is the part of it that was shown."""
     CONTRADICTED = 3
     """Not at all: what is published around the cell contradicts itself."""
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class PublishedTable:
-    """A table as everybody can see it.
-
-    Parameters
-    ----------
-    table
-        Its cells and relations; the values are 0 where not published.
-    suppressed
-        Which cells are marked as hidden.
-    unknown
-        Which cells are not in the publication at all, such as totals that were left out.
-    view
-        What an attacker knows. Besides suppressed and unknown cells it hides, where values are rounded, all
-        others too: these are known up to their rounding.
-    rounding
-        Values are rounded to multiples of this, in units of the last digit; 0 where they are exact.
-    set_aside
-        Relations that what is published contradicts, in words; they are not used.
-    marks
-        How often each mark and flag was found, and what it was taken for.
-    """
-
-    table: Table
-    suppressed: Bool
-    unknown: Bool
-    view: PublicView
-    rounding: int = 0
-    set_aside: tuple[str, ...] = ()
-    marks: Mapping[str, int] | None = None
-
-    @classmethod
-    def of(
-        cls,
-        table: Table,
-        suppressed: Bool,
-        lb: Int,
-        ub: Int,
-        *,
-        unknown: Bool | None = None,
-        rounding: int = 0,
-        marks: Mapping[str, int] | None = None,
-    ) -> PublishedTable:
-        """Set aside the relations that cannot hold, and make the attacker's view.
-
-        Parameters
-        ----------
-        lb, ub
-            What everybody knows of each cell that is suppressed, unknown or rounded.
-        unknown
-            Further cells that are not published, such as totals that were left out.
-        """
-        unknown = np.zeros(table.num_cells, dtype=bool) if unknown is None else unknown
-        hidden = suppressed | unknown | (rounding > 0)
-        values = np.where(hidden, 0, table.values)
-        view = PublicView(table.relations, hidden, values, lb, ub)
-        impossible = _impossible(view)
-        kept = table.relations.take_rows(np.flatnonzero(~impossible))
-        return cls(
-            table.replace(relations=kept),
-            suppressed,
-            unknown,
-            replace(view, relations=kept),
-            rounding,
-            tuple(table.relation_name(int(row)) for row in np.flatnonzero(impossible)),
-            marks,
-        )
-
-    @property
-    def num_cells(self) -> int:
-        """How many cells the publication has, hidden ones included."""
-        return int((~self.unknown).sum())
-
-    def __repr__(self) -> str:
-        return (
-            f"PublishedTable({self.table.variable!r}, {self.num_cells} cells, "
-            f"{int(self.suppressed.sum())} hidden, {len(self.set_aside)} relations set aside)"
-        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -294,7 +212,8 @@ def audit_published(
     Examples
     --------
     >>> from cellveil.tables.build import table_from_interior
-    >>> from cellveil.tables.hierarchy import Dimension, Hierarchy
+    >>> from cellveil.tables.hierarchy import Hierarchy
+    >>> from cellveil.tables.dimension import Dimension
     >>> region = Dimension.of("region", Hierarchy.flat(["N", "S", "W"]))
     >>> table = table_from_interior([region], {"region": ["N", "S", "W"]}, [4, 6, 9])
     >>> nothing, everything = np.zeros(4, dtype=np.int64), np.full(4, UNBOUNDED)
@@ -409,32 +328,6 @@ def _shown(amount: float) -> float | None:
 
 
 # -- contradictions ------------------------------------------------------------------------------------------
-
-
-def _impossible(view: PublicView) -> Bool:
-    """Relations that cannot hold, whatever the hidden cells are within their bounds. Exact."""
-    relations = view.relations
-    if not len(relations):
-        return np.zeros(0, dtype=bool)
-    cells, coefs = relations.cells, relations.coefs
-    lower = np.where(view.hidden, view.lb, view.published)[cells]
-    upper = np.where(view.hidden, view.ub, view.published)[cells]
-    least, most = np.where(coefs > 0, lower, upper), np.where(coefs > 0, upper, lower)
-    too_high = _sums(relations, least) > relations.rhs
-    too_low = _sums(relations, most) < relations.rhs
-    return np.asarray((too_high & _all_finite(relations, least)) | (too_low & _all_finite(relations, most)))
-
-
-def _sums(relations: Relations, amounts: Int) -> NDArray[Any]:
-    """Σ coefficient · amount by row; unbounded amounts count 0."""
-    finite = np.where(np.abs(amounts) == UNBOUNDED, 0, amounts)
-    longest = int(np.diff(relations.indptr).max())
-    room = room_for(largest_of(finite) * largest_of(relations.coefs) * longest)
-    return np.asarray(np.add.reduceat(relations.coefs.astype(room) * finite, relations.indptr[:-1]))
-
-
-def _all_finite(relations: Relations, amounts: Int) -> Bool:
-    return np.logical_and.reduceat(np.abs(amounts) != UNBOUNDED, relations.indptr[:-1])
 
 
 def _consistent(view: PublicView) -> tuple[PublicView, Bool]:

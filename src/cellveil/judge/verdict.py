@@ -10,14 +10,13 @@ from cellveil.arrays import Int
 from cellveil.attackers.attacker import Attacker
 from cellveil.certificate import Certificate, Verification, verify
 from cellveil.errors import name_some
-from cellveil.judge.insider import InsiderReport
-from cellveil.judge.outsider import OutsiderReport
+from cellveil.judge.attack_report import AttackReport
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView
 
 NAMED = 6
-"""So many cells are named in an objection."""
+"""Cells that are named in an objection."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -36,15 +35,13 @@ class Verdict:
 
     attacker: Attacker
     known: Problem
-    report: OutsiderReport | InsiderReport
+    report: AttackReport
     verification: Verification | None = None
 
     @classmethod
-    def of(
-        cls, attacker: Attacker, known: Problem, pattern: Pattern, report: OutsiderReport | InsiderReport
-    ) -> Verdict:
+    def of(cls, attacker: Attacker, known: Problem, pattern: Pattern, report: AttackReport) -> Verdict:
         """Have the certificate of an attack on this pattern checked."""
-        proof = verify(known, pattern, report.certificate) if isinstance(report, OutsiderReport) else None
+        proof = None if report.certificate is None else verify(known, pattern, report.certificate)
         return cls(attacker, known, report, proof)
 
     @property
@@ -55,7 +52,7 @@ class Verdict:
     @property
     def certificate(self) -> Certificate | None:
         """The proof, where the attack leaves one."""
-        return self.report.certificate if isinstance(self.report, OutsiderReport) else None
+        return self.report.certificate
 
     @property
     def unsafe_cells(self) -> Int:
@@ -65,7 +62,7 @@ class Verdict:
     @property
     def open_totals(self) -> int:
         """How many contributors have sums over several cells that were not shown protected."""
-        return sum(not total.safe for total in getattr(self.report, "totals", ()))
+        return self.report.open_totals
 
     def __repr__(self) -> str:
         return f"Verdict({'safe against' if self.is_safe else 'NOT SAFE against'} {self.attacker.words})"
@@ -84,7 +81,7 @@ class Verdict:
         if len(unsafe := report.unsafe_cells):
             cells = "1 cell was" if len(unsafe) == 1 else f"{len(unsafe)} cells were"
             first = name_some(names(unsafe[:NAMED]))
-            why = "" if report.reason == "complete" else f" ({report.reason})"
+            why = "" if report.is_complete else f" ({report.reason})"
             found.append(f"{cells} not shown protected against {self.attacker.words}: {first}{why}")
         elif not report.is_safe:
             found.append(f"not shown safe against {self.attacker.words} ({report.reason})")

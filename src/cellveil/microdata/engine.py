@@ -33,7 +33,7 @@ from cellveil.microdata.records import Records, Roles
 from cellveil.microdata.sources import CsvOptions, Microdata, mapped_errors
 from cellveil.progress import Progress
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

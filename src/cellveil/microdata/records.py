@@ -18,7 +18,7 @@ from cellveil.errors import InputError
 from cellveil.microdata import sql
 from cellveil.microdata.roles import check_one_column_each, check_roles
 from cellveil.microdata.sources import SOURCE, Microdata, of_record
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.scaled import LARGEST, MAX_DECIMALS, REMEDIES, scale
 
 if TYPE_CHECKING:

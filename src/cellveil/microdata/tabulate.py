@@ -17,7 +17,7 @@ from cellveil.microdata.sources import CsvOptions
 from cellveil.progress import Progress
 from cellveil.tables.build import assemble, key_name
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.scaled import unscale
 from cellveil.tables.table import Table
 from cellveil.tables.totals import is_interior

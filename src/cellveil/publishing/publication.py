@@ -17,7 +17,7 @@ from cellveil.arrays import Bool, Int
 from cellveil.errors import InputError
 from cellveil.files import guarded
 from cellveil.public_view import PublicView
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.keys import row_numbers
 from cellveil.tables.scaled import text_of
 from cellveil.tables.table import Table

@@ -125,7 +125,8 @@ def release(
     >>> from cellveil.judge import audit
     >>> from cellveil.problem import Problem
     >>> from cellveil.tables.build import table_from_interior
-    >>> from cellveil.tables.hierarchy import Dimension, Hierarchy
+    >>> from cellveil.tables.hierarchy import Hierarchy
+    >>> from cellveil.tables.dimension import Dimension
     >>> from cellveil.pattern import Pattern
     >>> import numpy as np
     >>> region = Dimension.of("region", Hierarchy.flat(["N", "S", "W"]))

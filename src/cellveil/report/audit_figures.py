@@ -73,9 +73,10 @@ def _closest(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _figures(audit: Audit, verdict: Verdict) -> dict[str, Any]:
     report = verdict.report
+    figures: dict[str, Any] = {}
     if isinstance(report, InsiderReport):
         figures = _insider_figures(verdict.known, report)
-    else:
+    elif isinstance(report, OutsiderReport):
         figures = _outsider_figures(audit, verdict, report)
     return {
         "safe": verdict.is_safe,

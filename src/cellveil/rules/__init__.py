@@ -2,8 +2,9 @@
 
 from cellveil.rules.base import Judgement, Rule, options
 from cellveil.rules.combinations import AllOf, AnyOf, Exempt, FirstOf
+from cellveil.rules.concentration import Dominance, PPercent, PriorPosterior
+from cellveil.rules.frequency import Manual, Request, Threshold, ZeroRule
 from cellveil.rules.presets import PRESETS, acro, gauss_suppression, sdctable, tau_argus
-from cellveil.rules.rules import Dominance, Manual, PPercent, PriorPosterior, Request, Threshold, ZeroRule
 from cellveil.rules.syntax import RULES, rule_from_dict, rule_to_dict
 from cellveil.rules.weights import weights
 

@@ -12,10 +12,10 @@ import numpy as np
 from cellveil.arrays import Bool, Int
 from cellveil.errors import InputError, name_some, nearest_name
 from cellveil.problem import STATUS_OF_LETTER, Problem, Status, defaults
-from cellveil.rules.base import Judgement, Rule
+from cellveil.rules.base import DEFAULT_RANGE, Judgement, Rule
 from cellveil.rules.combinations import AnyOf
+from cellveil.rules.frequency import Manual
 from cellveil.rules.percentages import Number, as_levels, fraction, round_up
-from cellveil.rules.rules import DEFAULT_RANGE, Manual
 from cellveil.rules.weights import weights
 from cellveil.tables.cells import CellRef, cell_number, cell_numbers
 from cellveil.tables.scaled import UNBOUNDED, scale
@@ -49,9 +49,10 @@ def make_problem(table: Table, rule: Rule | None, **options: Any) -> Problem:
 
     Examples
     --------
-    >>> from cellveil.rules.rules import Threshold
+    >>> from cellveil.rules.frequency import Threshold
     >>> from cellveil.tables.build import table_from_interior
-    >>> from cellveil.tables.hierarchy import Dimension, Hierarchy
+    >>> from cellveil.tables.hierarchy import Hierarchy
+    >>> from cellveil.tables.dimension import Dimension
     >>> region = Dimension.of("region", Hierarchy.flat(["N", "S"]))
     >>> table = table_from_interior([region], {"region": ["N", "S"]}, [2, 6])
     >>> make_problem(table, Threshold(3, of="value"))

@@ -16,6 +16,10 @@ from cellveil.tables.table import Table
 
 Level = Literal["unit", "holding"]
 
+LEVELS = ("unit", "holding")
+DEFAULT_RANGE = 20
+"""Protection level, in per cent of the value, where a rule itself implies none."""
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Judgement:

@@ -53,7 +53,8 @@ class AnyOf(Combination):
 
     Examples
     --------
-    >>> from cellveil.rules.rules import Dominance, Threshold
+    >>> from cellveil.rules.frequency import Threshold
+    >>> from cellveil.rules.concentration import Dominance
     >>> AnyOf(Threshold(3), Dominance(1, 75)).text
     'threshold rule (minimum 3) or dominance rule (n = 1, k = 75)'
     """

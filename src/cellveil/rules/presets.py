@@ -11,18 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from cellveil.errors import InputError
-from cellveil.rules.base import Level, Rule
+from cellveil.rules.base import DEFAULT_RANGE, Level, Rule
 from cellveil.rules.combinations import AnyOf, Exempt, FirstOf
+from cellveil.rules.concentration import Dominance, PPercent, PriorPosterior
+from cellveil.rules.frequency import Request, Threshold, ZeroRule
 from cellveil.rules.percentages import Number, fraction
-from cellveil.rules.rules import (
-    DEFAULT_RANGE,
-    Dominance,
-    PPercent,
-    PriorPosterior,
-    Request,
-    Threshold,
-    ZeroRule,
-)
 
 Parameters = Sequence[Number]
 Several = Number | Parameters | Sequence[Parameters]

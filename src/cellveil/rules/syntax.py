@@ -17,8 +17,9 @@ from typing import Any, cast
 from cellveil.errors import InputError, nearest_name
 from cellveil.rules.base import Rule, options
 from cellveil.rules.combinations import AllOf, AnyOf, Combination, Exempt, FirstOf
+from cellveil.rules.concentration import Dominance, PPercent, PriorPosterior
+from cellveil.rules.frequency import Manual, Request, Threshold, ZeroRule
 from cellveil.rules.presets import PRESETS
-from cellveil.rules.rules import Dominance, Manual, PPercent, PriorPosterior, Request, Threshold, ZeroRule
 
 RULES: Mapping[str, type[Rule]] = {
     rule.name: rule for rule in (Threshold, Dominance, PPercent, PriorPosterior, Request, ZeroRule, Manual)
@@ -68,7 +69,8 @@ def rule_to_dict(rule: Rule) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from cellveil.rules.rules import PPercent, Threshold
+    >>> from cellveil.rules.frequency import Threshold
+    >>> from cellveil.rules.concentration import PPercent
     >>> rule_to_dict(PPercent(15) | Threshold(3))
     {'any': [{'rule': 'p%', 'p': 15}, {'rule': 'threshold'}]}
     """

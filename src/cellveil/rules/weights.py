@@ -27,7 +27,8 @@ def weights(table: Table, kind: str = "value", power: float = 1.0, column: str |
     Examples
     --------
     >>> from cellveil.tables.build import table_from_interior
-    >>> from cellveil.tables.hierarchy import Dimension, Hierarchy
+    >>> from cellveil.tables.hierarchy import Hierarchy
+    >>> from cellveil.tables.dimension import Dimension
     >>> region = Dimension.of("region", Hierarchy.flat(["N", "S"]))
     >>> table = table_from_interior([region], {"region": ["N", "S"]}, [9, 16])
     >>> weights(table, power=0.5).tolist()

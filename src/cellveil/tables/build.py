@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cellveil.arrays import Codes, Int
 from cellveil.errors import InputError, name_some, nearest_column
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.keys import group, row_numbers
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import LARGEST, REMEDIES, infer_decimals, scale

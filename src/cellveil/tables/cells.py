@@ -20,7 +20,8 @@ def cell_number(table: Table, cell: CellRef) -> int:
     Examples
     --------
     >>> from cellveil.tables.build import table_from_interior
-    >>> from cellveil.tables.hierarchy import Dimension, Hierarchy
+    >>> from cellveil.tables.hierarchy import Hierarchy
+    >>> from cellveil.tables.dimension import Dimension
     >>> region = Dimension.of("region", Hierarchy.flat(["N", "S"]))
     >>> table = table_from_interior([region], {"region": ["N", "S"]}, [4, 6])
     >>> cell_number(table, 2), cell_number(table, ["S"]), cell_number(table, {"region": "S"})

@@ -24,7 +24,8 @@ from cellveil.arrays import Bool, Codes, Float, Int
 from cellveil.errors import InputError, name_some, nearest_name
 from cellveil.tables.build import relations_along
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension, Equation, Hierarchy
+from cellveil.tables.dimension import Dimension, Equation
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.keys import group, row_numbers
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import rescale

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cellveil.arrays import Bool, Codes, Float, Int, freeze, frozen_array
 from cellveil.errors import InputError, nearest_name
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.keys import row_numbers
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import unscale

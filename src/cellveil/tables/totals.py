@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from cellveil.arrays import Bool, Codes, Int
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 
 

@@ -18,7 +18,7 @@ from cellveil.problem import Problem, Status
 from cellveil.solvers.covering import Covering, proven_bound, solve_relaxed
 from cellveil.suppression import suppress
 from cellveil.suppression.bounds.cover import cover_bound
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 from helpers.brute_force import is_protected

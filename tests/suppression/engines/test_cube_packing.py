@@ -20,7 +20,8 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.suppression.engines.cube_packing import Packing, applies
 from cellveil.suppression.methods.hypercube import hypercube
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from helpers.brute_force import is_protected
 from helpers.small_problems import SHAPES, half_hidden_problem, small_problem, small_table
 

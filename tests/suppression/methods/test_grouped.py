@@ -20,7 +20,7 @@ from cellveil.datasets import random_table, two_way
 from cellveil.deviations.ledger import Book
 from cellveil.errors import InputError
 from cellveil.formats.jj import write_jj
-from cellveil.job.model import SuppressJob
+from cellveil.job.sections import SuppressJob
 from cellveil.judge.exposure import exposure, unpickable
 from cellveil.params import Params, param, parse_options
 from cellveil.problem import Problem, Status

@@ -15,7 +15,7 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.methods.modular import Descent, modular, modules_of
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.table import Table
 from helpers.small_problems import SHAPES, small_problem, small_table
 

@@ -28,7 +28,8 @@ from cellveil.suppression import suppress
 from cellveil.suppression.other_attackers.defence import Defence
 from cellveil.suppression.other_attackers.shield import Moves
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import link
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED

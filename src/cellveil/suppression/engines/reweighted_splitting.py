@@ -28,7 +28,7 @@ from cellveil.problem import Problem, Status
 from cellveil.solvers.douglas_rachford import Goals, Splitting, State
 from cellveil.solvers.projection import Projection, TensorProjection
 from cellveil.suppression.engines.local_search import Stop
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,7 +45,7 @@ from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.meet_demands import Completion, Inside
 from cellveil.suppression.engines.one_demand import Incremental
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.structure import structured
 from cellveil.tables.table import CELL, Table

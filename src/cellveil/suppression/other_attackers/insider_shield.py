@@ -28,7 +28,8 @@ import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.attackers.attacker import Attacker
-from cellveil.attackers.own_parts import EVERYBODY, NOBODY, Insiders, OwnParts, PriorPosterior, Rooms
+from cellveil.attackers.insiders import Insiders, PriorPosteriorInsiders, Rooms
+from cellveil.attackers.own_parts import EVERYBODY, NOBODY, OwnParts
 from cellveil.attackers.prior_posterior import Totals
 from cellveil.clock import Deadline
 from cellveil.deviations.witness import Witness
@@ -90,7 +91,7 @@ class InsiderShield(Shield):
                 return hidden
             question = _CellQuestion(insiders, moves, cell, up, -amount)
             hidden = self._answered(question, self._harvest(cell, up, hidden), hidden, moves)
-        if isinstance(insiders, PriorPosterior):
+        if isinstance(insiders, PriorPosteriorInsiders):
             hidden = self._protect_totals(Totals(insiders, before), report, hidden, moves)
         return hidden
 

@@ -22,7 +22,7 @@ from cellveil.deviations.ties import Ties
 from cellveil.deviations.witness import Witnesses
 from cellveil.problem import Problem, Status
 from cellveil.suppression.draft import Draft
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.table import CELL, Table

@@ -1,0 +1,339 @@
+"""The sections of a job file, key by key. Every key has its help here, from which the reference is made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from cellveil.attackers.prior_knowledge import attacker_faults
+from cellveil.errors import InputError, nearest_name
+
+FAULT = "job"
+"""Type of the validation errors whose words and place are our own."""
+
+
+def fault(what: str, remedy: str, *at: str | int) -> PydanticCustomError:
+    """A validation error in our words; `at` leads from the object at hand to the key."""
+    return PydanticCustomError(FAULT, "{what}. {remedy}", {"what": what, "remedy": remedy, "at": at})
+
+
+def _as_list(given: Any) -> Any:
+    return [given] if isinstance(given, str | Path) else given
+
+
+def _as_terms(given: Any) -> Any:
+    """The parts of a sum with their coefficients."""
+    if not isinstance(given, list):
+        return given
+    if len({str(part) for part in given}) < len(given):
+        raise fault("a part stands twice in the sum", "Name it once, or write {part = 2}.")
+    return {part if isinstance(part, str) else str(part): 1 for part in given}
+
+
+def _as_percent(given: Any, info: ValidationInfo) -> Any:
+    """A percentage as a number; below 1 it must be written with its sign."""
+    from cellveil.rules.percentages import percentage
+
+    is_signed = isinstance(given, str) and given.endswith("%")
+    is_share = isinstance(given, float) and 0 < given < 1
+    if not is_signed and not is_share:
+        return given
+    try:
+        return float(percentage(given, info.field_name or "it", high=10**9, zero=True))
+    except InputError as error:
+        raise fault(error.what, error.remedy) from None
+
+
+def _check_rule(data: dict[str, Any]) -> dict[str, Any]:
+    from cellveil.rules import rule_from_dict
+
+    try:
+        rule_from_dict(data)
+    except InputError as error:
+        raise fault(error.what, error.remedy) from None
+    except (TypeError, ValueError):
+        raise fault("an option of the rule has the wrong type", "Write numbers without quotes.") from None
+    return data
+
+
+def _check_method(name: str) -> str:
+    from cellveil.suppression import METHODS
+
+    if name not in METHODS:
+        raise fault(f"unknown method {name!r}", nearest_name(name, list(METHODS)))
+    return name
+
+
+File = Annotated[Path, Field(strict=False)]
+
+Files = Annotated[list[File], BeforeValidator(_as_list)]
+
+Texts = Annotated[list[str], BeforeValidator(_as_list)]
+
+Terms = Annotated[dict[str, int], BeforeValidator(_as_terms)]
+
+RuleTable = Annotated[dict[str, Any], AfterValidator(_check_rule)]
+
+Method = Annotated[str, AfterValidator(_check_method)]
+
+Percent = Annotated[float, BeforeValidator(_as_percent)]
+
+Format = Literal["csv", "parquet", "xlsx", "html"]
+
+
+class Section(BaseModel):
+    """No unknown keys, no guessing of types, no changes after reading."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False, hide_input_in_errors=True
+    )
+
+    def first_given(self, *names: str) -> str | None:
+        """The first of these keys that the job sets."""
+        return next((name for name in names if name in self.model_fields_set), None)
+
+
+class DimensionJob(Section):
+    """Where the codes of a dimension come from; without hierarchy, digits or levels it is flat."""
+
+    column: str | None = Field(None, description="Column of the data; by default the dimension's name.")
+    hierarchy: Files = Field(
+        default_factory=list,
+        description="Parent/child CSV or indented .hrc: one file, or several for overlapping hierarchies.",
+    )
+    digits: list[Annotated[int, Field(ge=1)]] = Field(
+        default_factory=list, description="Widths of the levels, for codes whose prefixes are their totals."
+    )
+    levels: list[str] = Field(
+        default_factory=list,
+        description="Columns of the microdata with the levels above the codes, coarsest first.",
+    )
+    total: str = Field("Total", description="Code of the total; a parent/child CSV brings its own.")
+    lead: str = Field("@", min_length=1, description="Indent string of .hrc files.")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> DimensionJob:
+        given = [name for name in ("hierarchy", "digits", "levels") if getattr(self, name)]
+        if len(given) > 1:
+            raise fault(f"{given[0]} and {given[1]} are given", "Give one of them.", given[1])
+        indented = [file for file in self.hierarchy if file.suffix.lower() == ".hrc"]
+        if self.first_given("lead") and not indented:
+            raise fault("lead is given, but no .hrc file", "Leave lead out.", "lead")
+        if self.first_given("total") and self.hierarchy and not indented:
+            raise fault("total is given, but the hierarchy brings its own", "Leave total out.", "total")
+        return self
+
+
+class MicrodataJob(Section):
+    """The records and the roles of their columns."""
+
+    file: Texts = Field(
+        min_length=1, description="CSV or Parquet: one file, several, or a pattern such as part-*.csv."
+    )
+    contributor: str | None = Field(
+        None, description="Column with the id of the contributor; by default every record is one."
+    )
+    holding: str | None = Field(None, description="Column with the id of the holding.")
+    weight: str | None = Field(None, description="Column with sampling weights.")
+    request: str | None = Field(None, description="Column that says who requests protection.")
+    request_codes: list[str] = Field(
+        default=["1", "2"], min_length=2, max_length=2, description="The two codes that request it."
+    )
+    waiver: str | None = Field(None, description="Column that says who waived protection.")
+    allow_negative: bool = Field(False, description="Whether contributions may be negative.")
+    delimiter: str | None = Field(
+        None, min_length=1, max_length=1, description="Of CSV files; by default found in the header."
+    )
+    encoding: str = Field("utf-8", description="Of CSV files.")
+    memory_limit: str | None = Field(None, description="For tabulation, for example 4GB; by default 2GB.")
+
+    @model_validator(mode="after")
+    def _used(self) -> MicrodataJob:
+        if self.first_given("request_codes") and self.request is None:
+            raise fault("request_codes are given, but no request column", "Name it.", "request_codes")
+        return self
+
+
+class TableJob(Section):
+    """One table, tabulated from the microdata or read from a file; several are linked."""
+
+    dimensions: list[str] = Field(min_length=1, description="Names of its dimensions.")
+    response: str | None = Field(
+        None, description="Column of the microdata to add up; without one the records are counted."
+    )
+    shadow: str | None = Field(None, description="Column the rules look at; by default the response.")
+    costs: list[str] = Field(default_factory=list, description="Further columns to add up, for weights.")
+    rounding: bool = Field(False, description="Round microdata to the decimals instead of an error.")
+    file: File | None = Field(None, description="A ready-made table: CSV, Parquet or Excel.")
+    value: str = Field("value", description="Its column of values.")
+    contributors: str | None = Field(None, description="Its column with the number of contributors.")
+    totals: Literal["given", "none"] = Field("given", description="Whether it holds its totals.")
+    incomplete: Literal["error", "allow"] = Field(
+        "error", description="What to do about totals none of whose parts are given."
+    )
+    repair: bool = Field(False, description="Compute totals anew where they do not add up.")
+    allow_negative: bool = Field(False, description="Whether its values may be negative.")
+    decimals: int | None = Field(
+        None, ge=0, le=9, description="Decimals of the values; by default as many as needed."
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> TableJob:
+        twice = [name for name in self.dimensions if self.dimensions.count(name) > 1]
+        if twice:
+            raise fault(f"the dimension {twice[0]!r} stands twice", "Name it once.", "dimensions")
+        if self.file is not None:
+            odd = self.first_given("response", "shadow", "costs", "rounding")
+            if odd:
+                raise fault(
+                    f"{odd} is for tables made from microdata, and this one has a file",
+                    "Leave one of the two out; the column of values of a file is named by value.",
+                    odd,
+                )
+            return self
+        odd = self.first_given("value", "contributors", "totals", "incomplete", "repair", "allow_negative")
+        if odd:
+            raise fault(
+                f"{odd} is for ready-made tables, and this one has no file",
+                "Name the file, or leave the key out"
+                + (" and set it in [microdata]." if odd == "allow_negative" else "."),
+                odd,
+            )
+        return self
+
+
+class WeightsJob(Section):
+    """What hiding a cell costs."""
+
+    kind: str = Field(
+        "value", description="value, one, count (contributors), log (of the value), or a cost column."
+    )
+    power: float = Field(1.0, gt=0, description="Exponent of the weights.")
+
+
+class LevelsJob(Section):
+    """Changes to the protection levels that the rules give."""
+
+    lower_factor: float = Field(1.0, ge=0, description="Factor on lower levels.")
+    upper_factor: float = Field(1.0, ge=0, description="Factor on upper levels.")
+    sliding: float | None = Field(
+        None, gt=0, description="Least width of every interval, in the unit of the response."
+    )
+    safety_range: Percent = Field(20.0, gt=0, description="Level of cells set unsafe by hand, in per cent.")
+
+    @model_validator(mode="after")
+    def _some(self) -> LevelsJob:
+        if not (self.lower_factor or self.upper_factor or self.sliding):
+            raise fault(
+                "both factors are 0 and there is no sliding level, so nothing would be protected",
+                "Give a factor above 0.",
+            )
+        return self
+
+
+class CellJob(Section):
+    """One cell set by hand."""
+
+    key: dict[str, str] = Field(description="Code by dimension; a dimension left out means the total.")
+    status: Literal["u", "m", "s", "z"] = Field(
+        description="u unsafe, m hidden, s may be published, z must be published."
+    )
+    waived: bool = Field(
+        False, description="Publish it although the rules call it unsafe: its contributors agreed."
+    )
+
+    @model_validator(mode="after")
+    def _published(self) -> CellJob:
+        if self.waived and self.status not in ("s", "z"):
+            raise fault("a waived cell is one to be published", "Give it the status s or z.", "waived")
+        return self
+
+
+class SuppressJob(Section):
+    """How secondary cells are found."""
+
+    method: Method = Field("auto", description="Name of the method; `cellveil methods` lists them.")
+    time_limit: float | None = Field(None, gt=0, description="Seconds for the search.")
+    seed: int = Field(0, ge=0, description="For methods that draw random numbers.")
+    relax: bool = Field(
+        False,
+        description="Where cells cannot be protected: free the cheapest cells that must be published, or "
+        "lower levels, and list them in the report.",
+    )
+    options: dict[str, bool | int | float | str | list[float]] = Field(
+        default_factory=dict,
+        description="Further settings of the method, by name; `cellveil methods NAME` lists them.",
+    )
+
+    @model_validator(mode="after")
+    def _known_options(self) -> SuppressJob:
+        from cellveil.suppression import METHODS
+
+        try:
+            METHODS[self.method].read(self.method, self.options)
+        except InputError as error:
+            raise fault(error.what, error.remedy, "options") from None
+        return self
+
+
+class AdjustJob(Section):
+    """An adjusted table beside the pattern, compared with it in the report; or published in its place."""
+
+    publish: bool = Field(
+        False,
+        description="Publish the adjusted table in place of the suppressed one; never both, as together they "
+        "would tell what was hidden.",
+    )
+    objective: Literal["l1", "value", "given", "l2"] = Field("l1", description="What is minimised.")
+    limit: Percent | None = Field(
+        None, ge=0, description="How far cells that are not sensitive may move, in per cent."
+    )
+    limit_marginals: Percent | None = Field(None, ge=0, description="The same for totals, if another.")
+    limit_total: Percent | None = Field(None, ge=0, description="The same for the grand total; 0 keeps it.")
+    time_limit: float | None = Field(None, gt=0, description="Seconds for the search.")
+    seed: int = Field(0, ge=0, description="For methods that draw random numbers.")
+
+
+class AttackerJob(Section):
+    """Somebody to keep off besides the outsider."""
+
+    kind: Literal["outsider", "integer", "insider", "pq"] = Field(
+        description="outsider (with prior knowledge), integer (knows that values are whole), insider (a "
+        "contributor who knows its own part), pq (one who also knows the others' to within q %)."
+    )
+    p: float | None = Field(None, gt=0, le=100, description="Of pq, in per cent.")
+    q: float = Field(100.0, gt=0, le=100, description="Of pq, in per cent.")
+    level: Literal["unit", "holding"] = Field("unit", description="Who is an insider.")
+    coalition: int = Field(1, ge=1, description="How many insiders put their knowledge together.")
+    prior: float | None = Field(
+        None, gt=0, description="Of outsider and integer: knows every value to within so many per cent."
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> AttackerJob:
+        for found in attacker_faults(**self.model_dump()):
+            raise fault(found.what, found.remedy, found.option)
+        return self
+
+
+class ReleaseJob(Section):
+    """The public files."""
+
+    formats: list[Format] = Field(
+        default=["csv", "parquet", "xlsx", "html"], min_length=1, description="Which files to write."
+    )
+    symbol: str = Field("x", description="Stands for hidden values; empty leaves them empty.")
+    decimals: int | None = Field(None, ge=0, le=9, description="Decimals shown to people.")
+    note: str = Field("", description="A public note.")
+    date: str = Field("", description="A public date.")
