@@ -17,7 +17,8 @@ import pytest
 from cellveil.errors import InputError
 from cellveil.formats.columns import read_columns
 from cellveil.microdata.tabulate import tabulate
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from helpers.command import Command
 
 SECRETS = ("777001", "Acme", "F000")

@@ -4,7 +4,7 @@ import numpy as np
 
 from cellveil.problem import Problem
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 

@@ -4,7 +4,8 @@ from itertools import product
 
 from hypothesis import strategies as st
 
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.table import Table
 
 

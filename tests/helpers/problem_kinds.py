@@ -12,7 +12,7 @@ import numpy as np
 from cellveil.datasets import random_table, two_way
 from cellveil.formats.jj import read_jj, write_jj
 from cellveil.problem import Problem, Status
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from helpers.small_problems import small_table
 
 

@@ -10,7 +10,8 @@ from cellveil.problem import Problem
 from cellveil.report import build_report
 from cellveil.suppression.result import Suppression
 from cellveil.tables.build import table_from_interior
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 
 HIDDEN = {("A", "N"): 98765432, ("A", "S"): 87654321, ("B", "N"): 76543219, ("B", "S"): 65432198}
 PUBLISHED = {("A", "W"): 1031, ("B", "W"): 55, ("C", "N"): 310, ("C", "S"): 25, ("C", "W"): 7}

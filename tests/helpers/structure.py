@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.table import CELL, Table
 
 

@@ -26,7 +26,8 @@ from cellveil.rules import (
     ZeroRule,
 )
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.hierarchy import Dimension, Hierarchy
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from helpers.contributions import table_of
 from helpers.instances import INSTANCES, needs_instances
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cellveil.errors import InputError
-from cellveil.tables.hierarchy import Dimension, Equation, Hierarchy
+from cellveil.tables.dimension import Dimension, Equation
+from cellveil.tables.hierarchy import Hierarchy
 from helpers.naive_tables import dimensions
 
 TREE = {"Total": {"A": ["A1", "A2"], "B": {"B1": ["B11", "B12"], "B2": []}, "C": None}}

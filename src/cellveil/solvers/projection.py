@@ -24,7 +24,7 @@ import numpy as np
 
 from cellveil.arrays import Float, Int
 from cellveil.solvers.parallel import in_parts
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.structure import is_product
 from cellveil.tables.table import Table
 

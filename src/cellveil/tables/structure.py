@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from cellveil.arrays import Codes, Int
 from cellveil.errors import InputError
 from cellveil.tables.build import build_relations, relations_along
-from cellveil.tables.hierarchy import Dimension, Equation
+from cellveil.tables.dimension import Dimension, Equation
 from cellveil.tables.keys import row_numbers
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table

@@ -44,7 +44,7 @@ from cellveil.clock import counted_time
 from cellveil.deviations.ledger import Book
 from cellveil.params import Params, param
 from cellveil.problem import Status
-from cellveil.tables.hierarchy import Dimension
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.structure import fits_array, has_lines_only
 from cellveil.tables.table import Table
 
