@@ -34,7 +34,7 @@ def read(tmp_path: Path, text: str) -> Problem:
 
 
 def by_token(path: Path) -> Problem:
-    return jj._judge(jj._TokenReader(read_text(path), path).read(), path)
+    return jj._judge(jj.TokenReader(read_text(path), path).read(), path)
 
 
 def is_regular(path: Path) -> bool:
