@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 from types import ModuleType
@@ -14,24 +13,20 @@ from types import ModuleType
 import pytest
 
 import cellveil
-
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "src" / "cellveil"
-
-ORDER = (
-    *("errors", "params", "arrays", "clock", "progress", "files", "plots"),
-    "jit",
-    *("tables", "microdata", "problem", "rules"),
-    *("pattern", "public_view"),
-    "certificate",  # before solvers: whoever checks a proof shares nothing with those who found it
-    *("solvers", "deviations", "attackers", "attack"),
-    "judge",  # before suppression and adjustment: whoever judges shares nothing with those who made it
-    *("suppression", "adjustment"),
-    *("publishing", "report"),
-    *("formats", "datasets"),
-    *("job", "cli", "__main__"),
+from helpers.pages import ROOT
+from helpers.source_tree import (
+    MODULES,
+    ORDER,
+    PACKAGE,
+    imported,
+    imports_in,
+    is_kernel,
+    is_type_checking,
+    own_module,
+    part_of,
+    text_of,
+    tree_of,
 )
-"""The parts of the package; each imports only from itself and from parts named before it."""
 
 HEAVY = (
     "duckdb",
@@ -53,53 +48,7 @@ SLOW = (*HEAVY, "pydantic", "typer", "narwhals", "numpy")
 MAX_LINES = 600
 
 
-def sources() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
-
-
-def name_of(path: Path) -> str:
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-
-
-MODULES = {name_of(path): path for path in sources()}
 EVERY_MODULE = pytest.mark.parametrize("module", list(MODULES))
-
-
-def is_type_checking(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
-
-
-def imports_in(node: ast.AST, *, in_functions: bool) -> Iterator[str]:
-    """The dotted names imported by a node and what is below it, those for type checkers left out."""
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom):
-        assert node.level == 0, "imports are written in full"
-        yield from (f"{node.module}.{alias.name}" for alias in node.names)
-    elif in_functions or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        for child in node.orelse if is_type_checking(node) else ast.iter_child_nodes(node):
-            yield from imports_in(child, in_functions=in_functions)
-
-
-def is_kernel(module: str | None) -> bool:
-    """Whether it is compiled loops, beside their owner, or the compiler of loops."""
-    return module is not None and (module.endswith("_jit") or module.startswith("cellveil.jit."))
-
-
-def imported(module: str, *, in_functions: bool = True) -> set[str]:
-    return set(imports_in(ast.parse(MODULES[module].read_text("utf-8")), in_functions=in_functions))
-
-
-def own_module(name: str) -> str | None:
-    """The module of this package that an imported name stands for or lives in."""
-    if name.partition(".")[0] != "cellveil":
-        return None
-    return name if name in MODULES else name.rpartition(".")[0]
-
-
-def part_of(module: str) -> str:
-    return module.split(".")[1]
 
 
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
@@ -150,7 +99,7 @@ def test_kernels_are_loaded_inside_functions(module):
 
 def test_time_limits_have_one_clock():
     """`counted_time`, which stands still while loops are compiled."""
-    assert [m for m in MODULES if "monotonic" in MODULES[m].read_text("utf-8")] == ["cellveil.clock"]
+    assert [m for m in MODULES if "monotonic" in text_of(m)] == ["cellveil.clock"]
 
 
 def test_the_checks_of_imports_can_fail():
@@ -234,9 +183,8 @@ def test_public_names_come_from_where_they_are_said_to(name):
 
 @EVERY_MODULE
 def test_modules_are_short_and_say_what_they_are(module):
-    text = MODULES[module].read_text("utf-8")
-    assert len(text.splitlines()) <= MAX_LINES
-    assert (ast.get_docstring(ast.parse(text)) or "").strip()
+    assert len(text_of(module).splitlines()) <= MAX_LINES
+    assert (ast.get_docstring(tree_of(module)) or "").strip()
 
 
 HOSTS = ("pypi" + r"\.", "python" + "hosted", "arti" + "factory", "conda" + r"\.")
