@@ -24,9 +24,9 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
 from cellveil.suppression import METHODS, suppress
+from cellveil.suppression.engines import auto_steps
 from cellveil.suppression.infeasible import relaxing
 from cellveil.suppression.infeasible.relaxing import diagnose
-from cellveil.suppression.methods import auto as auto_module
 from cellveil.suppression.other_attackers import outsider_shield
 from cellveil.suppression.other_attackers.defence import Defence
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
@@ -205,23 +205,15 @@ def test_a_clean_up_cut_short_keeps_the_verdict_of_the_pattern(monkeypatch: pyte
 
 def test_a_better_bound_is_a_matter_of_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
-    original = auto_module._Run._better_bound
-
-    def spy(run: Any) -> float:
-        asked.append(True)
-        return float(original(run))
-
-    monkeypatch.setattr(auto_module._Run, "_better_bound", spy)
-    monkeypatch.setattr(auto_module, "ALWAYS_BOUNDED", 0)
+    monkeypatch.setattr(auto_steps, "merged", lambda problem: asked.append(True))
     problem = random_table((5, 5, 5), seed=2)
-    monkeypatch.setattr(auto_module, "GOOD_ENOUGH", 1.0)
-    plain = suppress(problem)
+    options: dict[str, object] = {"always_bounded": 0, "good_enough": 1.0}
+    plain = suppress(problem, options=options)
     assert not asked and plain.lower_bound is not None
-    better = suppress(problem, options={"better_bound": True})
+    better = suppress(problem, options=options | {"better_bound": True})
     assert asked and better.lower_bound is not None and better.lower_bound >= plain.lower_bound
     asked.clear()
-    monkeypatch.setattr(auto_module, "GOOD_ENOUGH", -1.0)
-    suppress(problem)
+    suppress(problem, options=options | {"good_enough": -1.0})
     assert asked
 
 

@@ -158,14 +158,12 @@ def test_auto_closes_small_gaps_by_branch_and_cut_in_larger_tables(
         calls.append(options["time_limit"])
         return solve(*args, **options)
 
-    monkeypatch.setattr(auto, "MOST_FOR_EXACT", 0)
-    monkeypatch.setattr(auto, "CLOSE", close)
-    monkeypatch.setattr(auto, "BARREN", 3)
     monkeypatch.setattr(auto, "optimal", spy)
     monkeypatch.setattr(
         auto, "cover_bound", lambda *args, **options: _worthless(cover_bound(*args, **options))
     )
-    found = suppress(problem, "auto", time_limit=60.0)
+    options = {"most_for_exact": 0, "close": close, "barren": 3}
+    found = suppress(problem, "auto", time_limit=60.0, options=options)
     assert found.is_safe and found.cost >= least
     assert found.lower_bound is not None and found.lower_bound <= least
     assert bool(calls) == (close > 0)

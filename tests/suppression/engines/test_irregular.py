@@ -19,7 +19,7 @@ from cellveil.suppression.engines.irregular import Harvesting, everything, finis
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import Incremental
-from cellveil.suppression.methods.auto import auto
+from cellveil.suppression.methods.auto import AutoParams, auto
 from cellveil.tables.build import build_relations
 from cellveil.tables.link import link
 from cellveil.tables.structure import is_product
@@ -139,23 +139,20 @@ def test_when_time_is_up_only_what_is_needed_is_completed():
 
 
 @pytest.mark.parametrize("limit", [None, 1e-3])
-def test_auto_protects_linked_tables_of_more_than_a_few_cells(limit, monkeypatch):
-    monkeypatch.setattr("cellveil.suppression.methods.auto.SMALL", 50)
-    monkeypatch.setattr("cellveil.suppression.methods.auto.TRIALS", 5)
-    found = suppress(linked(3), time_limit=limit)
+def test_auto_protects_linked_tables_of_more_than_a_few_cells(limit):
+    found = suppress(linked(3), time_limit=limit, params=AutoParams(small=50, trials=5))
     assert found.is_safe
     assert found.lower_bound is not None and found.lower_bound <= found.cost
 
 
 def test_an_interrupt_keeps_the_cheapest_complete_pattern(monkeypatch):
     problem = linked(3)
-    monkeypatch.setattr("cellveil.suppression.methods.auto.SMALL", 50)
 
     def interrupted(*_: object, **__: object) -> str:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Harvesting, "protect", interrupted)
-    draft = auto(problem)
+    draft = auto(problem, params=AutoParams(small=50))
     assert draft.reason.startswith("interrupted")
     book = Book(problem, draft.hidden)
     book.add_all(draft.witnesses)
@@ -163,12 +160,9 @@ def test_an_interrupt_keeps_the_cheapest_complete_pattern(monkeypatch):
     assert math.isfinite(book.cost)
 
 
-def test_without_a_limit_the_search_ends_after_so_many_steps(monkeypatch):
-    from cellveil.suppression.methods import auto as module
-
+def test_without_a_limit_the_search_ends_after_so_many_steps():
     problem = linked(2)
     patient = suppress(problem, "auto", seed=0)
-    monkeypatch.setattr(module, "STEPS", 0)
-    hasty = suppress(problem, "auto", seed=0)
+    hasty = suppress(problem, "auto", seed=0, params=AutoParams(steps=0))
     assert patient.is_safe and hasty.is_safe
     assert patient.cost < hasty.cost

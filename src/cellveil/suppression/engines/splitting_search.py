@@ -14,18 +14,21 @@ Requires any relations. Ensures that what a book holds is exact. Does not ensure
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from cellveil.arrays import Bool
+from cellveil.clock import Deadline
 from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grouped
 from cellveil.deviations.ledger import Book
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.solvers.projection import Projection, SparseProjection, projection_of
 from cellveil.suppression.engines.local_search import Stop, drop_unused
+from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams, Verdict
 from cellveil.suppression.engines.reweighted_splitting import ReweightedSplittingParams, Slopes, window
 
 SUPPORT, PROGRAM_SUPPORT = 1e-7, 1e-6
@@ -297,6 +300,29 @@ class Growth:
             allowed = allowed | new
         witness = self._settling.exact(book, task, allowed)
         return witness is not None and book.add(witness, stretch=True) > 0
+
+
+class Stepwise(Incremental):
+    """Linear programs for small components, the splitting engine for large ones."""
+
+    def __init__(self, book: Book, *, seed: int = 0, params: OneDemandParams | None = None) -> None:
+        super().__init__(book, params=params)
+        self._seed = seed
+        self._growth: Growth | None = None
+        self._left: TimeLeft = lambda: None
+
+    def protect(
+        self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = math.inf
+    ) -> Verdict:
+        """See `Incremental.protect`; what splitting does not bring to an end is left to a program."""
+        if self.size_of(cell) > self.params.most_cells and budget == math.inf:
+            if self._growth is None:
+                self._growth = Growth(self.book.problem, seed=self._seed, time_left=lambda: self._left())
+            deadline = Deadline(time_limit)
+            self._left = deadline.seconds
+            if self._growth.protect(self.book, cell, up, lambda: deadline.is_over):
+                return "met"
+        return super().protect(cell, up, time_limit=time_limit, budget=budget)
 
 
 def _is_met(book: Book, task: Task) -> bool:

@@ -20,12 +20,10 @@ Staggemeier (2011).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import partial
 
 from cellveil.clock import Deadline
-from cellveil.deviations.joint_witness import TimeLeft
 from cellveil.deviations.ledger import Book
 from cellveil.params import param, part
 from cellveil.problem import Problem
@@ -33,35 +31,9 @@ from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.local_search import LocalSearchParams, Search
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
-from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams, Verdict
-from cellveil.suppression.engines.splitting_search import Growth
+from cellveil.suppression.engines.splitting_search import Stepwise
 from cellveil.suppression.presolve.preparation import PreparationParams
 from cellveil.tables.structure import structured
-
-SMALL = OneDemandParams().most_cells
-
-
-class Stepwise(Incremental):
-    """Linear programs for small components, the splitting engine for large ones."""
-
-    def __init__(self, book: Book, *, seed: int = 0, params: OneDemandParams | None = None) -> None:
-        super().__init__(book, params=params)
-        self._seed = seed
-        self._growth: Growth | None = None
-        self._left: TimeLeft = lambda: None
-
-    def protect(
-        self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = math.inf
-    ) -> Verdict:
-        """See `Incremental.protect`; what splitting does not bring to an end is left to a program."""
-        if self.size_of(cell) > self.params.most_cells and budget == math.inf:
-            if self._growth is None:
-                self._growth = Growth(self.book.problem, seed=self._seed, time_left=lambda: self._left())
-            deadline = Deadline(time_limit)
-            self._left = deadline.seconds
-            if self._growth.protect(self.book, cell, up, lambda: deadline.is_over):
-                return "met"
-        return super().protect(cell, up, time_limit=time_limit, budget=budget)
 
 
 @dataclass(frozen=True, kw_only=True)
