@@ -28,10 +28,11 @@ from cellveil.adjustment.fixed_senses import Fit, Given
 from cellveil.adjustment.imbalance_rows import imbalances
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.piecewise_cost import Marks, Pieces, pieces_of
-from cellveil.adjustment.scip_model import solve_by_cuts
 from cellveil.arrays import Bool, Float
 from cellveil.clock import counted_time
-from cellveil.solvers.mip import Budget, Program, Searched, solve
+from cellveil.solvers.highs import LPStatus
+from cellveil.solvers.mip import Budget, MIPAnswer, Program, solve
+from cellveil.solvers.scip_model import solve_by_cuts
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
@@ -136,7 +137,7 @@ class Mixed:
 
     def search(
         self, start: Fit | None, budget: Budget, free: Bool | None = None, *, cuts: bool = False
-    ) -> Searched:
+    ) -> MIPAnswer:
         """Branch and bound from a start; with `free` only these senses may differ from the start's.
 
         With cuts by SCIP, which pays for whole programs; blocks are done sooner by HiGHS.
@@ -152,11 +153,11 @@ class Mixed:
         found = (solve_by_cuts if cuts else solve)(program, start=point, budget=budget)
         return replace(found, bound=found.bound * self._unit * self._money)
 
-    def senses_of(self, found: Searched) -> Bool | None:
+    def senses_of(self, found: MIPAnswer) -> Bool | None:
         """The senses of the point found."""
         return None if found.point is None else np.asarray(found.point[self._num_pieces :] > 0.5)
 
-    def movement_of(self, found: Searched) -> Float | None:
+    def movement_of(self, found: MIPAnswer) -> Float | None:
         """The movement of the point found, before it is made whole."""
         senses = self.senses_of(found)
         if senses is None or found.point is None:
@@ -194,7 +195,7 @@ def prove(
         mixed = Mixed(model, marks)
         answer = mixed.search(best, Budget(seconds=left, nodes=nodes), cuts=True)
         total_nodes += answer.nodes
-        if answer.reason == "infeasible":
+        if answer.reason is LPStatus.INFEASIBLE:
             return Proof(None, np.inf, "infeasible", total_nodes)
         bound, senses = max(bound, answer.bound), mixed.senses_of(answer)
         least = 0.0 if best is not None else LEAST_TO_FIT
@@ -204,7 +205,7 @@ def prove(
             best = found
         out_of_time = end is not None and counted_time() > end
         is_close = best is not None and best.cost <= bound * (1 + CLOSE)
-        if answer.reason != "optimal" or found is None or out_of_time or is_close:
+        if answer.reason is not LPStatus.OPTIMAL or found is None or out_of_time or is_close:
             break
         marks.add(found.y)
     return Proof(best, bound, answer.reason, total_nodes)

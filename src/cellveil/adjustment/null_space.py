@@ -25,6 +25,7 @@ from cellveil.adjustment.model import Model
 from cellveil.adjustment.piecewise_cost import LARGEST
 from cellveil.arrays import Float, Int
 from cellveil.deviations.integer_kernel import Lattice
+from cellveil.solvers.highs import HighsModel, LPStatus
 
 Int8 = NDArray[np.int8]
 
@@ -100,41 +101,22 @@ class Coordinates:
         )
         self._choice = np.zeros(len(place), dtype=np.int8)
 
-    def _start(self, matrix: Any, cost: Float, low: Float, high: Float, right: Float) -> Any:
-        import highspy as api
-
-        highspy: Any = api
-        self._api, solver, program = highspy, highspy.Highs(), highspy.HighsLp()
-        for name, value in {
-            "output_flag": False,
-            "threads": 1,
-            "presolve": "off",
-            "simplex_strategy": 4,
-        }.items():
-            solver.setOptionValue(name, value)
-        program.num_row_, program.num_col_ = matrix.shape
-        program.col_cost_, program.col_lower_, program.col_upper_ = cost, low, high
-        program.row_lower_ = program.row_upper_ = right
-        program.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-        program.a_matrix_.start_, program.a_matrix_.index_ = matrix.indptr, matrix.indices
-        program.a_matrix_.value_ = matrix.data
-        solver.passModel(program)
-        return solver
+    def _start(self, matrix: Any, cost: Float, low: Float, high: Float, right: Float) -> HighsModel:
+        return HighsModel(matrix, (right, right), cost, (low, high), presolve="off", simplex_strategy=4)
 
     def solve(self, choice: Int8, basis: Any = None) -> Node | None:
         """The relaxation with these senses; None where there is no clear answer."""
         self._set(choice)
         if basis is not None:
-            self._solver.setBasis(basis)
-        self._solver.run()
-        kinds, status = self._api.HighsModelStatus, self._solver.getModelStatus()
-        if status == kinds.kUnbounded:
+            self._solver.basis = basis
+        status = self._solver.run()
+        if status is LPStatus.UNBOUNDED:
             return Node(choice, np.inf, None)
-        if status != kinds.kOptimal:
+        if status is not LPStatus.OPTIMAL:
             return None
-        value = -(self._solver.getInfo().objective_function_value + self._constant) * self._unit * self._money
-        z = np.array(self._solver.getSolution().row_dual)
-        return Node(choice, value, self._own @ z * self._unit, self._solver.getBasis())
+        value = -(self._solver.info.objective_function_value + self._constant) * self._unit * self._money
+        z = np.array(self._solver.solution.row_dual)
+        return Node(choice, value, self._own @ z * self._unit, self._solver.basis)
 
     def _set(self, choice: Int8) -> None:
         """A chosen sense: the other side's piece turns into the level's own, without an end."""
@@ -156,6 +138,6 @@ class Coordinates:
         )
         both = columns[: 2 * len(changed)]
         cost = np.concatenate([np.where(falls, -fall, rise), np.where(rises, -rise, fall)])
-        self._solver.changeColsCost(len(both), both, cost)
-        self._solver.changeColsBounds(len(columns), columns, np.zeros(len(columns)), high)
+        self._solver.set_costs(cost, both)
+        self._solver.set_bounds(np.zeros(len(columns)), high, columns)
         self._choice = choice.copy()

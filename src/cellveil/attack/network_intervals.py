@@ -28,10 +28,11 @@ from cellveil.clock import counted_time
 from cellveil.deviations.components import Component, split
 from cellveil.deviations.network_form import Network, recognise
 from cellveil.deviations.witness import Witness
+from cellveil.solvers.max_flow import max_flow
 from cellveil.tables.relations import Relations
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
+    pass
 
 LARGEST_FLOW = 2**30 - 1
 """Two capacities must add up within 32 bits."""
@@ -162,7 +163,6 @@ class _Engine:
     def _flow(self, source: int, sink: int, units: int, capacity: Int) -> Int:
         """What flows between each pair of nodes when as much as possible, at most `units`, is sent."""
         from scipy.sparse import csr_matrix
-        from scipy.sparse.csgraph import maximum_flow
 
         merged = np.zeros(0, dtype=np.int64)
         if len(capacity):
@@ -170,7 +170,7 @@ class _Engine:
         extra, n = self.network.num_nodes, self.network.num_nodes + 1
         start, end = np.append(self.arcs.start, extra), np.append(self.arcs.end, source)
         graph = csr_matrix((np.append(merged, units).astype(np.int32), (start, end)), shape=(n, n))
-        flow: csr_matrix = maximum_flow(graph, extra, sink).flow
+        _, flow = max_flow(graph, extra, sink)
         return np.asarray(flow[self.arcs.start, self.arcs.end], dtype=np.int64).ravel()
 
     def _checked(self, movement: Int) -> Witness | None:

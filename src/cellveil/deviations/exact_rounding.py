@@ -20,6 +20,7 @@ import numpy as np
 from cellveil.arrays import Float, Int
 from cellveil.deviations.components import Component
 from cellveil.deviations.witness import LARGEST_NUMERATOR, Witness, movable_multiple
+from cellveil.solvers.exact_elimination import reduced_rows
 from cellveil.solvers.tolerances import ROUNDING
 from cellveil.tables.scaled import UNBOUNDED
 
@@ -100,23 +101,18 @@ def _solved(component: Component, moved: Float, support: Int, room_down: Int, ro
     """Cells at a capacity or at a whole movement keep it; the others follow exactly from the relations."""
     if len(support) > MAX_EXACT_SOLVE:
         return None
-    import flint
-
     block = component.matrix[:, support].tocsr()
     block = block[np.flatnonzero(np.diff(block.indptr))].toarray().astype(np.int64)
     values = _guesses(moved[support], room_down[support], room_up[support])
     # Cells whose value is certain come last, so that elimination solves for the uncertain ones first.
     certain = np.array([value.denominator == 1 for value in values])
     order = np.argsort(certain, kind="stable")
-    reduced, scale, rank = flint.fmpz_mat(block[:, order].tolist()).rref()
+    rows, scale = reduced_rows(block[:, order])
     solution = [values[column] for column in order]
     n = len(order)
-    for row in range(rank):
-        entries = [(column, int(reduced[row, column])) for column in range(n) if reduced[row, column]]
-        pivot = entries[0][0]
-        solution[pivot] = -sum((coef * solution[column] for column, coef in entries[1:]), Fraction(0)) / int(
-            scale
-        )
+    for (pivot, _), *entries in rows:
+        total = sum((coef * solution[column] for column, coef in entries), Fraction(0))
+        solution[pivot] = -total / scale
     common = lcm(*(value.denominator for value in solution))
     exact = [int(value * common) for value in solution]
     if max(map(abs, exact), default=0) >= LARGEST_NUMERATOR or common >= 2**31:

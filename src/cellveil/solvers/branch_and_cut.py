@@ -16,6 +16,7 @@ import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.solvers.cutting_planes import Row
+from cellveil.solvers.scip_model import linear, scip_model
 
 
 class Oracle(Protocol):
@@ -137,18 +138,12 @@ def solve_rows(
     nodes
         So many nodes of the search at most.
     """
-    import pyscipopt
-
     from cellveil.solvers.scip import Listener
 
-    model: Any = pyscipopt.Model()
-    model.hideOutput()
     limits: dict[str, float] = {"limits/gap": gap, "limits/absgap": 0.0}
-    if time_limit is not None:
-        limits["limits/time"] = max(time_limit, 0.01)
     if nodes is not None:
         limits["limits/totalnodes"] = nodes
-    model.setParams({"misc/catchctrlc": False, "randomization/randomseedshift": seed, **limits})
+    model = scip_model(time_limit, limits, seed=seed)
     variables = _variables(model, cost, fixed, np.flatnonzero(~barred))
     for row in rows:
         _add_constraint(model, variables, row)
@@ -177,40 +172,24 @@ def _variables(model: Any, cost: Float, fixed: Bool, columns: Int) -> dict[int, 
 
 
 def _model(seed: int, time_limit: float | None, eager: bool) -> Any:
-    import pyscipopt
-
-    api: Any = pyscipopt
-    model: Any = api.Model()
-    model.hideOutput()
-    kinds = api.SCIP_PARAMSETTING  # its heuristics know only the rows that were there from the beginning
-    model.setHeuristics(kinds.AGGRESSIVE if eager else kinds.FAST)
-    options: dict[str, Any] = {
-        "misc/catchctrlc": False,
+    options = {
         "misc/usesymmetry": 0,
         "misc/allowstrongdualreds": False,
         "misc/allowweakdualreds": False,
         "constraints/components/maxprerounds": 0,
         "constraints/components/propfreq": -1,
-        "randomization/randomseedshift": seed,
         "limits/gap": 0.0,
         "limits/absgap": 0.0,
         # what trial branchings promise is little worth before the rows of the oracle have come
         "branching/relpscost/maxreliable": 1.0,
         "branching/relpscost/initcand": 20,
     }
-    if time_limit is not None:
-        options["limits/time"] = max(time_limit, 0.01)
-    model.setParams(options)
-    return model
+    # SCIP's own heuristics know only the rows that were there from the beginning.
+    return scip_model(time_limit, options, seed=seed, heuristics="AGGRESSIVE" if eager else "FAST")
 
 
 def _add_constraint(model: Any, variables: dict[int, Any], row: Row) -> None:
-    from pyscipopt import quicksum
-
-    terms = [
-        share * variables[column]
-        for column, share in zip(row.columns.tolist(), row.shares.tolist(), strict=True)
-        if column in variables
-    ]
-    nothing = 0 * next(iter(variables.values()))
-    model.addCons((quicksum(terms) if terms else nothing) >= row.rhs)
+    shares = dict(zip(row.columns.tolist(), row.shares.tolist(), strict=True))
+    known = [column for column in shares if column in variables] or list(variables)[:1]
+    line = linear([shares.get(column, 0.0) for column in known], [variables[column] for column in known])
+    model.addCons(line >= row.rhs)

@@ -2,7 +2,7 @@
 
 Solves  min cost·x  subject to  A x ≥ b,  0 ≤ x ≤ 1  with HiGHS, relaxed or with x whole.
 
-The solver's floating-point optimum is not a bound yet. Any multipliers λ ≥ 0 prove one (weak duality),
+The solver's floating-point optimum is not a bound yet. Any dual variables λ ≥ 0 prove one (weak duality),
 
     cost·x  ≥  λ·b + Σ_j min(0, cost_j − (Aᵀλ)_j)      for every x within 0 and 1 with A x ≥ b,
 
@@ -15,23 +15,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cellveil.arrays import Float
-from cellveil.errors import SolverError
+from cellveil.solvers import tolerances
+from cellveil.solvers.highs import HighsModel
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-
-
-WHOLE = 1e-6
-"""How far from a whole number a variable may be and still count as one; also taken off proven bounds of the
-whole program, as a share."""
-
-GAP = 1e-5
-"""A whole program counts as solved when point and bound are this close, as a share."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -57,9 +50,9 @@ class Covered:
 
 def solve_relaxed(program: Covering, time_limit: float | None = None) -> Covered:
     """Solve with fractions allowed."""
-    solver, _ = _load(program, time_limit)
-    solver.run()
-    solution = solver.getSolution()
+    model = _load(program)
+    model.run(time_limit)
+    solution = model.solution
     rows, columns = program.matrix.shape
     point = (
         np.clip(np.array(solution.col_value), 0.0, 1.0) if solution.value_valid else np.full(columns, np.nan)
@@ -73,20 +66,18 @@ def solve_relaxed(program: Covering, time_limit: float | None = None) -> Covered
 
 def solve_whole(program: Covering, time_limit: float | None = None, nodes: int | None = None) -> Covered:
     """Solve with x whole; without a point where a limit came first."""
-    solver, api = _load(program, time_limit)
+    model = _load(program)
     rows, columns = program.matrix.shape
-    numbers = np.arange(columns, dtype=np.int32)
-    kind = np.full(columns, int(api.HighsVarType.kInteger), np.uint8)
-    _must(api, solver.changeColsIntegrality(columns, numbers, kind))
+    model.change_whole(True)
     # Its presolve was seen to cut off optima of such programs: a bound must not rest on it.
-    _must(api, solver.setOptionValue("presolve", "off"))
+    model.set(presolve="off")
     if nodes is not None:
-        _must(api, solver.setOptionValue("mip_max_nodes", nodes))
-    solver.run()
-    info, solution = solver.getInfo(), solver.getSolution()
+        model.set(mip_max_nodes=nodes)
+    model.run(time_limit)
+    solution = model.solution
     point = np.round(np.array(solution.col_value)) if solution.value_valid else np.full(columns, np.nan)
-    bound = float(info.mip_dual_bound) * _unit(program.cost)
-    bound = bound * (1.0 - WHOLE) if math.isfinite(bound) and bound > 0 else 0.0
+    bound = float(model.info.mip_dual_bound) * _unit(program.cost)
+    bound = bound * (1.0 - tolerances.INTEGRALITY) if math.isfinite(bound) and bound > 0 else 0.0
     return Covered(point, np.zeros(rows), bound)
 
 
@@ -132,31 +123,12 @@ def _unit(cost: Float) -> float:
     return float(2.0 ** np.round(np.log2(np.median(positive)))) if len(positive) else 1.0
 
 
-def _load(program: Covering, time_limit: float | None) -> tuple[Any, Any]:
-    import highspy
-
-    api: Any = highspy
-    model = api.HighsLp()
-    matrix = program.matrix
-    model.num_row_, model.num_col_ = matrix.shape
-    model.col_cost_ = program.cost / _unit(program.cost)
-    model.col_lower_, model.col_upper_ = np.zeros(matrix.shape[1]), np.ones(matrix.shape[1])
-    model.row_lower_, model.row_upper_ = program.rhs, np.full(matrix.shape[0], np.inf)
-    model.a_matrix_.format_ = api.MatrixFormat.kRowwise
-    model.a_matrix_.start_, model.a_matrix_.index_ = matrix.indptr, matrix.indices
-    model.a_matrix_.value_ = matrix.data
-    solver = api.Highs()
-    options: dict[str, object] = {"output_flag": False, "threads": 1, "mip_rel_gap": GAP}
-    if time_limit is not None:
-        options["time_limit"] = max(time_limit, 0.0)
-    for name, value in options.items():
-        _must(api, solver.setOptionValue(name, value))
-    _must(api, solver.passModel(model))
-    return solver, api
-
-
-def _must(api: Any, status: Any) -> None:
-    if status == api.HighsStatus.kError:
-        raise SolverError(
-            "the solver rejected a covering program. Please report this with the table's shape."
-        )
+def _load(program: Covering) -> HighsModel:
+    rows, columns = program.matrix.shape
+    return HighsModel(
+        program.matrix,
+        (program.rhs, np.full(rows, np.inf)),
+        program.cost / _unit(program.cost),
+        (np.zeros(columns), np.ones(columns)),
+        mip_rel_gap=tolerances.COVER_GAP,
+    )

@@ -7,17 +7,20 @@ for making it exact.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cellveil.arrays import Float
+from cellveil.solvers import tolerances
+from cellveil.solvers.highs import HighsModel, LPStatus
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
 
-ACCURACY = 1e-9
+LEAST_SECONDS = 0.1
+"""What a solve gets however little time is left."""
 
 
 def interior_point(
@@ -29,26 +32,15 @@ def interior_point(
     time_limit: float | None = None,
 ) -> Float | None:
     """The point; None where there is none, or no clear answer."""
-    import highspy as api
-
-    highspy: Any = api
-    model = highspy.HighsLp()
-    model.num_row_, model.num_col_ = matrix.shape
-    model.col_cost_ = cost
-    model.col_lower_, model.col_upper_ = bounds
-    model.row_lower_, model.row_upper_ = rows
-    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    model.a_matrix_.start_, model.a_matrix_.index_ = matrix.indptr, matrix.indices
-    model.a_matrix_.value_ = matrix.data
-    solver = highspy.Highs()
-    options = {"output_flag": False, "threads": 1, "solver": "ipm", "run_crossover": "off"}
-    options |= {"primal_feasibility_tolerance": ACCURACY, "ipm_optimality_tolerance": ACCURACY}
-    if time_limit is not None:
-        options["time_limit"] = max(time_limit, 0.1)
-    for name, value in options.items():
-        solver.setOptionValue(name, value)
-    solver.passModel(model)
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        return None
-    return np.array(solver.getSolution().col_value)
+    model = HighsModel(
+        matrix,
+        rows,
+        cost,
+        bounds,
+        solver="ipm",
+        run_crossover="off",
+        primal_feasibility_tolerance=tolerances.FEASIBILITY,
+        ipm_optimality_tolerance=tolerances.FEASIBILITY,
+    )
+    status = model.run(None if time_limit is None else max(time_limit, LEAST_SECONDS))
+    return np.array(model.solution.col_value) if status is LPStatus.OPTIMAL else None

@@ -18,6 +18,14 @@ are tried before a movement is called impossible."""
 SUPPORT = 1e-9
 """A cell takes part in a deviation of size 1 when it moves by more than this."""
 
+INTEGRALITY = 1e-6
+"""How far from a whole number a variable may be and still count as one; also taken off bounds of covering
+programs with whole cells, as a share."""
+
+MIP_GAP, MIP_FEASIBILITY, COVER_GAP = 1e-7, 1e-7, 1e-5
+"""A mixed-integer program is solved when point and bound are this close, as a share; how far its rows may be
+off; and the gap of covering programs."""
+
 ROUNDING = 1e-4
 """How much of the last digit a floating-point amount may be off when it is rounded down to whole units."""
 

@@ -36,7 +36,8 @@ import numpy as np
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import counted_time
 from cellveil.problem import Problem, Status
-from cellveil.solvers.covering import WHOLE, Covered, Covering, proven_bound, solve_relaxed, solve_whole
+from cellveil.solvers.covering import Covered, Covering, proven_bound, solve_relaxed, solve_whole
+from cellveil.solvers.tolerances import INTEGRALITY
 from cellveil.tables.relations import Relations
 
 if TYPE_CHECKING:
@@ -342,7 +343,7 @@ class _Lonely:
             return None
         share = x[self.cells]
         largest = np.maximum.reduceat(share, self.indptr[:-1])
-        broken = np.flatnonzero(2 * largest > np.add.reduceat(share, self.indptr[:-1]) + WHOLE)
+        broken = np.flatnonzero(2 * largest > np.add.reduceat(share, self.indptr[:-1]) + INTEGRALITY)
         if not len(broken):
             return None
         part = Relations(
@@ -371,8 +372,8 @@ def _rounded(program: Covering, point: Float) -> Bool:
     before = np.cumsum(share) - share
     first = np.flatnonzero(np.diff(row[order], prepend=-1))
     before -= np.repeat(before[first], np.diff(np.append(first, len(order))))
-    chosen[matrix.indices[order[before < 1 - WHOLE]]] = True
-    return chosen | (np.nan_to_num(point) > 1 - WHOLE)
+    chosen[matrix.indices[order[before < 1 - INTEGRALITY]]] = True
+    return chosen | (np.nan_to_num(point) > 1 - INTEGRALITY)
 
 
 def _whole_parts(
@@ -409,7 +410,7 @@ class _Parts:
         count, labels = connected_components(bmat([[None, matrix], [matrix.T, None]]), directed=False)
         x = np.nan_to_num(relaxed.point, nan=0.5)
         is_split = np.zeros(count, dtype=bool)
-        is_split[labels[rows:][np.abs(x - np.round(x)) > WHOLE]] = True
+        is_split[labels[rows:][np.abs(x - np.round(x)) > INTEGRALITY]] = True
         self.is_split_row = is_split[labels[:rows]]
         self._split = np.flatnonzero(is_split)
         self._rows, self._columns = (

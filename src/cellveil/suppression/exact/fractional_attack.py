@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from cellveil.arrays import Bool, Float, Int
 from cellveil.deviations.network_form import Network, recognise
 from cellveil.solvers.lp import LiveLP, LPStatus
+from cellveil.solvers.max_flow import max_flow
 from cellveil.suppression.exact.parts import Part
 
 SHORT = 1e-6
@@ -169,15 +170,13 @@ class FlowAttacker:
 
     def _cut(self, source: int, sink: int, units: Int) -> tuple[int, list[Bool]]:
         """Value of the flow, and the nodes on the source's side of the first and of the last minimum cut."""
-        from scipy.sparse.csgraph import maximum_flow
-
         room = np.bincount(self.place, weights=units[self.useful], minlength=len(self.arc_end))
         self.graph.data = np.minimum(room, 4 * FLOW_UNITS).astype(np.int32)
-        result = maximum_flow(self.graph, source, sink)
-        left = self.graph.data > np.asarray(result.flow[self.arc_start, self.arc_end]).ravel()
+        value, flow = max_flow(self.graph, source, sink)
+        left = self.graph.data > np.asarray(flow[self.arc_start, self.arc_end]).ravel()
         first = self._reached(source, self.arc_start[left], self.arc_end[left])
         last = ~self._reached(sink, self.arc_end[left], self.arc_start[left])
-        return int(result.flow_value), [first] if (first == last).all() else [first, last]
+        return value, [first] if (first == last).all() else [first, last]
 
     def _reached(self, root: int, start: NDArray[np.int32], end: NDArray[np.int32]) -> Bool:
         """The nodes that arcs lead to from the root."""

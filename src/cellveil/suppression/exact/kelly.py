@@ -26,16 +26,12 @@ import numpy as np
 from cellveil.deviations.demand import Demand
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
+from cellveil.solvers import tolerances
+from cellveil.solvers.scip_model import linear, scip_model
 from cellveil.suppression.draft import Draft
 
 WIDE = 100.0
 """Capacities beyond so many times the level are written as indicators."""
-
-TOLERANCE = 1e-9
-"""Asked of the solver for rows and whole numbers."""
-
-DOUBT = 1e-6
-"""Taken off the solver's bound, as a share."""
 
 
 def kelly(
@@ -66,18 +62,8 @@ class _Program:
     """The program as it grows by primaries."""
 
     def __init__(self, problem: Problem, time_limit: float | None, seed: int) -> None:
-        import pyscipopt
-
-        self.problem, self.model = problem, pyscipopt.Model()
-        self.model.hideOutput()
-        self.model.setParams(
-            {
-                "numerics/feastol": TOLERANCE,
-                "misc/catchctrlc": False,
-                "randomization/randomseedshift": seed,
-                "limits/time": 1e20 if time_limit is None else max(time_limit, 0.01),
-            }
-        )
+        self.problem = problem
+        self.model = scip_model(time_limit, {"numerics/feastol": tolerances.FEASIBILITY}, seed=seed)
         self.movable = np.flatnonzero(problem.status != Status.FROZEN)
         started = problem.hidden_at_start
         self.chosen: dict[int, Any] = {
@@ -108,12 +94,10 @@ class _Program:
         hidden[self.movable] = True
         if model.getNSols():
             hidden[self.movable] = [model.getVal(self.chosen[cell]) > 0.5 for cell in self.movable.tolist()]
-        bound = max(float(model.getDualbound()) * (1 - DOUBT), 0.0)
+        bound = max(float(model.getDualbound()) * (1 - tolerances.INTEGRALITY), 0.0)
         return Draft(hidden, reason="complete" if status == "optimal" else status, lower_bound=bound)
 
     def _deviation(self, unit: float) -> dict[int, Any]:
-        from pyscipopt import quicksum
-
         moves: dict[int, Any] = {cell: self.model.addVar(lb=None) for cell in self.movable.tolist()}
         for cell, move in moves.items():
             self._tie(move, cell, self.problem.up[cell] / unit)
@@ -121,13 +105,10 @@ class _Program:
         relations = self.problem.table.relations
         for row in range(len(relations)):
             cells, coefs = relations.row(row)
-            terms = [
-                coef * moves[cell]
-                for cell, coef in zip(cells.tolist(), coefs.tolist(), strict=True)
-                if cell in moves
-            ]
-            if terms:
-                self.model.addCons(quicksum(terms) == 0)
+            inside = np.isin(cells, self.movable)
+            if inside.any():
+                own = [moves[cell] for cell in cells[inside].tolist()]
+                self.model.addCons(linear(coefs[inside].tolist(), own) == 0)
         return moves
 
     def _tie(self, move: Any, cell: int, most: float) -> None:

@@ -1,0 +1,27 @@
+"""Fraction-free Gaussian elimination of whole-number matrices (python-flint)."""
+
+from __future__ import annotations
+
+from cellveil.arrays import Int
+
+
+def reduced_rows(matrix: Int) -> tuple[list[list[tuple[int, int]]], int]:
+    """The nonzero rows of the reduced echelon form: pairs of column and coefficient, the pivot first.
+
+    Every pivot has the same coefficient, which comes second.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> reduced_rows(np.array([[2, 1, 1], [4, 2, 2]]))
+    ([[(0, 2), (1, 1), (2, 1)]], 2)
+    """
+    import flint
+
+    reduced, scale, rank = flint.fmpz_mat(matrix.tolist()).rref()
+    columns = range(matrix.shape[1])
+    rows = [
+        [(column, int(reduced[row, column])) for column in columns if reduced[row, column]]
+        for row in range(rank)
+    ]
+    return rows, int(scale)
