@@ -97,6 +97,18 @@ def test_kernels_are_loaded_inside_functions(module):
         assert not any(is_kernel(name) for name in map(own_module, imported(module, in_functions=False)))
 
 
+OPTIMISERS = ("highspy", "pyscipopt", "flint")
+FLOWS = ("scipy.optimize", "scipy.sparse.csgraph.maximum_flow", "scipy.sparse.csgraph.min_weight")
+
+
+@EVERY_MODULE
+def test_solvers_are_the_only_door_to_optimisers(module):
+    if part_of(f"{module}.") != "solvers":
+        names = imported(module)
+        assert not {name for name in names if name.partition(".")[0] in OPTIMISERS}
+        assert not {name for name in names if name.startswith(FLOWS)}
+
+
 def test_time_limits_have_one_clock():
     """`counted_time`, which stands still while loops are compiled."""
     assert [m for m in MODULES if "monotonic" in text_of(m)] == ["cellveil.clock"]

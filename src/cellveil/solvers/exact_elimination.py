@@ -19,9 +19,5 @@ def reduced_rows(matrix: Int) -> tuple[list[list[tuple[int, int]]], int]:
     import flint
 
     reduced, scale, rank = flint.fmpz_mat(matrix.tolist()).rref()
-    columns = range(matrix.shape[1])
-    rows = [
-        [(column, int(reduced[row, column])) for column in columns if reduced[row, column]]
-        for row in range(rank)
-    ]
-    return rows, int(scale)
+    entries = [[int(reduced[row, column]) for column in range(matrix.shape[1])] for row in range(rank)]
+    return [[(column, coef) for column, coef in enumerate(row) if coef] for row in entries], int(scale)

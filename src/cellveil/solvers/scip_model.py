@@ -17,15 +17,16 @@ from cellveil.solvers.mip import LEAST_SECONDS, Budget, MIPAnswer, Program
 
 
 def scip_model(
-    time_limit: float | None, params: Mapping[str, Any], *, seed: int | None = None, heuristics: Any = None
+    time_limit: float | None, params: Mapping[str, Any], *, seed: int | None = None, heuristics: str = ""
 ) -> Any:
     """An empty model that says nothing."""
     import pyscipopt
 
-    model: Any = pyscipopt.Model()
+    api: Any = pyscipopt
+    model = api.Model()
     model.hideOutput()
-    if heuristics is not None:
-        model.setHeuristics(heuristics)
+    if heuristics:
+        model.setHeuristics(getattr(api.SCIP_PARAMSETTING, heuristics))
     if time_limit is not None:
         model.setParam("limits/time", max(time_limit, 0.01))
     if seed is not None:  # then interrupts are for the caller, too
