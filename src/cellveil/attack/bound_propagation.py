@@ -114,7 +114,7 @@ def largest_of(amounts: NDArray[Any]) -> int:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Part:
+class RelationPart:
     """The relations that hold chosen cells, restricted to them.
 
     Parameters
@@ -133,7 +133,7 @@ class Part:
     coefs: Int
 
     @classmethod
-    def of(cls, relations: Relations, chosen: Bool) -> Part:
+    def of(cls, relations: Relations, chosen: Bool) -> RelationPart:
         """Restrict the relations; coefficients of 0 are no entries."""
         entries = np.flatnonzero(chosen[relations.cells] & (relations.coefs != 0))
         lengths = np.diff(np.searchsorted(entries, relations.indptr))
@@ -184,7 +184,7 @@ class _System:
 
     @classmethod
     def of(cls, view: PublicView, hidden: Int) -> _System:
-        part = Part.of(view.relations, view.hidden)
+        part = RelationPart.of(view.relations, view.hidden)
         constant = _constants(view, part.rows)
         count = np.int32(len(hidden))
         number = np.zeros(len(view.hidden), dtype=np.int32)

@@ -22,7 +22,7 @@ ALL_OF_IT = 100.0
 """The q of the p% rule, where nothing is known beforehand but the sign."""
 
 
-class Fault(NamedTuple):
+class AttackerFault(NamedTuple):
     """What is wrong with one option of an attacker."""
 
     option: str
@@ -30,7 +30,7 @@ class Fault(NamedTuple):
     remedy: str
 
 
-def percent_fault(name: str, value: object) -> Fault | None:
+def percent_fault(name: str, value: object) -> AttackerFault | None:
     """Why a value cannot be taken as per cent; values below 1 look like shares.
 
     Examples
@@ -41,10 +41,10 @@ def percent_fault(name: str, value: object) -> Fault | None:
     True
     """
     if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value <= 0:
-        return Fault(name, f"{name} is not a number above 0", "Give per cent, for example 20.")
+        return AttackerFault(name, f"{name} is not a number above 0", "Give per cent, for example 20.")
     if value < 1:
         remedy = f"It is in per cent: write {round(100 * float(value), 9):g} for a share of {value:g}."
-        return Fault(name, f"{name} = {value:g} looks like a share", remedy)
+        return AttackerFault(name, f"{name} = {value:g} looks like a share", remedy)
     return None
 
 
@@ -56,43 +56,45 @@ def attacker_faults(
     level: str = "unit",
     coalition: object = 1,
     prior: object = None,
-) -> Iterator[Fault]:
+) -> Iterator[AttackerFault]:
     """Everything that is wrong with an attacker, the worst first."""
     if kind not in KINDS:
-        yield Fault("kind", f"unknown attacker {kind!r}", nearest_name(str(kind), KINDS))
+        yield AttackerFault("kind", f"unknown attacker {kind!r}", nearest_name(str(kind), KINDS))
         return
     if level not in LEVELS:
-        yield Fault("level", f"unknown level {level!r}", nearest_name(str(level), LEVELS))
+        yield AttackerFault("level", f"unknown level {level!r}", nearest_name(str(level), LEVELS))
     if isinstance(coalition, bool) or not isinstance(coalition, Integral) or coalition < 1:
-        yield Fault("coalition", "a coalition has at least one member", "Give a whole number, 1 or more.")
+        yield AttackerFault(
+            "coalition", "a coalition has at least one member", "Give a whole number, 1 or more."
+        )
     if kind in OUTSIDERS:
         if level != "unit":
-            yield Fault("level", f"the attacker {kind} contributes nothing", "Leave level out.")
+            yield AttackerFault("level", f"the attacker {kind} contributes nothing", "Leave level out.")
         if coalition != 1:
-            yield Fault("coalition", f"the attacker {kind} is one alone", "Leave coalition out.")
+            yield AttackerFault("coalition", f"the attacker {kind} is one alone", "Leave coalition out.")
         if prior is not None and (fault := percent_fault("prior", prior)):
             yield fault
     elif prior is not None:
-        yield Fault("prior", "prior knowledge is for outsiders", "Insiders have p and q.")
+        yield AttackerFault("prior", "prior knowledge is for outsiders", "Insiders have p and q.")
     yield from _pq_faults(kind, p, q)
 
 
-def _pq_faults(kind: str, p: object, q: object) -> Iterator[Fault]:
+def _pq_faults(kind: str, p: object, q: object) -> Iterator[AttackerFault]:
     if kind != "pq":
         if p is not None:
-            yield Fault("p", f"the attacker {kind} has no p", "Leave p out, or name the attacker pq.")
+            yield AttackerFault("p", f"the attacker {kind} has no p", "Leave p out, or name the attacker pq.")
         if q != ALL_OF_IT:
-            yield Fault("q", f"the attacker {kind} has no q", "Leave q out, or name the attacker pq.")
+            yield AttackerFault("q", f"the attacker {kind} has no q", "Leave q out, or name the attacker pq.")
         return
     if p is None:
-        yield Fault("kind", "the (p, q) insider needs p", "Give the p of the rule, for example 15.")
+        yield AttackerFault("kind", "the (p, q) insider needs p", "Give the p of the rule, for example 15.")
     found = [percent_fault(name, value) for name, value in (("p", p), ("q", q)) if value is not None]
     yield from (fault for fault in found if fault is not None)
     if p is not None and not any(found):
         if p > q:  # type: ignore[operator]
-            yield Fault("p", "p is above q", "Give 0 < p ≤ q ≤ 100; for the p% rule use q = 100.")
+            yield AttackerFault("p", "p is above q", "Give 0 < p ≤ q ≤ 100; for the p% rule use q = 100.")
         if q > ALL_OF_IT:  # type: ignore[operator]
-            yield Fault("q", "q is above 100", "Give 0 < p ≤ q ≤ 100; for the p% rule use q = 100.")
+            yield AttackerFault("q", "q is above 100", "Give 0 < p ≤ q ≤ 100; for the p% rule use q = 100.")
 
 
 def check_attacker(

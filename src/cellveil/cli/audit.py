@@ -12,7 +12,7 @@ from cellveil.cli.options import (
     AttackerName,
     AttackerNames,
     Coalition,
-    Level,
+    InsiderLevel,
     P,
     Prior,
     Q,
@@ -54,7 +54,7 @@ def audit(
     attacker: AttackerNames = None,
     p: P = None,
     q: Q = 100.0,
-    level: WhoAttacks = Level.unit,
+    level: WhoAttacks = InsiderLevel.unit,
     coalition: Coalition = 1,
     prior: Prior = None,
     time_limit: Annotated[

@@ -30,7 +30,7 @@ class AttackerName(StrEnum):
     pq = "pq"
 
 
-class Level(StrEnum):
+class InsiderLevel(StrEnum):
     """Who is an insider."""
 
     unit = "unit"
@@ -81,7 +81,7 @@ AttackerNames = Annotated[
 ]
 P = Annotated[float | None, typer.Option("--p", help="Of the pq attacker, in per cent.")]
 Q = Annotated[float, typer.Option("--q", help="Of the pq attacker, in per cent.")]
-WhoAttacks = Annotated[Level, typer.Option("--level", help="Whether units or holdings attack.")]
+WhoAttacks = Annotated[InsiderLevel, typer.Option("--level", help="Whether units or holdings attack.")]
 Coalition = Annotated[int, typer.Option(min=1, help="How many insiders put their knowledge together.")]
 Prior = Annotated[
     float | None, typer.Option(metavar="PERCENT", help="The outsider knows every value to within this.")
@@ -92,7 +92,7 @@ def attackers_of(
     names: Sequence[AttackerName],
     p: float | None,
     q: float,
-    level: Level,
+    level: InsiderLevel,
     coalition: int,
     prior: float | None,
 ) -> list[Attacker]:

@@ -13,8 +13,8 @@ from cellveil.cli.options import (
     AttackerName,
     AttackerNames,
     Coalition,
+    InsiderLevel,
     Instance,
-    Level,
     MethodOptions,
     P,
     Prior,
@@ -49,7 +49,7 @@ def suppress(
     attacker: AttackerNames = None,
     p: P = None,
     q: Q = 100.0,
-    level: WhoAttacks = Level.unit,
+    level: WhoAttacks = InsiderLevel.unit,
     coalition: Coalition = 1,
     prior: Prior = None,
     time_limit: Annotated[

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cellveil.arrays import Bool, Float, Int
+from cellveil.arrays import Float, Int
 from cellveil.datasets.classification import SECTIONS, SIZES, Labels, classification
 from cellveil.datasets.draw import choose, choose_by_row, normal, uniform
 from cellveil.errors import InputError
@@ -152,20 +153,18 @@ def business(firms: int = 50_000, seed: int = 1) -> BusinessData:
     export = _draw_export(rng, section, turnover)
     size = np.searchsorted(SIZE_STARTS, employees, side="right")
     holding = _draw_holdings(rng, employees)
-    return BusinessData(
-        _frame(
-            holding=holding,
-            industry=industry,
-            region=region,
-            size=size,
-            employees=employees,
-            turnover=turnover,
-            export=export,
-            weight=_draw_weights(rng, size),
-            request=_draw_requests(rng, size),
-            waiver=rng.random(firms) < 0.004,
-        )
-    )
+    drawn: dict[str, NDArray[Any]] = {
+        "industry": industry,
+        "region": region,
+        "size": size,
+        "employees": employees,
+        "turnover": turnover,
+        "export": export,
+        "weight": _draw_weights(rng, size),
+        "request": _draw_requests(rng, size),
+        "waiver": rng.random(firms) < 0.004,
+    }
+    return BusinessData(_frame(holding, drawn))
 
 
 def _draw_industries(rng: np.random.Generator, firms: int) -> tuple[Int, Int, Int]:
@@ -252,26 +251,15 @@ def _draw_holdings(rng: np.random.Generator, employees: Int) -> Int:
     return number
 
 
-def _frame(
-    *,
-    holding: Int,
-    industry: Int,
-    region: Int,
-    size: Int,
-    employees: Int,
-    turnover: Int,
-    export: Int,
-    weight: Float,
-    request: Int,
-    waiver: Bool,
-) -> pa.Table:
+def _frame(holding: Int, drawn: Mapping[str, NDArray[Any]]) -> pa.Table:
+    """Ids and codes for numbers; the industry with its two coarser levels."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     dimensions = classification()[0]
     digits = max(6, len(str(len(holding))))
     firm = _ids("F", np.arange(1, len(holding) + 1), digits)
-    group = _coded(dimensions[0].hierarchies[0].leaves, industry)
+    group = _coded(dimensions[0].hierarchies[0].leaves, drawn["industry"])
     return pa.table(
         {
             "firm": firm,
@@ -279,15 +267,15 @@ def _frame(
             "industry": group,
             "section": pc.utf8_slice_codeunits(group, 0, 1),
             "division": pc.utf8_slice_codeunits(group, 0, 3),
-            "region": _coded(dimensions[1].hierarchies[0].leaves, region),
-            "size": _coded(tuple(SIZES), size),
-            "employees": employees,
-            "turnover": turnover,
-            "domestic": turnover - export,
-            "export": export,
-            "weight": weight,
-            "request": _coded(("0", "1", "2"), request),
-            "waiver": waiver,
+            "region": _coded(dimensions[1].hierarchies[0].leaves, drawn["region"]),
+            "size": _coded(tuple(SIZES), drawn["size"]),
+            "employees": drawn["employees"],
+            "turnover": drawn["turnover"],
+            "domestic": drawn["turnover"] - drawn["export"],
+            "export": drawn["export"],
+            "weight": drawn["weight"],
+            "request": _coded(("0", "1", "2"), drawn["request"]),
+            "waiver": drawn["waiver"],
         }
     )
 

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Codes
 from cellveil.errors import InputError
-from cellveil.formats.columns import Columns, read_columns
+from cellveil.formats.columns import Columns
 from cellveil.formats.equations import read_equations, row_keys
 from cellveil.formats.rows import Rows, open_rows
 from cellveil.formats.suppression_marks import HIDDEN, PublishedCells, SuppressionMarks, read_cells
-from cellveil.formats.tidy_folder import CELLS, EQUATIONS, dimensions_in
+from cellveil.formats.tidy_folder import open_folder
 from cellveil.judge.published_table import PublishedTable
 from cellveil.microdata.roles import check_ready_made
 from cellveil.tables.build import Incomplete, build_relations, relations_along
@@ -110,17 +110,8 @@ def read_publication_folder(
     Columns ``lb`` and ``ub`` tell what is known of hidden cells. Where there is a column ``status``, cells of
     status ``u`` and ``m`` are hidden as well; the other columns of an instance are not looked at.
     """
-    path = Path(path)
-    if not (path / CELLS).is_file():
-        raise InputError(
-            f"the folder has no {CELLS}" if path.is_dir() else "the folder does not exist",
-            file=path,
-            remedy=f"Name a folder with {CELLS} and one hier_<dimension>.csv per dimension.",
-        )
-    columns = read_columns(path / CELLS)
-    columns.column("value")
-    equations = read_columns(path / EQUATIONS, allow_empty=True) if (path / EQUATIONS).exists() else None
-    rows = open_rows(columns, dimensions_in(path, columns, equations))
+    rows, equations = open_folder(Path(path), "value")
+    columns = rows.columns
     status = "status" if "status" in columns else None
     marks = SuppressionMarks(hidden, zero, status, SUPPRESSED_STATUS if status else ())
     bounds = ("lb" if "lb" in columns else None, "ub" if "ub" in columns else None)

@@ -135,16 +135,11 @@ def build_table(
     """Make the table of the rows; see `read_table`."""
     if totals not in ("given", "none"):
         raise InputError(f"totals cannot be {totals!r}", remedy="Use 'given' or 'none'.")
-    scaled, faults = amounts.at(decimals)
-    rows.columns.check_numbers(value, faults, rows.cell_name)
-    if not allow_negative and (scaled < 0).any():
-        row = int(np.flatnonzero(scaled < 0)[0])
-        raise rows.columns.fault(
-            row,
-            f"the {value} is negative ({int((scaled < 0).sum())} such rows)",
-            "Correct it, or allow negative values.",
-            rows.cell_name(row),
-        )
+    scaled = rows.numbers(value, amounts, decimals)
+    if not allow_negative:
+        count = int((scaled < 0).sum())
+        what = f"the {value} is negative ({count} such rows)"
+        rows.check(scaled < 0, what, "Correct it, or allow negative values.")
     values = _as_written(scaled, decimals)
     with rows.placing_errors():
         if totals == "none":
@@ -180,8 +175,8 @@ def build_problem(
         given = np.where(np.isnan(weight), fields["weight"][cells], weight)
         put_on_cells(rows, fields["weight"], cells, given, "weight")
     for name, column in amounts.items():
-        scaled, faults = column.at(table.decimals, bound=name in BOUNDS, default=fields[name][cells])
-        rows.columns.check_numbers(named[name], faults, rows.cell_name)
+        known = {"bound": name in BOUNDS, "default": fields[name][cells]}
+        scaled = rows.numbers(named[name], column, table.decimals, **known)
         put_on_cells(rows, fields[name], cells, scaled, name)
     with rows.placing_errors():
         return Problem(table, **fields)
@@ -194,11 +189,8 @@ def status_of(rows: Rows, column: str) -> NDArray[np.int8]:
 
     text = pc.utf8_trim_whitespace(rows.columns.column(column).cast(pa.string()))
     number = pc.index_in(text, pa.array([status.letter for status in Status]))
-    if number.null_count:
-        row = pc.index(number.is_null(), True).as_py()
-        raise rows.columns.fault(
-            row, f"the {column} is none of s, u, m and z", "Correct the status.", rows.cell_name(row)
-        )
+    unknown = number.is_null().to_numpy(zero_copy_only=False)
+    rows.check(unknown, f"the {column} is none of s, u, m and z", "Correct the status.")
     return np.asarray(number.to_numpy(), dtype=np.int8)
 
 
@@ -249,14 +241,9 @@ def _fields_of(columns: Columns, fields: Mapping[str, str]) -> dict[str, str]:
 
 def _contributors(rows: Rows, table: Table, cells: Int, column: str) -> Int:
     counts = rows.columns.amounts(column)
-    scaled, faults = counts.at(0, default=np.full(len(cells), -1, dtype=np.int64))
-    rows.columns.check_numbers(column, faults, rows.cell_name)
-    wrong = np.flatnonzero((scaled < 0) & ~counts.missing)
-    if len(wrong):
-        row = int(wrong[0])
-        raise rows.columns.fault(
-            row, f"the number in {column} is negative", "Leave it empty if not known.", rows.cell_name(row)
-        )
+    scaled = rows.numbers(column, counts, 0, default=np.full(len(cells), -1, dtype=np.int64))
+    wrong = (scaled < 0) & ~counts.missing
+    rows.check(wrong, f"the number in {column} is negative", "Leave it empty if not known.")
     known = np.full(table.num_cells, -1, dtype=np.int64)
     put_on_cells(rows, known, cells, scaled, column)
     return known

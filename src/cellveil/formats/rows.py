@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.arrays import Int
+from cellveil.arrays import Bool, Int
 from cellveil.errors import InputError
 from cellveil.formats.columns import Columns, read_columns
+from cellveil.formats.exact_numbers import Amounts
 from cellveil.tables.build import encode
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import TOTAL, Hierarchy
@@ -39,6 +40,18 @@ class Rows:
     def _known_code(self, dimension: Dimension, row: int) -> str:
         code = str(self.codes[dimension.name][row])
         return code if code in dimension.index else "…"
+
+    def check(self, wrong: Bool, what: str, remedy: str) -> None:
+        """Raise at the first row that is wrong, naming its line and its cell."""
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise self.columns.fault(row, what, remedy, self.cell_name(row))
+
+    def numbers(self, name: str, amounts: Amounts, decimals: int, **options: Any) -> Int:
+        """A column of numbers as scaled integers; see `Amounts.at`."""
+        scaled, faults = amounts.at(decimals, **options)
+        self.columns.check_numbers(name, faults, self.cell_name)
+        return scaled
 
     @contextmanager
     def placing_errors(self) -> Iterator[None]:
@@ -112,30 +125,33 @@ def cells_of_rows(rows: Rows, table: Table) -> Int:
     """The cell of each row."""
     with rows.placing_errors():
         cells = table.find(encode(rows.dimensions, rows.codes))
-    lost = np.flatnonzero(cells < 0)
-    if len(lost):
-        row = int(lost[0])
-        raise rows.columns.fault(
-            row,
-            "the total has no parts from which it could be computed",
-            "Add its parts, or do not ask for totals to be computed anew.",
-            rows.cell_name(row),
-        )
+    rows.check(
+        cells < 0,
+        "the total has no parts from which it could be computed",
+        "Add its parts, or do not ask for totals to be computed anew.",
+    )
     return cells
+
+
+def rows_of_table(path: Path | str, table: Table) -> tuple[Rows, Int]:
+    """The rows of a file about cells of a table, each cell once, and the cell of each row."""
+    columns = read_columns(Path(path))
+    rows = Rows(columns, table.dimensions, {d.name: columns.codes(d.name) for d in table.dimensions})
+    check_rows_distinct(rows)
+    with rows.placing_errors():
+        cells = table.find(encode(table.dimensions, rows.codes))
+    rows.check(cells < 0, "the table has no such cell", "Remove the line, or correct its codes.")
+    return rows, cells
 
 
 def put_on_cells(rows: Rows, target: NDArray[Any], cells: Int, given: NDArray[Any], what: str) -> None:
     """Write a column to its cells; rows that are names of one cell must agree."""
     target[cells] = given
-    differs = np.flatnonzero(target[cells] != given)
-    if len(differs):
-        row = int(differs[0])
-        raise rows.columns.fault(
-            row,
-            f"contradictory {what}: a code with a single child is one cell with it, and the two lines differ",
-            f"Give both names of the cell the same {what}, or remove one of the lines.",
-            rows.cell_name(row),
-        )
+    rows.check(
+        target[cells] != given,
+        f"contradictory {what}: a code with a single child is one cell with it, and the two lines differ",
+        f"Give both names of the cell the same {what}, or remove one of the lines.",
+    )
 
 
 def check_rows_distinct(rows: Rows) -> None:

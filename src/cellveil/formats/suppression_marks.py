@@ -104,9 +104,12 @@ def read_cells(
     ranges = [None if name is None else rows.columns.amounts(name) for name in bounds]
     unit = _unit_of(rounding)
     decimals = _decimals(decimals, unit, [column for column in (amounts, *ranges) if column is not None])
-    scaled, faults = amounts.at(decimals, default=np.zeros(len(hidden), dtype=np.int64))
-    rows.columns.check_numbers(value, faults, rows.cell_name)
-    _check_sign(rows, value, scaled, nonnegative)
+    scaled = rows.numbers(value, amounts, decimals, default=np.zeros(len(hidden), dtype=np.int64))
+    rows.check(
+        (scaled < 0) & nonnegative,
+        f"the {value} is negative, but values are said to be 0 or more",
+        "Say that values may be negative, or correct it.",
+    )
     least, step = 0 if nonnegative else -UNBOUNDED, int(unit.scaleb(decimals))
     off = np.where(zero, 0, step // 2)
     low, high = (
@@ -192,17 +195,6 @@ def _check_some_hidden(rows: Rows, marks: SuppressionMarks, hidden: Bool) -> Non
     )
 
 
-def _check_sign(rows: Rows, value: str, scaled: Int, nonnegative: bool) -> None:
-    if nonnegative and (scaled < 0).any():
-        row = int(np.flatnonzero(scaled < 0)[0])
-        raise rows.columns.fault(
-            row,
-            f"the {value} is negative, but values are said to be 0 or more",
-            "Say that values may be negative, or correct it.",
-            rows.cell_name(row),
-        )
-
-
 def _unit_of(rounding: float | str) -> Decimal:
     try:
         unit = Decimal(str(rounding))
@@ -230,9 +222,7 @@ def _range(rows: Rows, name: str | None, column: Amounts | None, decimals: int, 
     defaults = np.full(len(rows.columns), default, dtype=np.int64)
     if name is None or column is None:
         return defaults
-    scaled, faults = column.at(decimals, bound=True, default=defaults)
-    rows.columns.check_numbers(name, faults, rows.cell_name)
-    return scaled
+    return rows.numbers(name, column, decimals, bound=True, default=defaults)
 
 
 def _merged(rows: Rows, each: PublishedCells) -> PublishedCells:

@@ -38,7 +38,7 @@ from cellveil.formats.equations import COLUMNS as EQUATION_COLUMNS
 from cellveil.formats.equations import equation_rows, read_equations, row_keys
 from cellveil.formats.exact_numbers import written_decimals
 from cellveil.formats.ready_made import BOUNDS, FIELDS, LEVELS, build_problem, build_table, problem_to_arrow
-from cellveil.formats.rows import open_rows, read_pairs
+from cellveil.formats.rows import Rows, open_rows, read_pairs
 from cellveil.formats.tree_files import owner_of, stem_of, tree_files
 from cellveil.problem import Problem
 from cellveil.tables.build import Incomplete, assemble
@@ -69,18 +69,8 @@ def read_folder(path: Path | str, *, incomplete: Incomplete = "error") -> Proble
         What to do where a non-zero total has no parts in ``cells.csv``: an error, or allowed.
     """
     path = Path(path)
-    if not (path / CELLS).is_file():
-        raise InputError(
-            f"the folder has no {CELLS}" if path.is_dir() else "the folder does not exist",
-            file=path,
-            remedy=f"Name a folder with {CELLS} and one hier_<dimension>.csv per dimension.",
-        )
-    columns = read_columns(path / CELLS)
-    for name in ("value", "status"):
-        columns.column(name)
-    equations = read_columns(path / EQUATIONS, allow_empty=True) if (path / EQUATIONS).exists() else None
-    rows = open_rows(columns, dimensions_in(path, columns, equations))
-
+    rows, equations = open_folder(path, "value", "status")
+    columns = rows.columns
     named = {name: name for name in FIELDS if name in columns}
     amounts = {name: columns.amounts(name) for name in (*BOUNDS, *LEVELS) if name in columns}
     values = columns.amounts("value")
@@ -99,6 +89,21 @@ def read_folder(path: Path | str, *, incomplete: Incomplete = "error") -> Proble
     if (path / CONTRIBUTIONS).exists():
         table = _with_contributions(table, path / CONTRIBUTIONS)
     return build_problem(rows, table, named, amounts)
+
+
+def open_folder(path: Path, *needed: str) -> tuple[Rows, Columns | None]:
+    """The rows of ``cells.csv``, which must have the needed columns, and the columns of ``equations.csv``."""
+    if not (path / CELLS).is_file():
+        raise InputError(
+            f"the folder has no {CELLS}" if path.is_dir() else "the folder does not exist",
+            file=path,
+            remedy=f"Name a folder with {CELLS} and one hier_<dimension>.csv per dimension.",
+        )
+    columns = read_columns(path / CELLS)
+    for name in needed:
+        columns.column(name)
+    equations = read_columns(path / EQUATIONS, allow_empty=True) if (path / EQUATIONS).exists() else None
+    return open_rows(columns, _dimensions(path, columns, equations)), equations
 
 
 def write_folder(problem: Problem, path: Path | str) -> None:
@@ -161,10 +166,17 @@ def write_rows(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]])
         writer.writerows(map(guarded_fields, rows))
 
 
+def write_cells(table: Table, name: str, texts: Sequence[str], path: Path | str) -> None:
+    """Write a file with a line per cell: its codes, and one further column."""
+    columns = [*(table.codes(axis) for axis in range(len(table.dimensions))), texts]
+    with atomic_path(Path(path)) as temporary:
+        write_rows(temporary, [*(d.name for d in table.dimensions), name], zip(*columns, strict=True))
+
+
 # -- reading -------------------------------------------------------------------------------------------------
 
 
-def dimensions_in(path: Path, columns: Columns, equations: Columns | None) -> dict[str, Dimension]:
+def _dimensions(path: Path, columns: Columns, equations: Columns | None) -> dict[str, Dimension]:
     """The dimensions of the columns that are none of the reserved ones."""
     names = [name for name in columns.names if name not in RESERVED]
     if not names:

@@ -14,7 +14,7 @@ from pydantic import (
 )
 
 from cellveil.errors import InputError, nearest_name
-from cellveil.job.places import Source
+from cellveil.job.places import JobSource
 from cellveil.job.sections import (
     AdjustJob,
     AttackerJob,
@@ -70,7 +70,7 @@ class Job(Section):
     attackers: list[AttackerJob] = Field(default_factory=list, description="Whom else to keep off.")
     release: ReleaseJob = Field(ReleaseJob(), description="The public files.")
 
-    _source: Source | None = PrivateAttr(None)
+    _source: JobSource | None = PrivateAttr(None)
 
     @model_validator(mode="after")
     def _consistent(self) -> Job:
@@ -126,7 +126,7 @@ class Job(Section):
         with self._source.placing_errors(*location):
             yield
 
-    def with_paths(self, source: Source) -> Job:
+    def with_paths(self, source: JobSource) -> Job:
         """The job with its paths taken relative to the folder of its file."""
         base = source.file.parent
         micro = self.microdata

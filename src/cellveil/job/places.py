@@ -23,7 +23,7 @@ SETTING = re.compile(r"""\s*([\w\-."' ]+?)\s*=""")
 
 
 @dataclass(frozen=True)
-class Source:
+class JobSource:
     """A job file and its text."""
 
     file: Path
@@ -34,7 +34,7 @@ class Source:
 
         Examples
         --------
-        >>> source = Source(Path("job.toml"), '[[tables]]\nvalue = "a"\n[[tables]]\nvalue = "b"')
+        >>> source = JobSource(Path("job.toml"), '[[tables]]\nvalue = "a"\n[[tables]]\nvalue = "b"')
         >>> source.line_of(("tables", 1, "value")), source.line_of(("tables", 1, "file"))
         (4, 3)
         """

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from cellveil.errors import InputError, nearest_name
 from cellveil.files import read_text
 from cellveil.job.model import Job
-from cellveil.job.places import Source
+from cellveil.job.places import JobSource
 from cellveil.job.sections import FAULT
 
 
@@ -25,7 +25,7 @@ def read_job(path: Path | str) -> Job:
     InputError
         With file, line and key, and the nearest known name of an unknown key.
     """
-    source = Source(Path(path), read_text(Path(path)))
+    source = JobSource(Path(path), read_text(Path(path)))
     try:
         data = tomllib.loads(source.text)
         _check_depth(data, source)
@@ -50,7 +50,7 @@ def read_job(path: Path | str) -> Job:
     return job.with_paths(source)
 
 
-def _check_depth(data: Any, source: Source) -> None:
+def _check_depth(data: Any, source: JobSource) -> None:
     """Raise where keys or lists stand within each other deeper than any job has them."""
     level = [data]
     for _ in range(DEEPEST):
@@ -65,7 +65,7 @@ def _check_depth(data: Any, source: Source) -> None:
     raise _too_deep(source)
 
 
-def _too_deep(source: Source) -> InputError:
+def _too_deep(source: JobSource) -> InputError:
     return InputError(
         f"keys or lists stand more than {DEEPEST} deep within each other",
         file=source.file,
@@ -107,7 +107,7 @@ ARRAYS = ("tables", "rules", "cells", "attackers")
 """Sections that are written in double brackets."""
 
 
-def _explained(error: ValidationError, source: Source) -> InputError:
+def _explained(error: ValidationError, source: JobSource) -> InputError:
     """The first fault in our words; an unknown key comes first, as it often causes the others."""
     faults = error.errors(include_url=False, include_input=False)
     first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])

@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.attack.bound_propagation import Part, Unpicked, largest_of, room_for, unpick
+from cellveil.attack.bound_propagation import RelationPart, Unpicked, largest_of, room_for, unpick
 from cellveil.errors import InputError, nearest_name
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
@@ -197,7 +197,7 @@ def _beside_others(problem: Problem, primary: Bool) -> dict[str, Int]:
     levels all primaries' terms together can rise by R and fall by F, the cell's own by r and f: the others
     cannot make up for its rise iff r > F − f, nor for its fall iff f > R − r.
     """
-    part = Part.of(problem.table.relations, primary)
+    part = RelationPart.of(problem.table.relations, primary)
     amounts = (problem.table.values, problem.lpl, problem.upl, problem.spl)
     room = room_for(8 * part.heaviest * max(largest_of(amount[primary]) for amount in amounts))
     value, lpl, upl, spl = (amount[part.cells].astype(room, copy=False) for amount in amounts)
@@ -222,7 +222,7 @@ def _beside_others(problem: Problem, primary: Bool) -> dict[str, Int]:
     }
 
 
-def _first_relation(part: Part, which: Bool, num_cells: int) -> Int:
+def _first_relation(part: RelationPart, which: Bool, num_cells: int) -> Int:
     """For each cell the first relation among the entries marked; −1 where there is none."""
     first = np.full(num_cells, -1, dtype=np.int64)
     backwards = np.flatnonzero(which)[::-1]

@@ -141,7 +141,7 @@ class Engine:
     def contributions(self, member: str | None) -> Contributions:
         """Contributions of every cell, in the order of `cells`; `member` is “unit”, “holding” or a record."""
         self.progress.stage(f"contributions of each {member or 'record'}")
-        level = sql.Level(
+        level = sql.MemberLevel(
             member, self._roles.weight is not None, self._roles.request is not None, self.records.has_waivers
         )
         num_axes = len(self._codes)
@@ -177,7 +177,7 @@ class Engine:
         self._keep()
         return contributions
 
-    def _split(self, level: sql.Level, rows: str | None, axis: int) -> tuple[str | None, str | None]:
+    def _split(self, level: sql.MemberLevel, rows: str | None, axis: int) -> tuple[str | None, str | None]:
         """Rows whose member has no other one under the codes before `axis`, and the rest."""
         if rows is None or not level.member:
             return rows, None
@@ -188,7 +188,7 @@ class Engine:
             f"(SELECT * FROM {marked} WHERE spans)" if some else None,
         )
 
-    def _add(self, level: sql.Level, rows: str | None, figures: list[str], ranked: Ranked) -> None:
+    def _add(self, level: sql.MemberLevel, rows: str | None, figures: list[str], ranked: Ranked) -> None:
         """Add the figures and the largest of rows, each another member, to the parts found so far."""
         if rows:
             figures.append(self._table(level.figures_of(rows, len(self._codes))))
@@ -196,7 +196,9 @@ class Engine:
                 sizes = level.sizes_of(rows, len(self._codes), name)
                 ranked[name].append(self._table(self._largest(payload, f"({sizes})")))
 
-    def _numbered(self, level: sql.Level, ranked: Ranked, rows: str | None) -> tuple[Ranked, str | None]:
+    def _numbered(
+        self, level: sql.MemberLevel, ranked: Ranked, rows: str | None
+    ) -> tuple[Ranked, str | None]:
         """Numbers instead of ids for the members that can still be among the largest: faster to compare."""
         remaining = [*_all(ranked), *([rows] if rows else [])]
         self._table(sql.numbered_ids(remaining), "ids")
@@ -212,7 +214,7 @@ class Engine:
     def _largest(self, payload: Sequence[str], source: str) -> str:
         return sql.largest(source, self._codes, payload, self._options.depth, native=self._options.native)
 
-    def _listed(self, level: sql.Level, ranked: Mapping[str, str]) -> tuple[Lists, tuple[str, ...]]:
+    def _listed(self, level: sql.MemberLevel, ranked: Mapping[str, str]) -> tuple[Lists, tuple[str, ...]]:
         """The largest of each ranking, cell by cell, with members as positions in the list of their ids."""
         lists: Lists = {}
         for name, payload in level.rankings.items():
@@ -227,7 +229,7 @@ class Engine:
             entries["member"] = np.searchsorted(ids["member"], entries["member"])
         return lists, tuple(ids["name"].tolist())
 
-    def _fetched(self, level: sql.Level, figures: str, ranked: Mapping[str, str]) -> Contributions:
+    def _fetched(self, level: sql.MemberLevel, figures: str, ranked: Mapping[str, str]) -> Contributions:
         """The final cells as arrays."""
         names = ", ".join(self._codes)
         found = self._arrays(f"SELECT {', '.join(level.figures)} FROM {figures} ORDER BY {names}")

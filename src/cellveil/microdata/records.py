@@ -80,7 +80,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Fault:
+class RecordFault:
     """Something that may be wrong with a record.
 
     Parameters
@@ -283,25 +283,27 @@ class Records:
         if self._roles.waiver:
             self.has_waivers = bool(self._row("SELECT max(waived) FROM raw")[0])
 
-    def _faults(self, allow_negative: bool) -> Iterator[Fault]:
+    def _faults(self, allow_negative: bool) -> Iterator[RecordFault]:
         roles, types = self._roles, self._microdata.types
         for axis, column in enumerate(roles.dimensions):
             text = sql.filled_text(of_record(column), types[column])
             unknown = f"({text}) IS NULL OR ({text}) NOT IN (SELECT code FROM codes{axis})"
-            yield Fault(column, f"c{axis} IS NULL", unknown, partial(wrong_code, self._dimensions[axis]))
+            yield RecordFault(
+                column, f"c{axis} IS NULL", unknown, partial(wrong_code, self._dimensions[axis])
+            )
         for level, column in roles.members.items():
             text = sql.filled_text(of_record(column), types[column])
-            yield Fault(column, f"{level} IS NULL", f"({text}) IS NULL", partial(missing_id, column))
+            yield RecordFault(column, f"{level} IS NULL", f"({text}) IS NULL", partial(missing_id, column))
         if roles.waiver:
             condition = f"({sql.yes_or_no(of_record(roles.waiver), types[roles.waiver])}) IS NULL"
-            yield Fault(roles.waiver, "waived IS NULL", condition, partial(no_answer, roles.waiver))
+            yield RecordFault(roles.waiver, "waived IS NULL", condition, partial(no_answer, roles.waiver))
         for alias, variable in self.variables.items():
             yield from self._number_faults(alias, variable, allow_negative)
 
-    def _number_faults(self, alias: str, variable: Variable, allow_negative: bool) -> Iterator[Fault]:
-        def fault(expression: Callable[[str], str], test: str, describe: Callable[[Any], Any]) -> Fault:
+    def _number_faults(self, alias: str, variable: Variable, allow_negative: bool) -> Iterator[RecordFault]:
+        def fault(expression: Callable[[str], str], test: str, describe: Callable[[Any], Any]) -> RecordFault:
             staged, original = expression(f"raw_{alias}"), expression(f"({variable.reader})")
-            return Fault(variable.column, f"({staged}) {test}", f"({original}) {test}", describe)
+            return RecordFault(variable.column, f"({staged}) {test}", f"({original}) {test}", describe)
 
         if alias == "weight":
             yield fault(sql.sampling_weight, "IS NULL", partial(wrong_weight, variable.column))
@@ -310,7 +312,7 @@ class Records:
         if not allow_negative and not alias.startswith("cost"):
             yield fault(variable.scaled, "< 0", partial(negative, variable.column))
 
-    def _located(self, fault: Fault, count: int) -> InputError:
+    def _located(self, fault: RecordFault, count: int) -> InputError:
         found = self._microdata.first(fault.original, fault.column)
         if found is None:
             return InputError(f"column {fault.column!r} is at fault in {count} records")

@@ -65,7 +65,7 @@ class CsvOptions:
 
 
 @dataclass(frozen=True)
-class Part:
+class SourceFile:
     """One file, or the whole frame.
 
     Parameters
@@ -127,7 +127,7 @@ class Microdata:
         """The file, where there is one only."""
         return self.parts[0].name if len(self.parts) == 1 else None
 
-    def first(self, condition: str, column: str) -> tuple[Part, int, Any] | None:
+    def first(self, condition: str, column: str) -> tuple[SourceFile, int, Any] | None:
         """Part, row and content of a column at the first record (called m) that meets a condition."""
         self.parts = self._attach()  # a stream can be read only once
         connection = self._connection
@@ -142,7 +142,7 @@ class Microdata:
                 return part, int(found[0]), found[1]
         return None
 
-    def _attach(self) -> list[Part]:
+    def _attach(self) -> list[SourceFile]:
         parts = list(self._parts())
         self._connection.execute(
             f"CREATE OR REPLACE TEMP VIEW {SOURCE} AS "
@@ -153,7 +153,7 @@ class Microdata:
     def _columns(self) -> str:
         return ", ".join(map(ident, self._needed)) or "1 AS nothing"
 
-    def _parts(self) -> Iterator[Part]:
+    def _parts(self) -> Iterator[SourceFile]:
         if isinstance(self._source, (str, Path)):
             yield from self._files([self._source])
         elif isinstance(self._source, (list, tuple)):
@@ -161,26 +161,26 @@ class Microdata:
         else:
             yield self._frame()
 
-    def _files(self, given: Sequence[Any]) -> Iterator[Part]:
+    def _files(self, given: Sequence[Any]) -> Iterator[SourceFile]:
         for path in expand_files(given):
             with mapped_errors(path):
                 part = self._parquet(path) if is_parquet(path) else self._csv(path)
             yield part
 
-    def _parquet(self, path: Path) -> Part:
+    def _parquet(self, path: Path) -> SourceFile:
         # The columns are those of the file, also where the names of its folders look like partitions.
         relation = f"read_parquet({literal(for_duckdb(path))}, hive_partitioning = false)"
         described = self._connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
         check_columns(self._needed, [row[0] for row in described], path)
-        return Part(str(path), f"SELECT {self._columns()} FROM {relation}")
+        return SourceFile(str(path), f"SELECT {self._columns()} FROM {relation}")
 
-    def _csv(self, path: Path) -> Part:
+    def _csv(self, path: Path) -> SourceFile:
         header, delimiter = read_header(path, self._options)
         check_columns(self._needed, header, path)
         columns = ", ".join(f"k{position}: 'VARCHAR'" for position in range(len(header)))
         chosen = ", ".join(f"k{header.index(name)} AS {ident(name)}" for name in self._needed)
         readable = self._in_utf8(path)
-        return Part(
+        return SourceFile(
             str(path),
             f"SELECT {chosen or '1 AS nothing'} FROM read_csv({literal(for_duckdb(readable))}, "
             f"auto_detect = false, hive_partitioning = false, header = true, delim = {literal(delimiter)}, "
@@ -202,14 +202,14 @@ class Microdata:
             shutil.copyfileobj(text, out, 2**20)
         return copy
 
-    def _frame(self) -> Part:
+    def _frame(self) -> SourceFile:
         frame = self._source
         if type(frame).__name__ == "DuckDBPyRelation":
             arrow = self._stream(frame)
         else:
             arrow = arrow_table(frame, self._needed)
         self._connection.register(FRAME, arrow)
-        return Part(None, f"SELECT {self._columns()} FROM {FRAME}")
+        return SourceFile(None, f"SELECT {self._columns()} FROM {FRAME}")
 
     def _stream(self, relation: DuckDBPyRelation) -> Any:
         import pyarrow as pa

@@ -22,7 +22,7 @@ WEIGHT_UNIT = 10**9
 """Sampling weights are added up as integers in this fraction, so that sums do not depend on their order."""
 
 TOP, PARTS = "top", "parts"
-"""The two ways to rank contributions, see `Level.rankings`."""
+"""The two ways to rank contributions, see `MemberLevel.rankings`."""
 
 INTEGERS = (
     *("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "NULL"),
@@ -244,7 +244,7 @@ def with_numbers(source: str, columns: Sequence[str], ids: str) -> str:
 
 
 @dataclass(frozen=True)
-class Level:
+class MemberLevel:
     """Who is counted as one contributor, and what is known of him.
 
     Parameters

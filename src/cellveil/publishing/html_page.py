@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView
 from cellveil.publishing.layout import NO_CELL, Block, CrossTable
-from cellveil.publishing.publication import Labels, Publication
+from cellveil.publishing.publication import Publication
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -23,34 +23,13 @@ OPEN_ROWS = 60
 """Tables with more rows start with their lower levels folded."""
 
 
-def public_page(
-    problem: Problem,
-    view: PublicView,
-    *,
-    title: str = "",
-    labels: Labels | None = None,
-    symbol: str = "x",
-    decimals: int | None = None,
-    note: str = "",
-    date: str = "",
-    files: Sequence[str] = (),
-) -> str:
-    """The page for outsiders: the table, how to read it, and its quality.
+def public_page(problem: Problem, view: PublicView, *, files: Sequence[str] = (), **texts: Any) -> str:
+    """The page for outsiders: the table, how to read it, and its quality; `texts` as in `Publication.of`.
 
     It holds what the view holds: no hidden value, nothing of rules, levels or methods, and no difference
     between primary and secondary cells.
     """
-    publication = Publication.of(
-        problem.table,
-        view,
-        title=title,
-        note=note,
-        date=date,
-        symbol=symbol,
-        labels=labels,
-        decimals=decimals,
-    )
-    return page_of(publication, files)
+    return page_of(Publication.of(problem.table, view, **texts), files)
 
 
 def page_of(publication: Publication, files: Sequence[str] = ()) -> str:

@@ -37,7 +37,7 @@ from cellveil.rules.percentages import (
     whole,
     written,
 )
-from cellveil.rules.slots import Amounts
+from cellveil.rules.slots import LargestAmounts
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.table import Table
 
@@ -62,13 +62,13 @@ class AmountRule(Rule):
         percentage(self.safety_range, "safety_range", high=1000, zero=True)
 
     @abstractmethod
-    def sensitivity(self, amounts: Amounts) -> tuple[NDArray[Any], int, Bool]:
+    def sensitivity(self, amounts: LargestAmounts) -> tuple[NDArray[Any], int, Bool]:
         """Numerators and denominator of d, and where someone needs protection."""
 
     def judge(self, table: Table) -> Judgement:
         found = contributions(table, self.level, self.text)
         check_depth(table, found, self.depth, self.text)
-        amounts = Amounts.of(found, self.depth, weighted=self.weighted)
+        amounts = LargestAmounts.of(found, self.depth, weighted=self.weighted)
         numerators, denominator, exposed = self.sensitivity(amounts)
         unsafe = exposed & np.asarray(numerators >= 0 if self.inclusive else numerators > 0, dtype=bool)
         cells = np.flatnonzero(unsafe)
@@ -112,7 +112,7 @@ class Dominance(AmountRule):
     def text(self) -> str:
         return self._describe("dominance rule", f"n = {self.n}, k = {written(self.k)}")
 
-    def sensitivity(self, amounts: Amounts) -> tuple[NDArray[Any], int, Bool]:
+    def sensitivity(self, amounts: LargestAmounts) -> tuple[NDArray[Any], int, Bool]:
         k = fraction(self.k, "k")
         amounts = amounts.for_coefficients(100 * k.denominator * self.n + k.numerator)
         dominating = 100 * k.denominator * amounts.sum_of(self.n)
@@ -165,7 +165,7 @@ class PriorPosterior(AmountRule):
             "(p, q) rule", f"p = {written(self.p)}, q = {written(self.q)}{_together(self.coalition)}"
         )
 
-    def sensitivity(self, amounts: Amounts) -> tuple[NDArray[Any], int, Bool]:
+    def sensitivity(self, amounts: LargestAmounts) -> tuple[NDArray[Any], int, Bool]:
         return _narrowing(amounts, fraction(self.p, "p") / fraction(self.q, "q"), self.coalition)
 
 
@@ -204,7 +204,7 @@ class PPercent(AmountRule):
     def text(self) -> str:
         return self._describe("p% rule", f"p = {written(self.p)}{_together(self.coalition)}")
 
-    def sensitivity(self, amounts: Amounts) -> tuple[NDArray[Any], int, Bool]:
+    def sensitivity(self, amounts: LargestAmounts) -> tuple[NDArray[Any], int, Bool]:
         return _narrowing(amounts, fraction(self.p, "p") / 100, self.coalition)
 
 
@@ -212,7 +212,7 @@ def _together(coalition: int) -> str:
     return f", coalition of {coalition}" if coalition > 1 else ""
 
 
-def _narrowing(amounts: Amounts, ratio: Fraction, coalition: int) -> tuple[NDArray[Any], int, Bool]:
+def _narrowing(amounts: LargestAmounts, ratio: Fraction, coalition: int) -> tuple[NDArray[Any], int, Bool]:
     """Sensitivity ratio·x₁ + x₁ + (coalition: the largest others) − X, x₁ the largest to be protected."""
     a, b = ratio.numerator, ratio.denominator
     amounts = amounts.for_coefficients(a + b * (coalition + 3))

@@ -22,7 +22,7 @@ WEIGHT_DECIMALS = 6
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Amounts:
+class LargestAmounts:
     """Absolute contributions in slots; integers, int64 or Python's own.
 
     Parameters
@@ -46,7 +46,7 @@ class Amounts:
     target: NDArray[Any]
 
     @classmethod
-    def of(cls, found: Contributions, num_slots: int, *, weighted: bool) -> Amounts:
+    def of(cls, found: Contributions, num_slots: int, *, weighted: bool) -> LargestAmounts:
         """Lay out the first `num_slots` slots."""
         top = found.top if found.depth else np.zeros((len(found), 1), dtype=np.int64)
         slots, unit = np.ones(top.shape, dtype=np.int64), 1
@@ -57,7 +57,7 @@ class Amounts:
         target = top[:, 0] if found.largest_unwaived is None else found.largest_unwaived
         return cls(top, slots, unit, found.absolute, target)
 
-    def for_coefficients(self, largest: int) -> Amounts:
+    def for_coefficients(self, largest: int) -> LargestAmounts:
         """Return a copy in which sums of `largest` times the amounts cannot wrap."""
         biggest = max((int(a.max(initial=0)) for a in (self.top, self.total, self.target)), default=0)
         bound = largest * self.unit * biggest

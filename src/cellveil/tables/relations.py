@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Columns:
+class SparseColumns:
     """The relations of each cell: cell i stands in ``rows[indptr[i]:indptr[i + 1]]``, with these coefs."""
 
     indptr: Int
@@ -103,12 +103,12 @@ class Relations:
         return csr_matrix(entries, shape=(len(self), self.num_cells))
 
     @cached_property
-    def columns(self) -> Columns:
+    def columns(self) -> SparseColumns:
         """The same entries, cell by cell."""
         order = np.argsort(self.cells, kind="stable")
         counts = np.bincount(self.cells, minlength=self.num_cells)
         indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        return Columns(indptr, self.row_of_entry[order], self.coefs[order])
+        return SparseColumns(indptr, self.row_of_entry[order], self.coefs[order])
 
     def row(self, number: int) -> tuple[NDArray[np.int32], Int]:
         """Cells and coefficients of one relation."""
