@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 from types import ModuleType
@@ -107,6 +108,37 @@ def test_solvers_are_the_only_door_to_optimisers(module):
         names = imported(module)
         assert not {name for name in names if name.partition(".")[0] in OPTIMISERS}
         assert not {name for name in names if name.startswith(FLOWS)}
+
+
+TOLERANCE = 1e-4
+"""Smaller numbers are tolerances."""
+
+STILL_OWN = (
+    *("cellveil.adjustment.", "cellveil.suppression.exact.", "cellveil.suppression.bounds."),
+    *("cellveil.suppression.methods.optimal", "cellveil.suppression.methods.textbook"),
+    "cellveil.suppression.presolve.preparation",
+)
+"""Modules that keep some of their own."""
+
+
+def small_numbers(node: ast.AST) -> Iterator[float]:
+    """Floating-point literals of the size of tolerances; those of parameters left out."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "param":
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, float) and 0 < node.value < TOLERANCE:
+        yield node.value
+    for child in ast.iter_child_nodes(node):
+        yield from small_numbers(child)
+
+
+@EVERY_MODULE
+def test_tolerances_live_in_one_place(module):
+    if module != "cellveil.solvers.tolerances" and not module.startswith(STILL_OWN):
+        assert not list(small_numbers(ast.parse(MODULES[module].read_text("utf-8"))))
+
+
+def test_the_scan_for_tolerances_can_fail():
+    assert list(small_numbers(ast.parse("x = y > 1e-9; z: float = param(1e-6, '')"))) == [1e-9]
 
 
 def test_time_limits_have_one_clock():

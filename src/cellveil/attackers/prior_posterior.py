@@ -38,6 +38,7 @@ from cellveil.clock import counted_time
 from cellveil.deviations.components import Component, split
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.witness import Witness
+from cellveil.solvers import tolerances
 from cellveil.solvers.lp import LiveLP
 from cellveil.solvers.tolerances import REACH
 from cellveil.tables.scaled import unscale
@@ -198,9 +199,9 @@ class _TotalQuestion:
         if ((lower <= 0) & (upper >= 0)).all():
             return _Answer(1.0, STILL)
         moved, reach = self._solve(attacker, REACH)
-        if moved is not None and reach < 1 - 1e-9:
+        if moved is not None and reach < 1 - tolerances.EQUAL:
             moved, reach = self._solve(attacker, np.inf)
-        if moved is None or reach < 1 - 1e-9:
+        if moved is None or reach < 1 - tolerances.EQUAL:
             return _Answer(reach)
         witness = lift(self.component, moved, np.maximum(-lower, 0), np.maximum(upper, 0))
         if witness is None or not _reaches(witness, self.component.cells, lower, upper):

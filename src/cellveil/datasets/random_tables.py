@@ -19,6 +19,7 @@ from cellveil.arrays import Codes, Float, Int
 from cellveil.datasets.draw import pick, poisson, uniform
 from cellveil.errors import InputError, nearest_name
 from cellveil.problem import Problem, Status, defaults
+from cellveil.solvers import tolerances
 from cellveil.tables.build import assemble, roll_up, table_from_interior
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
@@ -263,7 +264,7 @@ def _level_sizes(size: int, levels: int) -> list[int]:
         low, high = (
             (middle, high) if sum(middle**k for k in range(1, levels + 1)) <= size - 1 else (low, middle)
         )
-    sizes = [int(low**k + 1e-6) for k in range(1, levels)]
+    sizes = [int(low**k + tolerances.INTEGRALITY) for k in range(1, levels)]
     return [*sizes, size - 1 - sum(sizes)]
 
 

@@ -21,11 +21,8 @@ from cellveil.arrays import Float, Int
 from cellveil.deviations.components import Component
 from cellveil.deviations.witness import LARGEST_NUMERATOR, Witness, movable_multiple
 from cellveil.solvers.exact_elimination import reduced_rows
-from cellveil.solvers.tolerances import ROUNDING
+from cellveil.solvers.tolerances import GUESS, NOISE, ROUNDING
 from cellveil.tables.scaled import UNBOUNDED
-
-NOISE = 1e-7
-"""Movements below this share of the largest one are noise of the solver."""
 
 MAX_DENOMINATOR = 10_000
 
@@ -126,7 +123,7 @@ def _solved(component: Component, moved: Float, support: Int, room_down: Int, ro
 def _guesses(moved: Float, room_down: Int, room_up: Int) -> list[Fraction]:
     guesses = []
     for value, down, up in zip(moved.tolist(), room_down.tolist(), room_up.tolist(), strict=True):
-        slack = 1e-6 * max(1.0, abs(value))
+        slack = GUESS * max(1.0, abs(value))
         if up != UNBOUNDED and abs(value - up) <= slack:
             guesses.append(Fraction(up))
         elif down != UNBOUNDED and abs(value + down) <= slack:

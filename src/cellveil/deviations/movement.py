@@ -9,6 +9,7 @@ from cellveil.clock import counted_time
 from cellveil.deviations.components import Component, split
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.witness import Witness
+from cellveil.solvers import tolerances
 from cellveil.solvers.lp import LiveLP
 from cellveil.solvers.tolerances import REACH
 from cellveil.tables.relations import Relations
@@ -44,7 +45,7 @@ class Movement:
             moved = self._solve(number, component, column, amount, (down_room, up_room), reach, up)
             if moved is None:
                 return None
-            if (moved[column] if up else -moved[column]) >= amount * (1 - 1e-9):
+            if (moved[column] if up else -moved[column]) >= amount * (1 - tolerances.EQUAL):
                 witness = lift(component, moved, down_room, up_room)
                 if witness is not None and _moves(witness, cell, up) >= amount:
                     return witness

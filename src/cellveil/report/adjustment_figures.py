@@ -12,6 +12,7 @@ from cellveil.adjustment.outcome import Adjustment
 from cellveil.errors import AdjustmentError
 from cellveil.problem import Problem
 from cellveil.report.figures import plain, tells_a_cell
+from cellveil.solvers import tolerances
 
 if TYPE_CHECKING:
     from cellveil.suppression.result import Suppression
@@ -52,7 +53,7 @@ def comparison(problem: Problem, adjustment: Adjustment, suppression: Suppressio
     hidden, utility = suppression.pattern.hidden, adjustment.judged.utility
     values = np.abs(problem.table.floats())
     secret = tells_a_cell(np.abs(problem.table.values[hidden]))
-    changed, whole = adjustment.values != problem.table.values, max(float(values.sum()), 1e-300)
+    changed, whole = adjustment.values != problem.table.values, max(float(values.sum()), tolerances.SMALLEST)
     return {
         "suppression": {
             "outcome": suppression.outcome,

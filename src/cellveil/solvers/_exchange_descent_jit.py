@@ -9,6 +9,7 @@ import numpy as np
 from cellveil.jit.compiled import inner, outer
 from cellveil.jit.kinds import Arrays, Bits, Bool, Float, FloatTable, Int
 from cellveil.jit.random_words import stirred
+from cellveil.solvers.tolerances import EQUAL
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +107,7 @@ def exchange(program: Program, room: Float, chosen: Bool, span: float, steps: in
                 left -= coefs[second_out, r]
             if second_into >= 0:
                 left += coefs[second_into, r]
-            if left < -1e-9:
+            if left < -EQUAL:
                 break
             r += 1
         steps -= r

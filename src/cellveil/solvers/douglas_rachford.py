@@ -22,6 +22,7 @@ from functools import partial
 import numpy as np
 
 from cellveil.arrays import Float, Int
+from cellveil.solvers import tolerances
 from cellveil.solvers.parallel import in_parts
 from cellveil.solvers.projection import Projection
 
@@ -126,14 +127,16 @@ class Splitting:
             if done % CHECK_EVERY and done < iterations:
                 continue
             primal, dual = _lengths(x - z), _lengths(z - before)
-            errors = primal / np.maximum(_lengths(z), 1e-9)
+            errors = primal / np.maximum(_lengths(z), tolerances.EQUAL)
             slowness = (
-                dual / np.maximum(_lengths(u), 1e-9) if weighs else dual / np.maximum(_lengths(z), 1e-9)
+                dual / np.maximum(_lengths(u), tolerances.EQUAL)
+                if weighs
+                else dual / np.maximum(_lengths(z), tolerances.EQUAL)
             )
             if float(np.maximum(errors, 0.1 * slowness).max()) < tolerance:
                 break
             if weighs and done % ADAPT_EVERY == 0:
-                ratio = np.sqrt(errors.max() / max(float(slowness.max()), 1e-30))
+                ratio = np.sqrt(errors.max() / max(float(slowness.max()), tolerances.DENOMINATOR))
                 factor = float(np.clip(ratio, 0.25, 4.0))
                 if factor > 2.0 or factor < 0.5:
                     u /= factor  # u is the step times the multipliers

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
+from cellveil.solvers import tolerances
 from cellveil.solvers.cutting_planes import Row
 
 MOST_ENTRIES = 30_000_000
@@ -64,7 +65,7 @@ def exchanged(
     exchange(program, room[tight], chosen, span, steps, np.array([2 * seed + 1], dtype=np.uint64))
     point = start.copy()
     point[ranked] = chosen
-    return point if (matrix @ point >= rhs - 1e-9).all() else start
+    return point if (matrix @ point >= rhs - tolerances.EQUAL).all() else start
 
 
 def _lists(matrix: Any) -> tuple[Int, Int]:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from cellveil.arrays import Float, Int
+from cellveil.solvers import tolerances
 from cellveil.solvers.parallel import in_parts
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.structure import is_product
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
 
 STRIP = 1024
 """Width of the strips in which long lines are worked on."""
-
-REGULARISATION = 1e-9
 
 
 class Projection(Protocol):
@@ -126,7 +125,7 @@ def _row_basis(dimension: Dimension, codes: Int) -> Float:
         rows[number, list(equation.codes)] = equation.coefs
     rows = rows[:, codes]
     _, sizes, directions = np.linalg.svd(rows, full_matrices=False)
-    rank = int((sizes > 1e-9 * sizes.max(initial=1.0)).sum())
+    rank = int((sizes > tolerances.EQUAL * sizes.max(initial=1.0)).sum())
     return np.ascontiguousarray(directions[:rank].T)
 
 
@@ -144,7 +143,7 @@ class SparseProjection:
         self.places: Int = self.cells
         gram = (self._rows @ self._columns).tocsc()
         scale = float(gram.diagonal().max(initial=1.0))
-        gram = gram + REGULARISATION * scale * identity(gram.shape[0], format="csc")
+        gram = gram + tolerances.REGULARISATION * scale * identity(gram.shape[0], format="csc")
         self._factor = splu(gram, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
 
     def apply(self, y: Float) -> Float:

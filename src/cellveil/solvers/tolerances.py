@@ -18,6 +18,25 @@ are tried before a movement is called impossible."""
 SUPPORT = 1e-9
 """A cell takes part in a deviation of size 1 when it moves by more than this."""
 
+SOLVED_SUPPORT, PROGRAM_SUPPORT = 1e-7, 1e-6
+"""The same in a joint witness, and in an interior point on a whole table."""
+
+EQUAL = 1e-9
+"""Two numbers that differ by less, as a share or in units of 1, count as equal."""
+
+GUARD, DENOMINATOR, SMALLEST = 1e-12, 1e-30, 1e-300
+"""Added to weights so that none is 0; least denominators of ratios."""
+
+NOISE, EXCEEDED = 1e-7, 1e-7
+"""Movements below this share of the largest one are noise of the solver; and how far a movement may pass a
+capacity, as a share."""
+
+GUESS = 1e-6
+"""A floating-point movement this near to a capacity or a whole number, as a share, is taken for it."""
+
+REGULARISATION = 1e-9
+"""Added to the diagonal of M Mᵀ before it is factorised."""
+
 INTEGRALITY = 1e-6
 """How far from a whole number a variable may be and still count as one; also taken off bounds of covering
 programs with whole cells, as a share."""

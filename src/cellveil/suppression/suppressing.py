@@ -17,6 +17,7 @@ from cellveil.params import Parameter, Params
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress, StageClock
+from cellveil.solvers import tolerances
 from cellveil.solvers.parallel import default_workers, using
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.draft import Draft
@@ -287,7 +288,7 @@ def _conclude(
         hurried = int((draft.hurried & secondary).sum())
     outcome: Outcome = "safe" if judged.is_safe else "not_safe"
     # what is proven of the outsider's problem holds for the harder one against more attackers
-    if judged.is_safe and bound is not None and cost <= bound * (1 + 1e-9):
+    if judged.is_safe and bound is not None and cost <= bound * (1 + tolerances.EQUAL):
         outcome = "optimal"
     return Suppression(
         pattern=pattern,

@@ -37,7 +37,7 @@ from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import counted_time
 from cellveil.problem import Problem, Status
 from cellveil.solvers.covering import Covered, Covering, proven_bound, solve_relaxed, solve_whole
-from cellveil.solvers.tolerances import INTEGRALITY
+from cellveil.solvers.tolerances import EQUAL, INTEGRALITY
 from cellveil.tables.relations import Relations
 
 if TYPE_CHECKING:
@@ -294,7 +294,7 @@ class _Entries:
     def is_beyond_reach(self, needs: _Needs) -> bool:
         """Whether some row is not met even if all its cells are hidden."""
         sums = np.bincount(self.row, weights=needs.share, minlength=self.num_rows)
-        return bool((needs.is_open & (sums < 1 - 1e-9)).any())
+        return bool((needs.is_open & (sums < 1 - EQUAL)).any())
 
     def is_implied(self, needs: _Needs, other: _Needs, *, ties: bool) -> Bool:
         """In which relations the other row says as much or more; equal ones count if `ties`."""

@@ -38,6 +38,7 @@ from cellveil.solvers._min_cost_flow_jit import (
     send_within,
     shortest_path,
 )
+from cellveil.solvers.tolerances import GUARD
 
 LINEAR, CYCLES, BOTH, FREE = range(4)
 """How to find a witness: by cheapest flows, by cheapest cycles, the better of both, or over hidden cells."""
@@ -548,7 +549,7 @@ def improve(
             hidden = np.empty(book.counts[TRAIL] - trail, dtype=np.int64)
             count = _newly_hidden(book, trail, hidden)
             publish_each(graph, work, book, plan, hidden[:count], 0)
-        if not done or book.cost[0] > allowed * (1 + 1e-12):
+        if not done or book.cost[0] > allowed * (1 + GUARD):
             roll_back(book, trail, witnesses)
             book.cost[0] = cost
     return turns

@@ -44,6 +44,7 @@ from cellveil.clock import counted_time
 from cellveil.deviations.ledger import Book
 from cellveil.params import Params, param
 from cellveil.problem import Status
+from cellveil.solvers import tolerances
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.structure import fits_array, has_lines_only
 from cellveil.tables.table import Table
@@ -180,7 +181,7 @@ class Packing:
                 )
             )
             if done == end:
-                step = max(1, min(2 * step, int(step * PULSE / (counted_time() - begin + 1e-9))))
+                step = max(1, min(2 * step, int(step * PULSE / (counted_time() - begin + tolerances.EQUAL))))
             spare = 2 * spare if done == before else SPARE
             self.book.tidy()
             self.grid.synced[0] = 0

@@ -22,6 +22,7 @@ from cellveil.arrays import Int
 from cellveil.deviations.joint_witness import TimeLeft
 from cellveil.deviations.ledger import Book
 from cellveil.params import Params, param
+from cellveil.solvers import tolerances
 
 Stop = Callable[[], bool]
 
@@ -122,7 +123,7 @@ class Search:
         secondaries = book.secondaries()
         if not len(secondaries):
             return secondaries
-        weight = problem.weight[secondaries] + 1e-12
+        weight = problem.weight[secondaries] + tolerances.GUARD
         first = int(self.rng.choice(secondaries, p=weight / weight.sum()))
         size = int(self.rng.integers(1, self.params.most_ruined + 1))
         near = {first}

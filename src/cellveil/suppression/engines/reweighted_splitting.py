@@ -25,6 +25,7 @@ from cellveil.arrays import Bool, Float, Int
 from cellveil.deviations.joint_witness import JointWitness, Task
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
+from cellveil.solvers import tolerances
 from cellveil.solvers.douglas_rachford import Goals, Splitting, State
 from cellveil.solvers.projection import Projection, TensorProjection
 from cellveil.suppression.engines.local_search import Stop
@@ -85,7 +86,9 @@ class Slopes:
     def moved(self, state: State) -> Bool:
         """The cells that a state moves."""
         moved = np.zeros(len(self._movable), dtype=bool)
-        moved[self.projection.cells] = (np.abs(state.x[self.projection.places]) > 1e-9).any(axis=1)
+        moved[self.projection.cells] = (np.abs(state.x[self.projection.places]) > tolerances.SUPPORT).any(
+            axis=1
+        )
         return np.asarray(moved & self._movable)
 
     def inside(self, cells: Bool) -> Bool:

@@ -26,13 +26,11 @@ from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grou
 from cellveil.deviations.ledger import Book
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
+from cellveil.solvers import tolerances
 from cellveil.solvers.projection import Projection, SparseProjection, projection_of
 from cellveil.suppression.engines.local_search import Stop, drop_unused
 from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams, Verdict
 from cellveil.suppression.engines.reweighted_splitting import ReweightedSplittingParams, Slopes, window
-
-SUPPORT, PROGRAM_SUPPORT = 1e-7, 1e-6
-"""A cell moves in a solution of splitting, and of interior points, where it does by more than this."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,7 +279,9 @@ class Growth:
             )
             moved = moved if again is None else again
         if moved is not None:
-            book.hide(np.flatnonzero((np.abs(moved) > PROGRAM_SUPPORT) & ~book.hidden & self._movable))
+            book.hide(
+                np.flatnonzero((np.abs(moved) > tolerances.PROGRAM_SUPPORT) & ~book.hidden & self._movable)
+            )
             self._settle(book, task, book.hidden)
 
     # -- exactness -----------------------------------------------------------------------------------------
@@ -295,7 +295,7 @@ class Growth:
             moved = self._settling.missing(task, allowed, candidates)
             if moved is None:
                 return False
-            new = (np.abs(moved) > SUPPORT) & ~book.hidden
+            new = (np.abs(moved) > tolerances.SOLVED_SUPPORT) & ~book.hidden
             book.hide(np.flatnonzero(new))
             allowed = allowed | new
         witness = self._settling.exact(book, task, allowed)

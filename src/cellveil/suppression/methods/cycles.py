@@ -1,5 +1,7 @@
 """`cycles`: cheapest alternating cycles, for two-way tables and whatever else is a network.
 
+For comparison: it has never been cheapest in our own figures, and `auto` does not use it.
+
 Where the relations are the nodes of a network and the cells its arcs (`deviations.network_form`), a cycle of
 cells through a primary cell p is a deviation: its cells rise and fall by the same amount q in turn, as far as
 the least room among those that must fall, or rise, lets them. For one demand (p, direction, amount d) after

@@ -1,5 +1,7 @@
 """`elimination`: from everything hidden, publish cell after cell, dearest first, while all stay protected.
 
+For comparison: it has never been cheapest in our own figures, and `auto` does not use it.
+
 A cell is published for good if every demand has a deviation among the cells that are left,
 
     M y = 0,   −down ≤ y ≤ up,   y = 0 on published cells,   y_p = ±d   for every demand (p, ±, d),

@@ -1,5 +1,7 @@
 """`genetic`: a genetic algorithm looks for the order in which groups of primaries are best protected.
 
+For comparison: it has never been cheapest in our own figures, and `auto` does not use it.
+
 The cost of an order is that of the pattern which the grouped program (`methods.grouped`) builds
 when it protects the groups in this order. What is searched is cheaper to compute than a whole pattern, a
 *surrogate*: only the candidates that unpicking finds (K_u) stand in the groups, and only those of them are

@@ -1,5 +1,7 @@
 """`grouped`: the incremental linear program for groups of primary cells at once.
 
+For comparison: it has never been cheapest in our own figures, and `auto` does not use it.
+
 For each group g of primaries, first upwards, then downwards,
 
     min Σ c_i (y⁺_i + y⁻_i)   subject to   M (y⁺ − y⁻) = 0,   0 ≤ y⁺_i ≤ ub_i − a_i,   0 ≤ y⁻_i ≤ a_i − lb_i,

@@ -1,5 +1,7 @@
 """`textbook`: the incremental linear program on the whole table, as in the books: a yardstick.
 
+For comparison: it has never been cheapest in our own figures, and `auto` does not use it.
+
 Solves, for one demand (cell p, direction, amount d) after the other,
 
     min Σ c_i (y⁺_i + y⁻_i)   subject to   M (y⁺ − y⁻) = 0,   0 ≤ y⁺_i ≤ ub_i − a_i,   0 ≤ y⁻_i ≤ a_i − lb_i,

@@ -38,6 +38,7 @@ from cellveil.judge.insider import InsiderReport, Kind, insiders_of
 from cellveil.judge.outsider import OutsiderReport
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
+from cellveil.solvers import tolerances
 from cellveil.suppression.other_attackers.shield import NO_MOVE, Move, Moves, Shield, Verdict
 from cellveil.tables.scaled import UNBOUNDED, unscale
 
@@ -269,7 +270,7 @@ class _TotalQuestion(_Question):
 
     def _fits(self, move: Move, attacker: int, hidden: Bool) -> bool:
         lower, upper = self._limits(attacker, hidden)
-        slack = 1e-7 * (1 + np.abs(move.moved))
+        slack = tolerances.EXCEEDED * (1 + np.abs(move.moved))
         return bool(((lower - slack <= move.moved) & (move.moved <= upper + slack)).all())
 
     def _limits(self, attacker: int, hidden: Bool) -> tuple[Float, Float]:

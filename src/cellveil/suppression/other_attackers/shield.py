@@ -22,6 +22,7 @@ from cellveil.judge.insider import InsiderReport
 from cellveil.judge.outsider import OutsiderReport
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
+from cellveil.solvers import tolerances
 from cellveil.solvers.lp import LPAnswer, LPStatus
 from cellveil.suppression.engines.one_demand import CheapestDeviation
 from cellveil.tables.scaled import UNBOUNDED, unscale
@@ -213,4 +214,4 @@ def _room(rooms: tuple[Int, Int], cell: int, up: bool) -> float:
 
 def _is_whole(answer: LPAnswer) -> bool:
     assert answer.point is not None
-    return bool((np.abs(answer.point - np.rint(answer.point)) < 1e-6).all())
+    return bool((np.abs(answer.point - np.rint(answer.point)) < tolerances.INTEGRALITY).all())
