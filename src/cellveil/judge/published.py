@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.arrays import Bool, Float, Int
+from cellveil.arrays import Bool, Float, Int, freeze
 from cellveil.attack.bound_propagation import Unpicked, unpick
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.deviations.components import split
@@ -36,7 +36,7 @@ BANDS = (5, 10, 25, 50)
 """Relative widths, in percent, up to which the summary counts cells."""
 
 MAX_MARKS = 12
-"""So many marks the summary names."""
+"""Marks that the summary names."""
 
 
 class Found(IntEnum):
@@ -84,6 +84,9 @@ class PublishedAudit:
     within: float
     num_lps: int
     seconds: float
+
+    def __post_init__(self) -> None:
+        freeze(self, ("cells", "lower", "upper", "is_exact", "found"))
 
     @property
     def width(self) -> Float:

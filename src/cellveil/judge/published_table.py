@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.arrays import Bool, Int
+from cellveil.arrays import Bool, Int, freeze
 from cellveil.attack.bound_propagation import largest_of, room_for
 from cellveil.public_view import PublicView
 from cellveil.tables.relations import Relations
@@ -47,6 +47,9 @@ class PublishedTable:
     rounding: int = 0
     set_aside: tuple[str, ...] = ()
     marks: Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, ("suppressed", "unknown"))
 
     @classmethod
     def of(

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.arrays import Bool, Int
+from cellveil.arrays import Bool, Int, freeze
 from cellveil.errors import InputError
 from cellveil.files import guarded
 from cellveil.public_view import PublicView
@@ -128,6 +128,9 @@ class Publication:
     symbol: str
     shown_decimals: int
     is_adjusted: bool = False
+
+    def __post_init__(self) -> None:
+        freeze(self, ("published", "hidden"))
 
     @classmethod
     def of(
