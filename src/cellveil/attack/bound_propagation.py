@@ -30,7 +30,7 @@ from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import LARGEST, UNBOUNDED
 
 MAX_ROUNDS = 1000
-"""Where no limit is given, bounds that still creep after so many rounds are left as they are."""
+"""Where no limit is given, bounds that still creep after this number of rounds are left as they are."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -73,7 +73,7 @@ def unpick(view: PublicView, *, rounds: int | None = None) -> Unpicked:
     Parameters
     ----------
     rounds
-        Stop after so many; in a round each relation sees the bounds as they were at its beginning.
+        Most rounds of propagation; in a round each relation sees the bounds as they were at its beginning.
 
     Examples
     --------

@@ -32,7 +32,7 @@ Multipliers = Mapping[int, Fraction]
 SIGNS: Mapping[Kind, str] = {"exact": "=", "upper": "≤", "lower": "≥"}
 
 MAX_TERMS = 6
-"""A text names so many published cells, and so many hidden ones."""
+"""Published cells, and hidden cells, that a text names."""
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ from cellveil.tables.scaled import LARGEST, UNBOUNDED
 Rooms = tuple[Int, Int]
 
 ENOUGH = 10
-"""Nobody asks whether a cell can move further than so many times what is needed."""
+"""Shares of the movement needed are cut at this."""
 
 
 class Insiders(ABC):

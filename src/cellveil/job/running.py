@@ -62,7 +62,7 @@ EXACT_WORK = 50_000
 """Up to this product of primary and hidden cells (seconds of work) the report has exact intervals."""
 
 MIN_DEPTH = 3
-"""At least so many of the largest contributions are kept for each cell."""
+"""Least number of largest contributions kept for each cell."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,4 +1,4 @@
-"""The judge of outsiders: compares what one can work out with what must stay uncertain.
+"""The judge of outsiders: compares feasibility intervals with the protection levels of primary cells.
 
 The attacker (`cellveil.attack`) gets the public view only. The judge knows the truth and the required levels,
 and calls a cell safe only when exact deviations show that the attacker's interval is wide enough: no answer,
@@ -37,10 +37,10 @@ from cellveil.public_view import PublicView
 from cellveil.solvers import tolerances
 
 MOST_ELIMINATED = 30_000
-"""Deviations that are hard to make exact are put onto a lattice in components of up to so many cells."""
+"""Deviations that are hard to make exact are put onto a lattice in components up to this size."""
 
 MIN_JOINT, JOINT_SECONDS = 48, 60.0
-"""So many cells that neither claims nor cubes settle are first attacked together, for so many seconds."""
+"""From this number of unsettled cells on, joint witnesses are looked for first; and the seconds for it."""
 
 MIN_PARALLEL = 16
 """Fewer cells than this are not worth the start of further processes."""

@@ -26,7 +26,7 @@ COUNT = "count"
 """Name of the variable of a frequency table."""
 
 LARGEST_PRODUCT = 1_000_000
-"""Up to so many combinations of codes are tabulated with the empty ones: the cells a method can protect."""
+"""Most combinations of codes that are tabulated with the empty ones: the cells a method can protect."""
 
 
 def tabulate(

@@ -18,7 +18,7 @@ from cellveil.errors import InputError, name_some
 from cellveil.tables.hierarchy import Hierarchy
 
 MOST_PAIRS = 20_000_000
-"""A dimension may have so many pairs of a leaf and a code that covers it."""
+"""Most pairs of a leaf and a code that covers it."""
 
 
 @dataclass(frozen=True)
