@@ -98,7 +98,7 @@ class Totals:
         """Put the question against every attacker; stops at the first that is not kept off."""
         closest, reach, safe = "", 1.0, True
         for up in (True,) if self.rule.is_symmetric else (True, False):
-            question = _TotalQuestion(self, target, self._components[number], up)
+            question = _SumQuestion(self, target, self._components[number], up)
             who, how_far, is_kept_off = self._closest(question)
             if not is_kept_off or how_far < reach:
                 closest, reach, safe = who, how_far, is_kept_off
@@ -106,7 +106,7 @@ class Totals:
                 break
         return TotalVerdict(self.parts.name(target), tuple(cells.tolist()), safe, closest, reach)
 
-    def _closest(self, question: _TotalQuestion) -> tuple[str, float, bool]:
+    def _closest(self, question: _SumQuestion) -> tuple[str, float, bool]:
         """Who comes closest, how far all parts can rise against it, and whether everybody is kept off."""
         everybody = question.ask(EVERYBODY)
         if everybody.witness is not None:
@@ -177,7 +177,7 @@ class _Answer:
     witness: Witness | None = None
 
 
-class _TotalQuestion:
+class _SumQuestion:
     """Can all parts of one contributor in one component rise by p at once, or, turned round, fall?"""
 
     def __init__(self, totals: Totals, target: int, component: Component, up: bool) -> None:
