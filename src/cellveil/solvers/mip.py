@@ -7,8 +7,8 @@ checks, and the bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -63,7 +63,6 @@ class Budget:
     seconds: float | None = None
     nodes: int | None = None
     gap: float = tolerances.MIP_GAP
-    options: dict[str, Any] = field(default_factory=dict)
 
 
 def solve(program: Program, *, start: Float | None = None, budget: Budget | None = None) -> MIPAnswer:
@@ -80,7 +79,6 @@ def solve(program: Program, *, start: Float | None = None, budget: Budget | None
         mip_rel_gap=budget.gap,
         mip_feasibility_tolerance=tolerances.MIP_FEASIBILITY,
         **({} if budget.nodes is None else {"mip_max_nodes": budget.nodes}),
-        **budget.options,
     )
     if start is not None:
         model.start_from(start)

@@ -243,8 +243,8 @@ def test_options_are_read_from_text_and_checked() -> None:
         parse_options(["by=level", "by=relation"])
 
 
-def test_a_method_without_options_says_so() -> None:
-    with pytest.raises(InputError, match="takes no options"):
+def test_an_option_of_another_method_is_an_error_that_names_the_method() -> None:
+    with pytest.raises(InputError, match="method 'hypercube' has no option 'groups'"):
         suppress(TABLES[0], "hypercube", options={"groups": 2})
 
 
