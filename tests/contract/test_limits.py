@@ -18,6 +18,7 @@ from cellveil.adjustment.adjusting import adjust
 from cellveil.attackers.attacker import Attacker
 from cellveil.clock import OVERTIME_SECONDS, OVERTIME_SHARE, Deadline
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations.movement import Movement
 from cellveil.errors import InfeasibleError, NotSafeError
 from cellveil.judge.insider import NOT_JUDGED, audit_insiders
 from cellveil.pattern import Pattern
@@ -30,7 +31,6 @@ from cellveil.suppression.infeasible.relaxing import diagnose
 from cellveil.suppression.other_attackers import outsider_shield
 from cellveil.suppression.other_attackers.defence import Defence
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
-from cellveil.suppression.other_attackers.shield import Moves
 from helpers.problem_kinds import problem_of
 
 INSIDER = Attacker("insider")
@@ -158,11 +158,11 @@ def test_nothing_is_hidden_for_cells_not_judged_yet() -> None:
     hidden = suppress(problem, "sequential").pattern.hidden
     report = shield.judge(hidden, over)
     assert len(report.unsafe_cells) and not report.is_safe
-    assert (shield.strengthen(hidden, Moves(problem, Deadline(None))) == hidden).sum() < len(
+    assert (shield.strengthen(hidden, Movement.of(problem, Deadline(None))) == hidden).sum() < len(
         hidden
     )  # judged now
     shield = InsiderShield(problem, INSIDER)
-    assert (shield.strengthen(hidden, Moves(problem, over)) == hidden).all()
+    assert (shield.strengthen(hidden, Movement.of(problem, over)) == hidden).all()
 
 
 def test_insiders_end_soon_after_the_limit(clock: Clock) -> None:
@@ -177,7 +177,7 @@ def test_verdicts_carry_over_to_patterns_that_hide_more(seed: int) -> None:
     shield, endless = InsiderShield(problem, INSIDER), Deadline(None)
     hidden = suppress(problem, "sequential").pattern.hidden
     shield.judge(hidden, endless)
-    more = shield.strengthen(hidden, Moves(problem, endless))
+    more = shield.strengthen(hidden, Movement.of(problem, endless))
     carried, anew = shield.judge(more, endless), InsiderShield(problem, INSIDER).judge(more, endless)
     assert (carried.safe == anew.safe).all() and carried.reason == anew.reason
     view = PublicView.of(problem, Pattern.hiding(problem, more, ""))

@@ -47,6 +47,11 @@ class Demands:
         self._retreated: set[int] = set()
 
     @property
+    def rooms(self) -> tuple[Float, Float]:
+        """How far the outsider cannot rule out that cells are smaller, and larger."""
+        return self._problem.down, self._problem.up
+
+    @property
     def left(self) -> int:
         """How many demands have no witness yet."""
         return int((self.up > 0).sum() + (self.down > 0).sum())

@@ -55,6 +55,11 @@ class Task:
     amounts: Float
     both_ways: bool
 
+    @classmethod
+    def single(cls, cell: int, up: bool, amount: int) -> Task:
+        """Move one cell."""
+        return cls(np.array([cell]), np.array([1.0 if up else -1.0]), np.array([float(amount)]), False)
+
     @property
     def unit(self) -> float:
         """Deviations are measured in units of the largest amount."""

@@ -1,104 +1,440 @@
-"""Can a cell move so far within given capacities? The question behind every attacker, one LP at a time."""
+"""The linear program over deviations of one component: how far, or how cheaply, can a cell move?
+
+In units of an amount d, with rises y⁺ and falls y⁻ as columns,
+
+    min Σ c_j (y⁺_j + y⁻_j)   subject to   M (y⁺ − y⁻) = 0,   lower ≤ d (y⁺ − y⁻) ≤ upper.
+
+Attackers and protectors differ in limits and costs only. The *farthest* deviation has costs −1 and 1 for the
+cell's own columns, and 0 elsewhere. The *cheapest* one has c_j = w_j, or next to nothing for hidden cells;
+then iteratively reweighted ℓ1 (slope scaling) takes c_j = w_j / (|y_j| + ε), which comes nearer to the true
+cost of hiding: a fixed charge, paid once however far a cell moves.
+
+Requires components small enough for simplex (some thousand cells). Ensures nothing in floating point; what is
+returned as a `Witness` is exact.
+
+References: Kelly, Golden & Assad (1992); equations (1)–(8) of Serpell, Smith, Clark & Staggemeier (2011).
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.clock import counted_time
+from cellveil.clock import Deadline
 from cellveil.deviations.components import Component, split
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.witness import Witness
-from cellveil.solvers import tolerances
-from cellveil.solvers.lp import LiveLP
-from cellveil.solvers.tolerances import REACH
+from cellveil.params import Params, param
+from cellveil.problem import Problem, Status
+from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
+from cellveil.solvers.tolerances import EQUAL, INTEGRALITY, REACH, SUPPORT
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED, unscale
 
+ENDLESS = Deadline(None)
 
-class Movement:
-    """Deviations of hidden cells under capacities that change from question to question.
 
-    Amounts are whole numbers in any one unit: deviations may be scaled, so the unit does not matter.
+class Feasibility(Enum):
+    """Whether there is a deviation that does what is asked."""
+
+    MET = "met"
+    IMPOSSIBLE = "impossible"
+    UNCLEAR = "unclear"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MovementParams(Params):
+    """Parameters of the program."""
+
+    hidden_cost: float = param(1e-5, "Cost of moving a hidden cell, in units of the median weight.", least=0)
+    weight_range: float = param(1e6, "Largest weight that counts, in units of the median weight.", least=1)
+    slopes: tuple[float, ...] = param(
+        (0.1, 0.01), "Values of epsilon in the rounds of iteratively reweighted l1 (slope scaling).", least=0
+    )
+
+
+class MovementProgram:
+    """The live LP of one component, for limits and costs that change from question to question.
+
+    Parameters
+    ----------
+    component
+        The cells that may move, and their relations.
+    weight
+        Cost of hiding each of these cells.
+
+    Attributes
+    ----------
+    flat_cost, slope_cost
+        What all deviations found with slopes would have cost to hide before, and cost with them.
     """
 
-    def __init__(self, relations: Relations, hidden: Bool, time_limit: float | None = None) -> None:
-        self.component_of, self._components = split(relations, hidden)
-        self._deadline = None if time_limit is None else counted_time() + time_limit
-        self._live: tuple[int, LiveLP] | None = None
-        self.num_lps = 0
-        self.unclear = 0
+    def __init__(self, component: Component, weight: Float, params: MovementParams | None = None) -> None:
+        from scipy.sparse import hstack
+
+        self.component, self.cells, self.params = component, component.cells, params or MovementParams()
+        self.flat_cost = self.slope_cost = 0.0
+        positive = weight[weight > 0]
+        unit = float(np.median(positive)) if len(positive) else 1.0
+        self.weight = np.clip(weight / unit, self.params.hidden_cost, self.params.weight_range)
+        nothing = np.zeros(2 * len(self.cells))
+        both = hstack([component.matrix, -component.matrix]).tocsc()
+        self._lp = LiveLP(both, np.zeros(len(component.rows)), nothing, nothing)
+
+    @property
+    def num_lps(self) -> int:
+        """How many programs were solved."""
+        return self._lp.num_solves
+
+    @property
+    def num_steps(self) -> int:
+        """How many simplex steps they took."""
+        return self._lp.num_steps
+
+    def column(self, cell: int) -> int:
+        """The place of a cell in the component."""
+        return int(np.searchsorted(self.cells, cell))
+
+    def cheapest(
+        self,
+        lower: Float,
+        upper: Float,
+        amount: int,
+        is_hidden: Bool,
+        *,
+        slopes: tuple[float, ...] | None = None,
+        deadline: Deadline = ENDLESS,
+    ) -> LPAnswer:
+        """The deviation between the limits for which the least must be hidden, as far as the program knows.
+
+        Parameters
+        ----------
+        lower, upper
+            Limits of the movement of each cell, ±inf where there is none.
+        amount
+            What counts as a movement of 1; limits far beyond it are tried only where nothing else is found.
+        is_hidden
+            Cells that cost nothing.
+
+        Returns
+        -------
+        The point has one movement for each cell, in the unit of the limits.
+        """
+        slopes = self.params.slopes if slopes is None else slopes
+        self._set_costs(self.weight, is_hidden)
+        answer = self._within(lower / amount, upper / amount, deadline)
+        if answer.point is None:
+            return answer
+        best = self._net(answer)
+        first = self._new_weight(best, is_hidden)
+        for slope in slopes:
+            if not self._new_weight(best, is_hidden):
+                break
+            self._set_costs(self.weight / (np.abs(best) + slope), is_hidden)
+            again = self._lp.solve(deadline.left, fresh=True)
+            if again.point is None:
+                break
+            moved = self._net(again)
+            if self._new_weight(moved, is_hidden) < self._new_weight(best, is_hidden):
+                best = moved
+        cost = self._new_weight(best, is_hidden)
+        if slopes:
+            self.flat_cost, self.slope_cost = self.flat_cost + first, self.slope_cost + cost
+        return LPAnswer(LPStatus.OPTIMAL, cost, best * amount)
+
+    def cheapest_whole(
+        self, lower: Float, upper: Float, is_hidden: Bool, *, deadline: Deadline = ENDLESS
+    ) -> LPAnswer:
+        """The same among deviations by whole units, by an integer program without slopes."""
+        self._set_costs(self.weight, is_hidden)
+        self._lp.set_bounds(*_both_ways(lower, upper))
+        answer = self._lp.solve_whole(deadline.left)
+        if answer.point is None:
+            return answer
+        moved = np.rint(self._net(answer))
+        return LPAnswer(LPStatus.OPTIMAL, self._new_weight(moved, is_hidden), moved)
+
+    def farthest(
+        self,
+        column: int,
+        up: bool,
+        lower: Float,
+        upper: Float,
+        amount: int,
+        *,
+        reach: float = np.inf,
+        deadline: Deadline = ENDLESS,
+    ) -> LPAnswer:
+        """How far a cell can move within the limits, up to `amount`: the objective, as a share of that.
+
+        Capacities are cut at `reach` times the amount.
+        """
+        n = len(self.cells)
+        moving = column + (0 if up else n)
+        costs = np.zeros(2 * n)
+        costs[[moving, (moving + n) % (2 * n)]] = -1.0, 1.0
+        least, most = _both_ways(lower / amount, upper / amount)
+        most = np.maximum(np.minimum(most, reach), least)
+        most[moving] = min(most[moving], 1.0)
+        self._lp.set_costs(costs)
+        self._lp.set_bounds(least, most)
+        answer = self._lp.solve(deadline.left, fresh=True)
+        if answer.point is None:
+            return answer
+        moved = (answer.point[:n] - answer.point[n:]) * amount
+        return LPAnswer(answer.status, -answer.objective, moved)
+
+    def _within(self, lower: Float, upper: Float, deadline: Deadline) -> LPAnswer:
+        """With short reach first, for the sake of numerics, then with all."""
+        least, most = _both_ways(lower, upper)
+        answer = LPAnswer(LPStatus.UNKNOWN)
+        for reach in (REACH, np.inf):
+            self._lp.set_bounds(least, np.maximum(np.minimum(most, reach), least))
+            answer = self._lp.solve(deadline.left, fresh=True)
+            if answer.status is not LPStatus.INFEASIBLE:
+                break
+        return answer
+
+    def _set_costs(self, costs: Float, is_hidden: Bool) -> None:
+        self._lp.set_costs(np.tile(np.where(is_hidden, self.params.hidden_cost, costs), 2))
+
+    def _new_weight(self, moved: Float, is_hidden: Bool) -> float:
+        return float(self.weight[(np.abs(moved) > SUPPORT) & ~is_hidden].sum())
+
+    def _net(self, answer: LPAnswer) -> Float:
+        assert answer.point is not None
+        n = len(self.cells)
+        moved = answer.point[:n] - answer.point[n:]
+        return np.where(np.abs(moved) > SUPPORT, moved, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """A deviation that is wanted: whether there is one, and what it moves.
+
+    Parameters
+    ----------
+    cells, moved
+        The cells of the component, and how far each moves, in floating point.
+    witness
+        The same exactly, where that was possible.
+    """
+
+    verdict: Feasibility
+    cells: Int
+    moved: Float
+    witness: Witness | None = None
+
+    @property
+    def support(self) -> Int:
+        """The cells that move."""
+        return np.asarray(self.cells[self.moved != 0])
+
+
+NO_MOVE = Move(Feasibility.IMPOSSIBLE, np.zeros(0, dtype=np.int64), np.zeros(0))
+
+
+class Movement:
+    """Deviations of some cells of a table, by the programs of their components.
+
+    Rooms are whole numbers in any one unit: deviations may be scaled, so the unit does not matter.
+
+    Parameters
+    ----------
+    movable
+        The cells that may move: those hidden for an attacker, all but frozen ones for a protector.
+    weight
+        Cost of hiding each cell; none is needed where only the farthest deviations are asked for.
+    live
+        Most programs kept in memory.
+
+    Attributes
+    ----------
+    unclear
+        Questions for a farthest deviation to which the solver gave no clear answer, or whose answer could not
+        be made exact.
+    """
+
+    def __init__(
+        self,
+        relations: Relations,
+        movable: Bool,
+        weight: Float | None = None,
+        *,
+        deadline: Deadline = ENDLESS,
+        params: MovementParams | None = None,
+        live: int = 2**31,
+    ) -> None:
+        self.component_of, self.components = split(relations, movable)
+        self.deadline, self.unclear = deadline, 0
+        self.weight = np.ones(len(movable)) if weight is None else weight
+        self._params, self._live, self._earlier_lps = params, live, 0
+        self._programs: dict[int, MovementProgram] = {}
+
+    @classmethod
+    def of(cls, problem: Problem, deadline: Deadline = ENDLESS) -> Movement:
+        """Of all cells of a problem but the frozen ones."""
+        movable = problem.status != Status.FROZEN
+        return cls(problem.table.relations, movable, problem.weight, deadline=deadline)
+
+    @property
+    def num_lps(self) -> int:
+        """How many programs were solved."""
+        return self._earlier_lps + sum(program.num_lps for program in self._programs.values())
+
+    @property
+    def num_steps(self) -> int:
+        """How many simplex steps the programs in memory took."""
+        return sum(program.num_steps for program in self._programs.values())
+
+    @property
+    def slope_gain(self) -> float:
+        """Which share of the cost the slopes have saved so far."""
+        flat = sum(program.flat_cost for program in self._programs.values())
+        return 1 - sum(program.slope_cost for program in self._programs.values()) / flat if flat else 0.0
+
+    def neighbours(self, cells: Int) -> Bool:
+        """All movable cells that are connected with one of these."""
+        return np.isin(self.component_of, self.component_of[cells]) & (self.component_of >= 0)
+
+    def component(self, cell: int) -> Component | None:
+        """The movable cells that are connected with the cell; None where it cannot move."""
+        number = int(self.component_of[cell])
+        return None if number < 0 else self.components[number]
+
+    def program(self, cell: int) -> MovementProgram | None:
+        """The program of the cell's component; None where it cannot move."""
+        number = int(self.component_of[cell])
+        if number < 0:
+            return None
+        if number not in self._programs:
+            if len(self._programs) >= self._live:
+                self._earlier_lps = self.num_lps
+                self._programs.clear()
+            component = self.components[number]
+            self._programs[number] = MovementProgram(component, self.weight[component.cells], self._params)
+        return self._programs[number]
 
     def find(self, cell: int, amount: int, rooms: tuple[Int, Int], *, up: bool) -> Witness | None:
-        """An exact deviation that moves the cell by `amount` at least; None where none was found.
-
-        `unclear` counts the questions to which the solver gave no clear answer, or whose answer could not be
-        made exact.
-        """
-        number = int(self.component_of[cell])
-        if number < 0 or amount > _least(rooms, cell, up):
+        """An exact deviation that moves the cell by `amount` at least; None where none was found."""
+        if amount > _room(rooms, cell, up) or (program := self.program(cell)) is None:
             return None
-        component = self._components[number]
-        down_room, up_room = (room[component.cells] for room in rooms)
-        column = int(np.searchsorted(component.cells, cell))
+        column = program.column(cell)
         for reach in (REACH, np.inf):
-            moved = self._solve(number, component, column, amount, (down_room, up_room), reach, up)
+            moved = self._farthest(program, column, amount, rooms, reach, up)
             if moved is None:
                 return None
-            if (moved[column] if up else -moved[column]) >= amount * (1 - tolerances.EQUAL):
-                witness = lift(component, moved, down_room, up_room)
+            if (moved[column] if up else -moved[column]) >= amount * (1 - EQUAL):
+                witness = lift(program.component, moved, *(room[program.cells] for room in rooms))
                 if witness is not None and _moves(witness, cell, up) >= amount:
                     return witness
                 self.unclear += 1
                 return None
         return None
 
-    def _solve(
+    def share(self, cell: int, amount: int, rooms: tuple[Int, Int], up: bool) -> float:
+        """The largest possible movement as a share of `amount`, 1 at most; 0 where the solver is unclear."""
+        program = self.program(cell)
+        if program is None:
+            return 0.0
+        column = program.column(cell)
+        moved = self._farthest(program, column, amount, rooms, np.inf, up)
+        return 0.0 if moved is None else min(abs(float(moved[column])) / amount, 1.0)
+
+    def _farthest(
         self,
-        number: int,
-        component: Component,
+        program: MovementProgram,
         column: int,
         amount: int,
         rooms: tuple[Int, Int],
         reach: float,
         up: bool,
     ) -> Float | None:
-        """The farthest movement up to `amount`, with capacities cut at `reach` times that."""
-        left = None if self._deadline is None else self._deadline - counted_time()
-        if left is not None and left <= 0:
-            self.unclear += 1
-            return None
-        lp, n = self._open(number, component), len(component.cells)
-        capacity = np.concatenate([unscale(rooms[1], 0), unscale(rooms[0], 0)]) / amount
-        capacity = np.minimum(np.maximum(capacity, 0.0), reach)
-        target, opposite = (column, column + n) if up else (column + n, column)
-        capacity[target], capacity[opposite] = min(capacity[target], 1.0), 0.0
-        costs = np.zeros(2 * n)
-        costs[target] = -1.0
-        lp.set_costs(costs)
-        lp.set_bounds(np.zeros(2 * n), capacity)
-        answer = lp.solve(left, fresh=True)
-        self.num_lps += 1
-        if answer.point is None:
-            self.unclear += 1
-            return None
-        moved: Float = (answer.point[:n] - answer.point[n:]) * amount
+        moved = None
+        if not self.deadline.is_over:
+            lower, upper = _limits(rooms, program.cells)
+            (lower if up else upper)[column] = 0.0
+            moved = program.farthest(
+                column, up, lower, upper, amount, reach=reach, deadline=self.deadline
+            ).point
+        self.unclear += moved is None
         return moved
 
-    def _open(self, number: int, component: Component) -> LiveLP:
-        from scipy.sparse import hstack
+    def push(
+        self,
+        cell: int,
+        amount: int,
+        rooms: tuple[Int, Int],
+        hidden: Bool,
+        *,
+        up: bool,
+        whole: bool = False,
+    ) -> Move:
+        """The cheapest deviation within the rooms that moves the cell by `amount`.
 
-        if self._live is None or self._live[0] != number:
-            n = len(component.cells)
-            both = hstack([component.matrix, -component.matrix]).tocsc()
-            lp = LiveLP(both, np.zeros(len(component.rows)), np.zeros(2 * n), np.zeros(2 * n))
-            self._live = (number, lp)
-        return self._live[1]
+        With `whole`, every cell moves by whole units, and this one by `amount` at least.
+        """
+        component = self.component(cell)
+        if component is None or amount > _room(rooms, cell, up):
+            return NO_MOVE
+        lower, upper = _limits(rooms, component.cells)
+        column = int(np.searchsorted(component.cells, cell))
+        least = (lower if up else upper)[column] = amount if up else -amount
+        if not whole:
+            (upper if up else lower)[column] = least
+        move = self.within(cell, lower, upper, amount, hidden, whole=whole)
+        if move.verdict is not Feasibility.MET:
+            return move
+        witness = lift(component, move.moved, *(room[component.cells] for room in rooms))
+        return Move(move.verdict, move.cells, move.moved, witness)
+
+    def within(
+        self, cell: int, lower: Float, upper: Float, amount: int, hidden: Bool, *, whole: bool = False
+    ) -> Move:
+        """The cheapest deviation of the cell's component between the limits."""
+        program = self.program(cell)
+        if program is None:
+            return NO_MOVE
+        is_hidden = hidden[program.cells]
+        answer = program.cheapest(lower, upper, amount, is_hidden, deadline=self.deadline)
+        if whole and answer.point is not None and not _is_whole(answer.point):
+            # first among the cells that are hidden or move already, then among all
+            for allowed in (is_hidden | (answer.point != 0), np.ones_like(is_hidden)):
+                least, most = np.where(allowed, lower, 0.0), np.where(allowed, upper, 0.0)
+                answer = program.cheapest_whole(least, most, is_hidden, deadline=self.deadline)
+                if answer.status is not LPStatus.INFEASIBLE:
+                    break
+        if answer.point is not None:
+            return Move(Feasibility.MET, program.cells, answer.point)
+        impossible = answer.status is LPStatus.INFEASIBLE
+        verdict = Feasibility.IMPOSSIBLE if impossible else Feasibility.UNCLEAR
+        return Move(verdict, program.cells, np.zeros(len(is_hidden)))
 
 
-def _least(rooms: tuple[Int, Int], cell: int, up: bool) -> int:
+def _both_ways(lower: Float, upper: Float) -> tuple[Float, Float]:
+    """Limits of the movements upwards, then of those downwards."""
+    return (
+        np.maximum(np.concatenate([lower, -upper]), 0.0),
+        np.maximum(np.concatenate([upper, -lower]), 0.0),
+    )
+
+
+def _limits(rooms: tuple[Int, Int], cells: Int) -> tuple[Float, Float]:
+    """Lower and upper limits of the cells' movements, from rooms downwards and upwards."""
+    down, up = (np.maximum(unscale(room[cells], 0), 0.0) for room in rooms)
+    return -down, up
+
+
+def _room(rooms: tuple[Int, Int], cell: int, up: bool) -> float:
     room = int(rooms[1 if up else 0][cell])
-    return room if room != UNBOUNDED else 2**62
+    return np.inf if room == UNBOUNDED else room
+
+
+def _is_whole(moved: Float) -> bool:
+    return bool((np.abs(moved - np.rint(moved)) < INTEGRALITY).all())
 
 
 def _moves(witness: Witness, cell: int, up: bool) -> int:

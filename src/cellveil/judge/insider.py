@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.attackers.insiders import ENOUGH, Insiders, PriorPosteriorInsiders, Rooms, SelfKnowing
+from cellveil.attackers.insiders import ENOUGH, Insiders, PriorPosteriorInsiders, SelfKnowing
 from cellveil.attackers.own_parts import EVERYBODY, NOBODY, OwnParts
 from cellveil.attackers.prior_knowledge import OUTSIDERS, check_attacker
 from cellveil.attackers.prior_posterior import Totals, TotalVerdict
@@ -149,7 +149,7 @@ def audit_insiders(
         raise InputError(f"{kind} is no insider", remedy="Use audit.")
     insiders = insiders_of(problem, kind, p, q, coalition, OwnParts.of(problem, level, everything))
     view = PublicView.of(problem, pattern)
-    movement = _Farthest(problem.table.relations, view.hidden, time_limit)
+    movement = Movement(problem.table.relations, view.hidden, deadline=Deadline(time_limit), live=1)
     progress = progress or Progress()
     progress.stage("audit against insiders")
     cells = insiders.asked if only is None else np.intersect1d(insiders.asked, only)
@@ -206,21 +206,6 @@ class _CellVerdict:
     reach: float
 
 
-class _Farthest(Movement):
-    """Movements, and how far a cell gets that does not get far enough."""
-
-    def share(self, cell: int, amount: int, rooms: Rooms, up: bool) -> float:
-        """The largest possible movement as a share of `amount`, 1 at most; 0 where the solver is unclear."""
-        number = int(self.component_of[cell])
-        if number < 0:
-            return 0.0
-        component = self._components[number]
-        column = int(np.searchsorted(component.cells, cell))
-        down_room, up_room = (room[component.cells] for room in rooms)
-        moved = self._solve(number, component, column, amount, (down_room, up_room), np.inf, up)
-        return 0.0 if moved is None else min(abs(float(moved[column])) / amount, 1.0)
-
-
 def _totals(
     insiders: Insiders, view: PublicView, time_limit: float | None, progress: Progress
 ) -> tuple[tuple[TotalVerdict, ...], Totals | None]:
@@ -248,7 +233,7 @@ def insiders_of(
     return PriorPosteriorInsiders(problem, parts, p, q, coalition)
 
 
-def _judged_in_time(insiders: Insiders, movement: _Farthest, cell: int, deadline: Deadline) -> _CellVerdict:
+def _judged_in_time(insiders: Insiders, movement: Movement, cell: int, deadline: Deadline) -> _CellVerdict:
     """The same within the time there is: what it cuts short was not judged, unless it is safe."""
     if deadline.is_over:
         movement.unclear += 1
@@ -257,7 +242,7 @@ def _judged_in_time(insiders: Insiders, movement: _Farthest, cell: int, deadline
     return _CellVerdict(False, NOT_JUDGED, 0.0) if deadline.is_over and not verdict.safe else verdict
 
 
-def _judged(insiders: Insiders, movement: _Farthest, cell: int) -> _CellVerdict:
+def _judged(insiders: Insiders, movement: Movement, cell: int) -> _CellVerdict:
     """Whether the cell was shown protected against every insider, and who comes closest."""
     closest = _CellVerdict(True, "", float(ENOUGH))
     for up, amount in insiders.demands(cell):
@@ -268,9 +253,7 @@ def _judged(insiders: Insiders, movement: _Farthest, cell: int) -> _CellVerdict:
     return closest
 
 
-def _judged_one_way(
-    insiders: Insiders, movement: _Farthest, cell: int, up: bool, amount: int
-) -> _CellVerdict:
+def _judged_one_way(insiders: Insiders, movement: Movement, cell: int, up: bool, amount: int) -> _CellVerdict:
     """The same for one direction; `amount` is enough against everybody."""
     rooms = insiders.rooms(EVERYBODY, cell)
     witness = movement.find(cell, amount, rooms, up=up)
@@ -311,7 +294,7 @@ def _better(shown: Shares, further: Shares) -> Shares:
     return {a: max(shown.get(a, base), further.get(a, more)) for a in shown.keys() | further.keys()}
 
 
-def _open_to_all(insiders: Insiders, movement: _Farthest, cell: int, up: bool, amount: int) -> _CellVerdict:
+def _open_to_all(insiders: Insiders, movement: Movement, cell: int, up: bool, amount: int) -> _CellVerdict:
     """Where even somebody without a part elsewhere gets through: the second largest contributor does."""
     listed = insiders.parts.who[cell]
     second = int(listed[1]) if len(listed) > 1 else -1

@@ -11,14 +11,15 @@ from cellveil.clock import Deadline
 from cellveil.datasets import random_table
 from cellveil.deviations.joint_witness import JointWitness
 from cellveil.deviations.ledger import Book
+from cellveil.deviations.movement import Feasibility
 from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem, Status
 from cellveil.suppression import suppress
 from cellveil.suppression.bounds.cover import cover_bound
-from cellveil.suppression.engines.irregular import Harvesting, everything, finish_jointly
+from cellveil.suppression.engines.irregular import everything, finish_jointly, harvesting
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
-from cellveil.suppression.engines.one_demand import Incremental
+from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.methods.auto import AutoParams, auto
 from cellveil.tables.build import build_relations
 from cellveil.tables.link import link
@@ -72,10 +73,10 @@ def test_everything_movable_meets_all_demands_by_harvests(seed):
 def test_harvests_meet_only_what_deviations_of_hidden_cells_meet(seed):
     problem = linked(seed)
     book = Book(problem)
-    protector = Harvesting(book, lambda: None)
+    protector = harvesting(book, lambda: None)
     while book.num_open:
         cells, up, _ = book.open_demands()
-        assert protector.protect(int(cells[0]), bool(up[0])) == "met"
+        assert protector.protect(int(cells[0]), bool(up[0])) is Feasibility.MET
     drop_unused(book)
     assert_all_met(book)
     assert cover_bound(problem).bound <= book.cost
@@ -94,20 +95,20 @@ def test_what_costs_more_than_the_budget_stays_published():
     problem = linked(1)
     book = Book(problem)
     cells, up, _ = book.open_demands()
-    assert Incremental(book).protect(int(cells[0]), bool(up[0])) == "met"
+    assert OneDemand(book).protect(int(cells[0]), bool(up[0])) is Feasibility.MET
     dearest = problem.weight[book.secondaries()].max()
     for budget in (dearest, 0.9 * dearest, 0.0):
         other = Book(problem)
-        verdict = Incremental(other).protect(int(cells[0]), bool(up[0]), budget=budget)
-        assert verdict in ("met", "impossible")
+        verdict = OneDemand(other).protect(int(cells[0]), bool(up[0]), budget=budget)
+        assert verdict in (Feasibility.MET, Feasibility.IMPOSSIBLE)
         assert (problem.weight[other.secondaries()] <= budget).all()
-        assert verdict == "met" or budget < dearest
+        assert verdict is Feasibility.MET or budget < dearest
 
 
 def test_a_search_only_gains_and_keeps_all_demands_met():
     problem = linked(2)
     book = Book(problem)
-    protector = Harvesting(book, lambda: None)
+    protector = harvesting(book, lambda: None)
     Completion(book, lambda _: protector, Deadline(None)).run()
     before = book.cost
     Search(book, protector).clean_up(lambda: False)
@@ -122,7 +123,7 @@ def test_without_time_nothing_is_settled_and_trials_are_in_vain():
     assert book.num_open == Book(problem).num_open
     finished = everything(problem, lambda: None)
     cost = finished.cost
-    Search(finished, Incremental(finished), time_left=over).attempt(finished.secondaries()[:1])
+    Search(finished, OneDemand(finished), time_left=over).attempt(finished.secondaries()[:1])
     assert finished.cost <= cost
     assert_all_met(finished)
 
@@ -130,10 +131,10 @@ def test_without_time_nothing_is_settled_and_trials_are_in_vain():
 def test_when_time_is_up_only_what_is_needed_is_completed():
     problem = linked(0)
     deadline = Deadline(1e-9)
-    spare = Completion(Book(problem), Incremental, deadline, is_spare=True)
+    spare = Completion(Book(problem), OneDemand, deadline, is_spare=True)
     spare.run()
     assert spare.book.num_open == Book(problem).num_open and spare.book.cost == 0.0
-    needed = Completion(Book(problem), Incremental, deadline)
+    needed = Completion(Book(problem), OneDemand, deadline)
     needed.run()
     assert needed.book.cost > 0.0 and needed.reason.startswith("time limit")
 
@@ -151,7 +152,7 @@ def test_an_interrupt_keeps_the_cheapest_complete_pattern(monkeypatch):
     def interrupted(*_: object, **__: object) -> str:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Harvesting, "protect", interrupted)
+    monkeypatch.setattr(OneDemand, "protect", interrupted)
     draft = auto(problem, params=AutoParams(small=50))
     assert draft.reason.startswith("interrupted")
     book = Book(problem, draft.hidden)

@@ -28,8 +28,8 @@ from cellveil.suppression.engines.evolution import (
     crossed,
     mutated,
 )
+from cellveil.suppression.engines.group_programs import GroupProgramsParams, protect_in_order
 from cellveil.suppression.methods.genetic import GeneticParams, OrderSearch, genetic
-from cellveil.suppression.methods.grouped import GroupedParams, protect_in_order
 
 PROBLEM = random_table((14, 9), hierarchical=[0], contributors=2, seed=4)
 
@@ -139,7 +139,7 @@ def test_the_cost_of_an_order_is_that_of_the_grouped_program() -> None:
         cost = search.fitness.cost(order, Deadline(None))
         assert cost == search.fitness.cost(order, Deadline(None)), "nothing is left over from the last one"
         draft = protect_in_order(
-            PROBLEM, [search.groups[k] for k in order], Deadline(None), params=GroupedParams(groups=0)
+            PROBLEM, [search.groups[k] for k in order], Deadline(None), params=GroupProgramsParams(groups=0)
         )
         added = PROBLEM.weight[draft.hidden & ~PROBLEM.hidden_at_start].sum()
         assert 0.9 * cost <= added <= cost

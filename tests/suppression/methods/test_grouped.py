@@ -25,8 +25,9 @@ from cellveil.judge.exposure import exposure, unpickable
 from cellveil.params import Params, param, parse_options
 from cellveil.problem import Problem, Status
 from cellveil.suppression import METHODS, suppress
+from cellveil.suppression.engines.group_programs import GroupPrograms
 from cellveil.suppression.engines.grouping import ORDERS, groups_of, is_allowed
-from cellveil.suppression.methods.grouped import Together
+from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.presolve.preselection import eased, preselected
 from helpers.brute_force import is_safe
 from helpers.small_problems import SHAPES, small_problem
@@ -170,7 +171,7 @@ def program_as_printed(problem: Problem, group: np.ndarray, up: bool) -> float |
 def test_a_group_moves_as_cheaply_as_the_printed_program(problem: Problem, up: bool) -> None:
     group = groups_of(problem, problem.primaries, wanted=2)[-1]
     book = Book(problem)
-    Together(book).protect_group(group, up, Deadline(None))
+    GroupPrograms(OneDemand(book)).protect_group(group, up, Deadline(None))
     witness_of = book.witness_up if up else book.witness_down
     assert (witness_of[group] >= 0).all(), "one deviation protects all of them"
     assert len(np.unique(witness_of[group])) == 1

@@ -14,6 +14,7 @@ import pytest
 from cellveil.attackers.attacker import Attacker
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations.movement import Feasibility, Movement
 from cellveil.errors import InfeasibleError, InputError
 from cellveil.formats.tidy_folder import write_folder
 from cellveil.judge import audit
@@ -26,7 +27,6 @@ from cellveil.rules import PPercent
 from cellveil.rules.apply import make_problem
 from cellveil.suppression import suppress
 from cellveil.suppression.other_attackers.defence import Defence
-from cellveil.suppression.other_attackers.shield import Moves
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
@@ -250,10 +250,10 @@ def halves() -> Problem:
 def test_a_whole_movement_where_the_program_gives_halves() -> None:
     problem = halves()
     rooms = problem.table.values, np.array([1, UNBOUNDED, UNBOUNDED])
-    moves, hidden = Moves(problem, Deadline(None)), problem.hidden_at_start
+    moves, hidden = Movement.of(problem, Deadline(None)), problem.hidden_at_start
     assert moves.push(0, 1, rooms, hidden, up=True).moved.tolist() == [1, 0.5, 0]
     assert moves.push(0, 1, rooms, hidden, up=True, whole=True).moved.tolist() == [1, 0, 1]
-    assert moves.push(0, 2, rooms, hidden, up=True, whole=True).verdict == "impossible"
+    assert moves.push(0, 2, rooms, hidden, up=True, whole=True).verdict is Feasibility.IMPOSSIBLE
     assert suppress(problem, "sequential").cost == 1
     assert suppress(problem, "sequential", attackers=[Attacker("integer")]).cost == 10
 

@@ -23,11 +23,11 @@ from cellveil.suppression.bounds.cover import CoverBound, cover_bound
 from cellveil.suppression.bounds.relaxation import lower_bound as relaxed_bound
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
-from cellveil.suppression.engines.irregular import Harvesting, IrregularParams, everything, finish_jointly
+from cellveil.suppression.engines.irregular import IrregularParams, everything, finish_jointly, harvesting
 from cellveil.suppression.engines.local_search import LocalSearchParams, Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
-from cellveil.suppression.engines.one_demand import Incremental
-from cellveil.suppression.engines.splitting_search import Growth, SplittingSearchParams, Stepwise
+from cellveil.suppression.engines.one_demand import OneDemand
+from cellveil.suppression.engines.splitting_search import Growth, SplittingSearchParams, stepwise
 from cellveil.suppression.engines.stages import Incumbent
 from cellveil.suppression.presolve.merge_ties import merged
 
@@ -327,20 +327,20 @@ class AutoRun(Incumbent):
     def finish_by_steps(self, deadline: Deadline) -> None:
         """Programs or splitting; whole components where time is up and no pattern is complete."""
         one_demand = self.params.meet_demands.one_demand
-        self._finish(partial(Stepwise, seed=self.seed, params=one_demand), deadline)
+        self._finish(partial(stepwise, seed=self.seed, params=one_demand), deadline)
 
     def _protect(self, book: Book, deadline: Deadline) -> None:
         self._take(self._completed(book, self._harvesting(deadline), deadline, is_spare=True))
 
-    def _finish(self, make: Callable[[Book], Incremental], deadline: Deadline) -> None:
+    def _finish(self, make: Callable[[Book], OneDemand], deadline: Deadline) -> None:
         self.completion = None
         self._take(self._completed(self.book, make, deadline, is_spare=self.kept is not None))
 
-    def _harvesting(self, deadline: Deadline) -> Callable[[Book], Incremental]:
-        return partial(Harvesting, time_left=deadline.seconds, seed=self.seed, params=self.params.irregular)
+    def _harvesting(self, deadline: Deadline) -> Callable[[Book], OneDemand]:
+        return partial(harvesting, time_left=deadline.seconds, seed=self.seed, params=self.params.irregular)
 
     def _completed(
-        self, book: Book, make: Callable[[Book], Incremental], deadline: Deadline, *, is_spare: bool
+        self, book: Book, make: Callable[[Book], OneDemand], deadline: Deadline, *, is_spare: bool
     ) -> Completion:
         """The book with what open demands need; not finished where it is spare and the time is over."""
         completion = Completion(book, make, deadline, self.progress, seed=self.seed, is_spare=is_spare)
@@ -396,7 +396,7 @@ class AutoRun(Incumbent):
         """Clean-up, then ruin and recreate by incremental programs."""
         assert self.completion is not None
         book, params, has_limit = self.completion.book, self.params, deadline.limit is not None
-        protector = Harvesting(book, deadline.seconds, seed=self.seed, params=params.irregular)
+        protector = harvesting(book, deadline.seconds, seed=self.seed, params=params.irregular)
         search = Search(
             book, protector, seed=self.seed, time_left=deadline.seconds, params=params.local_search
         )
@@ -433,7 +433,7 @@ class AutoRun(Incumbent):
 
 def largest_component(problem: Problem) -> int:
     """Cells of the largest component that has a demand."""
-    program = Incremental(Book(problem))
+    program = OneDemand(Book(problem))
     return max((program.size_of(int(cell)) for cell in problem.primaries), default=0)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.clock import counted_time
+from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.components import split
 from cellveil.deviations.demand import Demand, Demands
 from cellveil.deviations.ledger import Book
@@ -19,7 +19,7 @@ from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers.min_cost_flow import LARGEST_ROOM, graph_of, largest_cost, work_for
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.methods.sequential import sequential
+from cellveil.suppression.engines.meet_demands import protect_in_turn
 
 if TYPE_CHECKING:
     from cellveil.solvers._min_cost_flow_jit import Graph, Work
@@ -327,7 +327,7 @@ def build(
 
 
 def conclude(search: FlowSearch, infeasible: list[Demand], seed: int, progress: Progress) -> Draft:
-    """The draft of a search, with what `sequential` proposes for components that are no networks."""
+    """The draft of a search, with what programs in turn propose for components that are no networks."""
     networks, book = search.networks, search.book
     draft = Draft(book.hidden.copy(), infeasible=infeasible, witnesses=book.witnesses())
     if book.num_open > len(infeasible):
@@ -338,7 +338,7 @@ def conclude(search: FlowSearch, infeasible: list[Demand], seed: int, progress: 
     rest = networks.rest()
     if rest is not None:
         left = None if search.deadline is None else max(search.deadline - counted_time(), 1e-3)
-        other = sequential(rest, time_limit=left, seed=seed, progress=progress)
+        other = protect_in_turn(rest, Deadline(left), seed=seed, progress=progress)
         draft.hidden |= other.hidden
         draft.add_hurried(other.hurried)
         draft.infeasible += other.infeasible

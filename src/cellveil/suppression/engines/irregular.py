@@ -23,12 +23,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cellveil.clock import Deadline
 from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grouped
 from cellveil.deviations.ledger import Book
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.suppression.engines.local_search import drop_unused
-from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams, Verdict
+from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams, Strategy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,9 +64,8 @@ def everything(
     for cell, up, amount in zip(*(each.tolist() for each in book.open_demands()), strict=True):
         if settling.is_over:
             break
-        if (book.witness_up if up else book.witness_down)[cell] < 0:
-            task = Task(np.array([cell]), np.array([1.0 if up else -1.0]), np.array([float(amount)]), False)
-            witness = settling.exact(book, task, book.hidden)
+        if book.is_open(cell, up):
+            witness = settling.exact(book, Task.single(cell, up, amount), book.hidden)
             if witness is not None:
                 book.add(witness, stretch=True)
     if not book.num_open:
@@ -94,41 +94,39 @@ def finish_jointly(
             return
 
 
-class Harvesting(Incremental):
-    """Incremental programs, with harvests at growing distances."""
+class Harvests(Strategy):
+    """Joint witnesses inside what is hidden, after 8, 16, 32, … demands; slopes are given up where vain."""
 
-    def __init__(
-        self, book: Book, time_left: TimeLeft, *, seed: int = 0, params: IrregularParams | None = None
-    ) -> None:
-        self._own = params or IrregularParams()
-        super().__init__(book, params=self._own.one_demand)
-        self._settling = JointWitness(book.problem, time_left, self.params.joint_witness)
+    def __init__(self, joint: JointWitness, params: IrregularParams, *, seed: int = 0) -> None:
+        self._joint, self._params = joint, params
         self._rng = np.random.default_rng(seed)
-        self._asked, self._next = 0, self._own.first_harvest
+        self._asked, self._next = 0, params.first_harvest
 
-    def protect(
-        self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = math.inf
-    ) -> Verdict:
-        """See `Incremental.protect`; now and then other demands are met on the way."""
-        if budget < math.inf and self._is_met_by_harvest(cell, up):
-            return "met"
-        verdict = super().protect(cell, up, time_limit=time_limit, budget=budget)
-        self._asked += 1
-        if self._asked == self._next:
-            self._next *= 2
-            if self.slopes and self._slopes_are_vain:
-                self.slopes = ()
-            if self.book.num_open >= self._own.worth_harvesting:
-                self._settling.harvest(self.book, self._rng)
-        return verdict
-
-    @property
-    def _slopes_are_vain(self) -> bool:
-        return self.slope_gain < self._own.worth_slopes and self.steps_per_lp > self._own.many_steps
-
-    def _is_met_by_harvest(self, cell: int, up: bool) -> bool:
+    def try_first(self, engine: OneDemand, cell: int, up: bool, deadline: Deadline, budget: float) -> bool:
         """In a trial, which opens many demands at once: whether what is hidden still does for them."""
-        if self.book.num_open * self.steps_per_lp < self._own.worth_reproving:
+        work = engine.book.num_open * engine.steps_per_lp
+        if budget == math.inf or work < self._params.worth_reproving:
             return False
-        self._settling.harvest(self.book, self._rng, rounds=1)
-        return bool((self.book.witness_up if up else self.book.witness_down)[cell] >= 0)
+        self._joint.harvest(engine.book, self._rng, rounds=1)
+        return not engine.book.is_open(cell, up)
+
+    def follow_up(self, engine: OneDemand) -> None:
+        """See `Strategy`."""
+        self._asked += 1
+        if self._asked != self._next:
+            return
+        self._next *= 2
+        is_slow = engine.steps_per_lp > self._params.many_steps
+        if engine.slopes and is_slow and engine.movement.slope_gain < self._params.worth_slopes:
+            engine.slopes = ()
+        if engine.book.num_open >= self._params.worth_harvesting:
+            self._joint.harvest(engine.book, self._rng)
+
+
+def harvesting(
+    book: Book, time_left: TimeLeft, *, seed: int = 0, params: IrregularParams | None = None
+) -> OneDemand:
+    """Programs one demand at a time, with harvests."""
+    params = params or IrregularParams()
+    joint = JointWitness(book.problem, time_left, params.one_demand.joint_witness)
+    return OneDemand(book, params.one_demand, strategy=Harvests(joint, params, seed=seed))

@@ -19,8 +19,10 @@ from typing import Protocol
 import numpy as np
 
 from cellveil.arrays import Int
+from cellveil.clock import Deadline
 from cellveil.deviations.joint_witness import TimeLeft
 from cellveil.deviations.ledger import Book
+from cellveil.deviations.movement import ENDLESS, Feasibility
 from cellveil.params import Params, param
 from cellveil.solvers import tolerances
 
@@ -38,8 +40,10 @@ class LocalSearchParams(Params):
 class Protector(Protocol):
     """Meets one open demand of a book, hiding what it needs."""
 
-    def protect(self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = np.inf) -> str:
-        """Tell "met" where it succeeded; no cell that costs more than the budget is of use."""
+    def protect(
+        self, cell: int, up: bool, deadline: Deadline = ENDLESS, budget: float = np.inf
+    ) -> Feasibility:
+        """Tell whether it succeeded; no cell that costs more than the budget is of use."""
 
 
 class Search:
@@ -103,10 +107,8 @@ class Search:
             most = float(np.nextafter(before, -np.inf))
         while book.num_open and book.cost <= most:
             cells, up, _ = book.open_demands()
-            verdict = self.protector.protect(
-                int(cells[0]), bool(up[0]), time_limit=self._time_left(), budget=most - book.cost
-            )
-            if verdict != "met":
+            first, end = (int(cells[0]), bool(up[0])), Deadline(self._time_left())
+            if self.protector.protect(*first, end, most - book.cost) is not Feasibility.MET:
                 break
         if book.num_open or book.cost > most:
             book.rollback(mark)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -24,13 +25,16 @@ from cellveil.clock import Deadline
 from cellveil.deviations.components import split
 from cellveil.deviations.demand import Demand, shifted_levels
 from cellveil.deviations.ledger import Book
-from cellveil.params import Params, part
-from cellveil.problem import LEVELS, Status
+from cellveil.deviations.movement import Feasibility
+from cellveil.params import Params, param, part
+from cellveil.problem import LEVELS, Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import Packing, applies
-from cellveil.suppression.engines.local_search import drop_unused
-from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams
+from cellveil.suppression.engines.local_search import LocalSearchParams, Search, drop_unused
+from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams
+from cellveil.suppression.engines.splitting_search import stepwise
+from cellveil.tables.structure import structured
 
 OUT_OF_TIME = "time limit: what was still open was protected by hiding more than needed"
 UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
@@ -38,29 +42,11 @@ UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole
 
 @dataclass(frozen=True, kw_only=True)
 class MeetDemandsParams(Params):
-    """Parameters of the completion of a book: those of its engine."""
+    """Parameters of protection one demand after the other."""
 
+    most_to_clean: int = param(1_500, "Cells of a component up to which the pattern is cleaned up.", least=0)
     one_demand: OneDemandParams = part(OneDemandParams)
-
-
-class Inside(Incremental):
-    """Incremental programs over some of the cells only."""
-
-    def __init__(self, book: Book, allowed: Bool, *, params: OneDemandParams | None = None) -> None:
-        super().__init__(book, params=params)
-        self._earlier_lps = 0
-        self.restrict(allowed)
-
-    @property
-    def num_lps(self) -> int:
-        """How many programs were solved."""
-        return self._earlier_lps + super().num_lps
-
-    def restrict(self, allowed: Bool) -> None:
-        """Set up the programs anew, over these cells."""
-        self._earlier_lps = self.num_lps
-        self.component_of, self.components = split(self.book.problem.table.relations, allowed)
-        self._programs = {}
+    local_search: LocalSearchParams = part(LocalSearchParams)
 
 
 class Completion:
@@ -92,7 +78,7 @@ class Completion:
     def __init__(
         self,
         book: Book,
-        make: Callable[[Book], Incremental],
+        make: Callable[[Book], OneDemand],
         deadline: Deadline,
         progress: Progress | None = None,
         *,
@@ -145,30 +131,24 @@ class Completion:
             if self.deadline.is_over:
                 self.reason = OUT_OF_TIME
                 return False
-            if (cell, up) in self._unclear or not self._is_open(cell, up):
+            if (cell, up) in self._unclear or not self.book.is_open(cell, up):
                 continue
-            verdict = self.protector.protect(cell, up, time_limit=self.deadline.left)
-            if verdict == "impossible" and self._retreat(cell, up):
+            verdict = self.protector.protect(cell, up, self.deadline)
+            if verdict is Feasibility.IMPOSSIBLE and self._retreat(cell, up):
                 return True
-            if verdict != "met":
+            if verdict is not Feasibility.MET:
                 self._unclear.add((cell, up))
-            if verdict == "impossible":
-                self.infeasible.append(Demand(cell, up, self._amount(cell, up)))
+            if verdict is Feasibility.IMPOSSIBLE:
+                self.infeasible.append(Demand(cell, up, self.protector.amount(cell, up)))
             self.progress.advance(done + 1, len(cells), hidden=int(self.book.hidden.sum()))
         return False
-
-    def _amount(self, cell: int, up: bool) -> int:
-        return int((self.book.need_up if up else self.book.need_down)[cell])
-
-    def _is_open(self, cell: int, up: bool) -> bool:
-        return bool((self.book.witness_up if up else self.book.witness_down)[cell] < 0)
 
     def _retreat(self, cell: int, up: bool) -> bool:
         """Put what this side cannot take of a sliding level on the other one, once."""
         problem = self.book.problem
         if problem.spl[cell] == 0:
             return False
-        reached = self.protector.farthest(cell, up, time_limit=self.deadline.left)
+        reached = self.protector.farthest(cell, up, self.deadline)
         shifted = shifted_levels(problem, cell, up, reached)
         if shifted is None:
             return False
@@ -196,3 +176,28 @@ class Completion:
         if self.reason == OUT_OF_TIME:
             self.hurried = new
         book.hide(np.flatnonzero(new))
+
+
+def protect_in_turn(
+    problem: Problem,
+    deadline: Deadline,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    params: MeetDemandsParams | None = None,
+) -> Draft:
+    """Protect all demands one after the other, the largest first, and clean up where that is quick."""
+    params, progress = params or MeetDemandsParams(), progress or Progress()
+    progress.stage("sequential")
+    make = partial(stepwise, seed=seed, params=params.one_demand)
+
+    book = Book(problem.replace(table=structured(problem.table)))
+    completion = Completion(book, make, deadline, progress, seed=seed)
+    completion.prove_by_cubes()
+    completion.run()
+    book, protector = completion.book, completion.protector
+    largest = max((protector.size_of(cell) for cell in book.secondaries().tolist()), default=0)
+    if not book.num_open and largest <= params.most_to_clean:
+        search = Search(book, protector, seed=seed, time_left=deadline.seconds, params=params.local_search)
+        search.clean_up(lambda: deadline.is_over)
+    return completion.draft()

@@ -24,12 +24,13 @@ from cellveil.arrays import Bool
 from cellveil.clock import Deadline
 from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grouped
 from cellveil.deviations.ledger import Book
+from cellveil.deviations.movement import ENDLESS
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.solvers import tolerances
 from cellveil.solvers.projection import Projection, SparseProjection, projection_of
 from cellveil.suppression.engines.local_search import Stop, drop_unused
-from cellveil.suppression.engines.one_demand import Incremental, OneDemandParams, Verdict
+from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams, Strategy
 from cellveil.suppression.engines.reweighted_splitting import ReweightedSplittingParams, Slopes, window
 
 
@@ -302,27 +303,37 @@ class Growth:
         return witness is not None and book.add(witness, stretch=True) > 0
 
 
-class Stepwise(Incremental):
-    """Linear programs for small components, the splitting engine for large ones."""
+class Splitting(Strategy):
+    """The splitting engine first in components too large for programs; not in trials with a budget."""
 
-    def __init__(self, book: Book, *, seed: int = 0, params: OneDemandParams | None = None) -> None:
-        super().__init__(book, params=params)
-        self._seed = seed
+    def __init__(self, problem: Problem, *, seed: int = 0) -> None:
+        self._problem, self._seed = problem, seed
         self._growth: Growth | None = None
-        self._left: TimeLeft = lambda: None
+        self._deadline = ENDLESS
 
-    def protect(
-        self, cell: int, up: bool, *, time_limit: float | None = None, budget: float = math.inf
-    ) -> Verdict:
-        """See `Incremental.protect`; what splitting does not bring to an end is left to a program."""
-        if self.size_of(cell) > self.params.most_cells and budget == math.inf:
-            if self._growth is None:
-                self._growth = Growth(self.book.problem, seed=self._seed, time_left=lambda: self._left())
-            deadline = Deadline(time_limit)
-            self._left = deadline.seconds
-            if self._growth.protect(self.book, cell, up, lambda: deadline.is_over):
-                return "met"
-        return super().protect(cell, up, time_limit=time_limit, budget=budget)
+    def growth(self, deadline: Deadline) -> Growth:
+        """The engine, made when it is needed."""
+        self._deadline = deadline
+        if self._growth is None:
+            left = lambda: self._deadline.left  # noqa: E731
+            self._growth = Growth(self._problem, seed=self._seed, time_left=left)
+        return self._growth
+
+    @property
+    def is_in_use(self) -> bool:
+        """Whether the engine has been needed."""
+        return self._growth is not None
+
+    def try_first(self, engine: OneDemand, cell: int, up: bool, deadline: Deadline, budget: float) -> bool:
+        """See `Strategy`."""
+        if engine.size_of(cell) <= engine.params.most_cells or budget < math.inf:
+            return False
+        return self.growth(deadline).protect(engine.book, cell, up, lambda: deadline.is_over)
+
+
+def stepwise(book: Book, *, seed: int = 0, params: OneDemandParams | None = None) -> OneDemand:
+    """Linear programs for small components, the splitting engine for large ones."""
+    return OneDemand(book, params, strategy=Splitting(book.problem, seed=seed))
 
 
 def _is_met(book: Book, task: Task) -> bool:

@@ -23,8 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float, Int
+from cellveil.deviations.movement import MovementProgram
 from cellveil.deviations.network_form import Network, recognise
-from cellveil.solvers.lp import LiveLP, LPStatus
+from cellveil.solvers.lp import LiveLP
 from cellveil.solvers.max_flow import max_flow
 from cellveil.suppression.exact.parts import Part
 
@@ -112,27 +113,16 @@ class LPAttacker:
 
     def cheapest(self, own: int, up: bool, caps: Float) -> Float | None:
         """The least movement that takes the cell to 1, if it gets there; else None."""
-        column, opposite = (own, own + self.n) if up else (own + self.n, own)
-        lower, upper = np.zeros(2 * self.n), caps.copy()
-        if upper[column] < 1.0:
+        lower, upper = -caps[self.n :], caps[: self.n].copy()
+        if caps[own + (0 if up else self.n)] < 1.0:
             return None
-        lower[column] = upper[column] = 1.0
-        upper[opposite] = 0.0
-        self._both_ways.set_bounds(lower, upper)
-        answer = self._both_ways.solve(fresh=True)
-        if answer.status is not LPStatus.OPTIMAL or answer.point is None:
-            return None
-        return np.asarray(answer.point[: self.n] - answer.point[self.n :])
+        lower[own] = upper[own] = 1.0 if up else -1.0
+        return self._program.cheapest(lower, upper, 1, np.zeros(self.n, dtype=bool), slopes=()).point
 
     @cached_property
-    def _both_ways(self) -> LiveLP:
-        """The program with a column for each way a cell can move, at cost 1."""
-        from scipy.sparse import hstack
-
-        nothing = np.zeros(2 * self.n)
-        lp = LiveLP(hstack([self._matrix, -self._matrix]).tocsc(), self._zeros(0), nothing, nothing)
-        lp.set_costs(np.ones(2 * self.n))
-        return lp
+    def _program(self) -> MovementProgram:
+        """The program in which every cell costs the same."""
+        return MovementProgram(self.part.component, np.ones(self.n))
 
 
 class FlowAttacker:

@@ -17,11 +17,12 @@ from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import counted_time
 from cellveil.deviations.demand import shared_out
 from cellveil.deviations.ledger import Book
+from cellveil.deviations.movement import Feasibility
 from cellveil.problem import Problem, Status
 from cellveil.suppression.bounds.relaxation import until
 from cellveil.suppression.engines.flow_search import Networks, build
 from cellveil.suppression.engines.local_search import Search, drop_unused
-from cellveil.suppression.engines.one_demand import Incremental
+from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.exact.separation import Separation
 from cellveil.suppression.methods.network import network
 
@@ -124,7 +125,7 @@ class ProgramStarter:
     def _improved(self, book: Book, stop: Stop, trials: int) -> Bool:
         drop_unused(book)
         book.tidy()
-        search = Search(book, Incremental(book), seed=self.seed)
+        search = Search(book, OneDemand(book), seed=self.seed)
         search.clean_up(stop)
         search.shake(stop, trials)
         return np.asarray(book.hidden[self.cells])
@@ -132,10 +133,10 @@ class ProgramStarter:
 
 def _protect_all(book: Book, stop: Stop) -> bool:
     """Meet every open demand of the book; False where one cannot be met, or the time is over."""
-    protector = Incremental(book)
+    protector = OneDemand(book)
     while book.num_open:
         cells, up, _ = book.open_demands()
-        if stop() or protector.protect(int(cells[0]), bool(up[0])) != "met":
+        if stop() or protector.protect(int(cells[0]), bool(up[0])) is not Feasibility.MET:
             return False
     return True
 

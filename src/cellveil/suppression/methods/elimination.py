@@ -31,12 +31,14 @@ import numpy as np
 
 from cellveil.clock import Deadline
 from cellveil.deviations.ledger import Book
+from cellveil.deviations.movement import Feasibility
 from cellveil.params import param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.local_search import drop_unused
-from cellveil.suppression.engines.meet_demands import Completion, Inside, MeetDemandsParams
+from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
+from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.presolve.preparation import ProtectParams
 from cellveil.tables.structure import structured
 
@@ -62,17 +64,15 @@ def elimination(
     """Publish whatever can be published, the dearest first; see the head of the module."""
     progress = progress or Progress()
     progress.stage("elimination")
-    deadline = Deadline(time_limit)
+    params, deadline = params or EliminationParams(), Deadline(time_limit)
     problem = problem.replace(table=structured(problem.table))
-    start = Completion(
-        Book(problem), partial(Remaining, params=params or EliminationParams()), deadline, progress, seed=seed
-    )
+    flat = replace(params.meet_demands.one_demand, slopes=())
+    start = Completion(Book(problem), partial(OneDemand, params=flat), deadline, progress, seed=seed)
     start.prove_by_cubes()
     start.run()
     if start.book.num_open or start.reason != "complete" or not len(problem.primaries):
         return start.draft()
-    remaining = start.protector
-    assert isinstance(remaining, Remaining)
+    remaining = _Remaining(start.protector, params.rebuild)
     candidates = np.flatnonzero((problem.status != Status.FROZEN) & ~problem.hidden_at_start)
     order = candidates[np.argsort(-problem.weight[candidates], kind="stable")]
     drop_unused(start.book)
@@ -85,51 +85,31 @@ def elimination(
     return start.draft()
 
 
-class Remaining(Inside):
+class _Remaining:
     """Incremental programs over the cells that have not been published for good."""
 
-    def __init__(self, book: Book, params: EliminationParams) -> None:
-        self._rebuild = params.rebuild
-        self._allowed = book.problem.status != Status.FROZEN
-        self._num_allowed = self._num_in_programs = int(self._allowed.sum())
-        super().__init__(book, self._allowed, params=replace(params.meet_demands.one_demand, slopes=()))
+    def __init__(self, engine: OneDemand, rebuild: float) -> None:
+        self._engine, self._rebuild = engine, rebuild
+        self._allowed = engine.book.problem.status != Status.FROZEN
+        self._num_in_programs = int(self._allowed.sum())
 
-    def eliminate(self, cell: int, deadline: Deadline) -> bool:
-        """Publish a cell for good if every demand keeps a witness or finds another; tells whether it was."""
-        book = self.book
-        mark, rooms = book.mark(), self._forbid(cell)
+    def eliminate(self, cell: int, deadline: Deadline) -> None:
+        """Publish a cell for good if every demand keeps a witness or finds another."""
+        engine, book = self._engine, self._engine.book
+        mark, rooms = book.mark(), (engine.down[cell], engine.up[cell])
+        engine.down[cell] = engine.up[cell] = 0.0
         if book.hidden[cell]:
-            opened = zip(*(part.tolist() for part in book.publish(cell)), strict=True)
-            for primary, up in sorted(opened, key=lambda one: self._by_amount(*one)):
-                if (book.witness_up if up else book.witness_down)[primary] >= 0:
+            opened = zip(*(each.tolist() for each in book.publish(cell)), strict=True)
+            for primary, up in sorted(opened, key=lambda one: (-engine.amount(*one), one[0], not one[1])):
+                if not book.is_open(primary, up):
                     continue
-                if self.protect(primary, up, time_limit=deadline.left) != "met":
+                if engine.protect(primary, up, deadline) is not Feasibility.MET:
                     book.rollback(mark)
-                    self._allow(cell, rooms)
-                    return False
+                    engine.down[cell], engine.up[cell] = rooms
+                    return
             drop_unused(book)
             book.tidy()
         self._allowed[cell] = False
-        self._num_allowed -= 1
-        if self._num_allowed < self._rebuild * self._num_in_programs:
-            self.restrict(self._allowed)
-            self._num_in_programs = self._num_allowed
-        return True
-
-    def _by_amount(self, cell: int, up: bool) -> tuple[int, int, bool]:
-        return -int((self.book.need_up if up else self.book.need_down)[cell]), cell, not up
-
-    def _forbid(self, cell: int) -> tuple[float, float]:
-        """Let the cell move no more; return how far it could."""
-        program = self._program(cell)
-        assert program is not None
-        place = int(np.searchsorted(program.cells, cell))
-        rooms = float(program.down[place]), float(program.up[place])
-        program.down[place] = program.up[place] = 0.0
-        return rooms
-
-    def _allow(self, cell: int, rooms: tuple[float, float]) -> None:
-        program = self._program(cell)
-        assert program is not None
-        place = int(np.searchsorted(program.cells, cell))
-        program.down[place], program.up[place] = rooms
+        if (left := int(self._allowed.sum())) < self._rebuild * self._num_in_programs:
+            engine.restrict(self._allowed)
+            self._num_in_programs = left

@@ -29,6 +29,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -48,9 +49,10 @@ from cellveil.progress import Progress
 from cellveil.solvers.parallel import num_workers
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.evolution import Evolution, EvolutionParams, Order
+from cellveil.suppression.engines.group_programs import GroupPrograms, GroupProgramsParams, protect_in_order
 from cellveil.suppression.engines.grouping import ORDERS, groups_of
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
-from cellveil.suppression.methods.grouped import GroupedParams, Together, protect_in_order
+from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams
 from cellveil.suppression.presolve.preparation import PreselectParams
 from cellveil.tables.structure import structured
 
@@ -108,7 +110,7 @@ def genetic(
     if params.plot:
         write_text(Path(params.plot), search.plot())
     first = [search.groups[k] for k in search.best_order]
-    grouped = GroupedParams(groups=search.wanted, by=params.by, meet_demands=params.meet_demands)
+    grouped = GroupProgramsParams(groups=search.wanted, by=params.by, meet_demands=params.meet_demands)
     draft = protect_in_order(problem, first, deadline, progress, seed=seed, params=grouped)
     figures = {"evaluations": search.evaluations, "groups": len(search.groups)}
     is_whole = draft.reason == "complete"
@@ -243,29 +245,26 @@ class Fitness:
     def __init__(self, problem: Problem, groups: Sequence[Int], sides: tuple[bool, ...], seed: int) -> None:
         self.recipe = (problem, groups, sides, seed)
         self.problem, self.groups, self.sides, self.seed = self.recipe
-        start = Completion(Book(problem), Together, Deadline(None), seed=seed)
+        flat = OneDemandParams(slopes=())
+        start = Completion(Book(problem), partial(OneDemand, params=flat), Deadline(None), seed=seed)
         start.prove_by_cubes()
-        self._known, together = start.book.witnesses(), start.protector
-        assert isinstance(together, Together)
-        self._together = together
+        self._known, self._together = start.book.witnesses(), GroupPrograms(start.protector, seed=seed)
 
     @property
     def num_lps(self) -> int:
         """How many programs were solved."""
-        return self._together.num_lps
+        return self._together.engine.num_lps
 
     def cost(self, order: Order, deadline: Deadline) -> float:
         """Weight hidden in the end; infinite where time ran out."""
         book = Book(self.problem)
         book.add_all(self._known)
-        self._together.reset(book)
+        self._together.engine.book = book
         for number in order:
             for up in self.sides:
                 if deadline.is_over:
                     return np.inf
-                self._together.protect_group(
-                    self.groups[number], up, deadline, seed=self.seed, thorough=False
-                )
+                self._together.protect_group(self.groups[number], up, deadline, thorough=False)
         return np.inf if deadline.is_over else book.cost
 
 

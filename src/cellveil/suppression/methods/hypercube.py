@@ -31,7 +31,7 @@ from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
 from cellveil.suppression.engines.meet_demands import Completion
-from cellveil.suppression.engines.one_demand import Incremental
+from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.tables.structure import structured
 
 
@@ -60,7 +60,7 @@ def hypercube(
         _pack(book, params or HypercubeParams(), deadline, seed, progress)
     if not book.num_open:
         return Draft(book.hidden.copy(), witnesses=book.witnesses())
-    rest = Completion(book, Incremental, deadline, progress, seed=seed)
+    rest = Completion(book, OneDemand, deadline, progress, seed=seed)
     rest.run()
     return rest.draft()
 

@@ -45,8 +45,8 @@ from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
 from cellveil.suppression.engines.local_search import drop_unused
-from cellveil.suppression.engines.meet_demands import Completion, Inside
-from cellveil.suppression.engines.one_demand import Incremental
+from cellveil.suppression.engines.meet_demands import Completion
+from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.structure import structured
@@ -92,7 +92,7 @@ def modular(
     witnesses = descent.whole_witnesses()
     if len(witnesses):
         book.add_all(witnesses)
-    whole = Completion(book, Incremental, deadline, progress, seed=seed)
+    whole = Completion(book, OneDemand, deadline, progress, seed=seed)
     whole.prove_by_cubes()
     _pack_where_large(whole, params, deadline, seed)
     whole.run()
@@ -111,7 +111,7 @@ def _pruned(whole: Completion, large: int, deadline: Deadline, progress: Progres
     if any(whole.protector.size_of(cell) > large for cell in np.unique(book.open_demands()[0]).tolist()):
         return whole
     progress.stage("pruning")
-    again = Completion(book, lambda book: Inside(book, allowed), deadline, progress, seed=seed)
+    again = Completion(book, lambda book: OneDemand(book, allowed=allowed), deadline, progress, seed=seed)
     again.prove_by_cubes()
     again.run()
     is_complete = not again.book.num_open and again.reason == "complete"
@@ -289,13 +289,13 @@ class Descent:
             return []
         book = Book(part)
         book.add_all(self._found[number])
-        program = Incremental(book)
+        program = OneDemand(book)
         cells, ups, _ = book.open_demands()
         for cell, up in zip(cells.tolist(), ups.tolist(), strict=True):
             if deadline.is_over:
                 break
             if program.size_of(cell) <= self.params.large and _is_open(book, cell, up):
-                program.protect(cell, up, time_limit=deadline.left)
+                program.protect(cell, up, deadline)
         drop_unused(book)
         self.num_lps += program.num_lps
         self._found[number] = book.witnesses()

@@ -26,23 +26,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellveil.arrays import Bool
-from cellveil.clock import counted_time
-from cellveil.deviations.components import Component, split
+from cellveil.arrays import Int
+from cellveil.clock import Deadline
 from cellveil.deviations.demand import Demand, Demands
-from cellveil.params import param
+from cellveil.deviations.movement import Movement, MovementParams, MovementProgram
+from cellveil.params import param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
-from cellveil.solvers.lp import LiveLP, LPAnswer, LPStatus
-from cellveil.solvers.tolerances import REACH, ROUNDING, SUPPORT
+from cellveil.solvers.lp import LPAnswer, LPStatus
+from cellveil.solvers.tolerances import ROUNDING
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.presolve.preparation import PreparationParams
 
-NEARLY_FREE = 1e-5
-"""Cost of a hidden cell: enough to keep deviations small, too little to prefer hiding another cell."""
-
-WEIGHT_RANGE = 1e6
-"""Weights above this multiple of the median are taken as equally forbidding."""
+OUT_OF_TIME = "time limit: the rest of the table was hidden whole"
+UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +52,7 @@ class TextbookParams(PreparationParams):
         "Which demands come first, by amount or as given.",
         choices=("descending", "ascending", "given"),
     )
+    movement: MovementParams = part(MovementParams, slopes=())
 
 
 def textbook(
@@ -66,27 +64,25 @@ def textbook(
     params: TextbookParams | None = None,
 ) -> Draft:
     """Protect all demands one after the other; see the head of the module."""
-    params = params or TextbookParams()
-    deadline = None if time_limit is None else counted_time() + time_limit
-    progress = progress or Progress()
+    params, deadline, progress = params or TextbookParams(), Deadline(time_limit), progress or Progress()
     progress.stage("textbook")
-    hidden = problem.hidden_at_start.copy()
-    demands = Demands(problem)
-    draft = Draft(hidden)
-    _, components = split(problem.table.relations, problem.status != Status.FROZEN)
-    for component in components:
-        if not demands.of(component.cells):
-            continue
-        protector = _Protector(problem, component, hidden, params.harvest)
+    demands, draft = Demands(problem), Draft(problem.hidden_at_start.copy())
+    movable = problem.status != Status.FROZEN
+    movement = Movement(
+        problem.table.relations, movable, problem.weight, deadline=deadline, params=params.movement, live=1
+    )
+    for component in movement.components:
         while queue := demands.of(component.cells):  # again where a sliding level was shifted
+            program = movement.program(queue[0].cell)
+            assert program is not None
             for demand in filter(demands.is_open, _in_order(queue, params.order)):
-                left = None if deadline is None else deadline - counted_time()
-                if left is not None and left <= 0:
-                    protector.give_up(demands, draft, "time limit: the rest of the table was hidden whole")
+                if deadline.is_over:
+                    _give_up(component.cells, demands, draft, OUT_OF_TIME)
                     break
-                protector.protect(demand, demands, draft, left)
-                progress.advance(demands.total - demands.left, demands.total, hidden=int(hidden.sum()))
-        draft.num_lps += protector.lp.num_solves
+                _protect(program, demand, demands, draft, deadline, params.harvest)
+                hidden = int(draft.hidden.sum())
+                progress.advance(demands.total - demands.left, demands.total, hidden=hidden)
+    draft.num_lps = movement.num_lps
     return draft
 
 
@@ -97,90 +93,44 @@ def _in_order(queue: list[Demand], order: str) -> list[Demand]:
     return queue if order == "descending" else queue[::-1]
 
 
-class _Protector:
-    """The live LP of one component of movable cells."""
-
-    def __init__(self, problem: Problem, component: Component, hidden: Bool, harvest: bool) -> None:
-        from scipy.sparse import hstack
-
-        cells = component.cells
-        self.cells, self.hidden, self.harvest = cells, hidden, harvest
-        self.down, self.up = problem.down[cells], problem.up[cells]
-        weight = problem.weight[cells]
-        positive = weight[weight > 0]
-        unit = float(np.median(positive)) if len(positive) else 1.0
-        self.cost = np.clip(weight / unit, NEARLY_FREE, WEIGHT_RANGE)
-        n, m = len(cells), len(component.rows)
-        self.lp = LiveLP(
-            hstack([component.matrix, -component.matrix]).tocsc(),
-            np.zeros(m),
-            np.zeros(2 * n),
-            np.zeros(2 * n),
-        )
-
-    def protect(self, demand: Demand, demands: Demands, draft: Draft, time_limit: float | None) -> None:
-        """Hide what the cheapest deviation for the demand needs, and harvest it."""
-        answer = self._solve(demand, time_limit)
-        if answer.status is LPStatus.INFEASIBLE:
-            if not demands.retreat(demand, self._farthest(demand, time_limit)):
-                draft.infeasible.append(demand)
-                demands.settle(demand)
-            return
-        if answer.point is None:
-            self.give_up(
-                demands, draft, "a solve gave no clear answer: that part of the table was hidden whole"
-            )
-            return
-        n = len(self.cells)
-        relative = answer.point[:n] - answer.point[n:]
-        self.hidden[self.cells[np.abs(relative) > SUPPORT]] = True
-        demands.settle(demand)
-        if not self.harvest:
-            return
-        deviation = np.where(np.abs(relative) > SUPPORT, relative, 0.0) * demand.amount
-        demands.harvest(self.cells, deviation, self.down, self.up)
-
-    def give_up(self, demands: Demands, draft: Draft, reason: str) -> None:
-        """Hide everything movable, which protects whatever can be protected at all."""
-        if reason.startswith("time limit"):
-            new = np.zeros_like(self.hidden)
-            new[self.cells] = ~self.hidden[self.cells]
-            draft.add_hurried(new)
-        self.hidden[self.cells] = True
-        draft.reason = reason
-        for demand in demands.of(self.cells):
+def _protect(
+    program: MovementProgram,
+    demand: Demand,
+    demands: Demands,
+    draft: Draft,
+    deadline: Deadline,
+    harvest: bool,
+) -> None:
+    """Hide what the cheapest deviation for the demand needs, and harvest it."""
+    cells, column, amount = program.cells, program.column(demand.cell), demand.amount
+    down, up = (room[cells] for room in demands.rooms)
+    answer = LPAnswer(LPStatus.INFEASIBLE)
+    if (up if demand.up else down)[column] >= amount:
+        lower, upper = -down, up.copy()
+        lower[column] = upper[column] = amount if demand.up else -amount
+        answer = program.cheapest(lower, upper, amount, draft.hidden[cells], deadline=deadline)
+    if answer.status is LPStatus.INFEASIBLE:
+        far = program.farthest(column, demand.up, -down, up, amount, deadline=deadline)
+        reached = 0 if far.point is None else math.floor(far.objective * amount + ROUNDING)
+        if not demands.retreat(demand, reached):
+            draft.infeasible.append(demand)
             demands.settle(demand)
+    elif answer.point is None:
+        _give_up(cells, demands, draft, UNCLEAR)
+    else:
+        draft.hidden[cells[answer.point != 0]] = True
+        demands.settle(demand)
+        if harvest:
+            demands.harvest(cells, answer.point, down, up)
 
-    def _farthest(self, demand: Demand, time_limit: float | None) -> int:
-        """How far the cell can move in this direction if everything movable is hidden; less than asked."""
-        n = len(self.cells)
-        column = int(np.searchsorted(self.cells, demand.cell)) + (0 if demand.up else n)
-        costs = np.zeros(2 * n)
-        costs[[column, (column + n) % (2 * n)]] = -1.0, 1.0
-        upper = np.concatenate([self.up, self.down]) / demand.amount
-        upper[column] = min(upper[column], 1.0)
-        self.lp.set_costs(costs)
-        self.lp.set_bounds(np.zeros(2 * n), upper)
-        answer = self.lp.solve(time_limit, fresh=True)
-        return 0 if answer.point is None else math.floor(-answer.objective * demand.amount + ROUNDING)
 
-    def _solve(self, demand: Demand, time_limit: float | None) -> LPAnswer:
-        """In units of the demand, so that the cell moves by 1; with short reach first, then with all."""
-        costs = np.where(self.hidden[self.cells], NEARLY_FREE, self.cost)
-        self.lp.set_costs(np.concatenate([costs, costs]))
-        target = int(np.searchsorted(self.cells, demand.cell))
-        for reach in (REACH, np.inf):
-            lower = np.zeros(2 * len(self.cells))
-            upper = np.concatenate([self.up, self.down]) / demand.amount
-            upper = np.minimum(upper, reach)
-            plus, minus = target, target + len(self.cells)
-            if (self.up if demand.up else self.down)[target] < demand.amount:
-                return LPAnswer(LPStatus.INFEASIBLE)
-            moving, resting = (plus, minus) if demand.up else (minus, plus)
-            lower[moving] = upper[moving] = 1.0
-            upper[resting] = 0.0
-            self.lp.set_bounds(lower, upper)
-            answer = self.lp.solve(time_limit, fresh=True)
-            if answer.status is not LPStatus.INFEASIBLE:
-                break
-        return answer
+def _give_up(cells: Int, demands: Demands, draft: Draft, reason: str) -> None:
+    """Hide everything movable, which protects whatever can be protected at all."""
+    new = np.zeros_like(draft.hidden)
+    new[cells] = ~draft.hidden[cells]
+    if reason == OUT_OF_TIME:
+        draft.add_hurried(new)
+    draft.hidden |= new
+    draft.reason = reason
+    for demand in demands.of(cells):
+        demands.settle(demand)

@@ -23,6 +23,7 @@ import numpy as np
 from cellveil.arrays import Bool, Int
 from cellveil.attackers.attacker import OUTSIDERS, Attacker
 from cellveil.clock import Deadline
+from cellveil.deviations.movement import Movement
 from cellveil.deviations.witness import Witnesses
 from cellveil.judge import Verdict
 from cellveil.pattern import Pattern
@@ -30,7 +31,7 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
 from cellveil.suppression.other_attackers.outsider_shield import OutsiderShield, WholeShield, with_prior
-from cellveil.suppression.other_attackers.shield import Judged, Moves, Shield
+from cellveil.suppression.other_attackers.shield import Judged, Shield
 
 ROUNDS = 8
 """After so many rounds everything that hangs together with an open cell is hidden."""
@@ -83,7 +84,7 @@ class Defence:
         by then is hidden with all that hangs together with it, and judged as far as overtime goes; what was
         not judged by then is not safe.
         """
-        moves = Moves(self.problem, deadline)
+        moves = Movement.of(self.problem, deadline)
         self._deadline = overtime = deadline.overtime()
         for shield in self._everybody:
             if isinstance(shield, OutsiderShield):
@@ -113,7 +114,7 @@ class Defence:
             hurried |= shield.hurried
         return hurried & hidden
 
-    def _hidden_whole(self, hidden: Bool, moves: Moves, deadline: Deadline) -> Bool:
+    def _hidden_whole(self, hidden: Bool, moves: Movement, deadline: Deadline) -> Bool:
         """The last resort: all that hangs together with what is open, where that can be shown to be safe."""
         before = [shield.last for shield in self._everybody]
         whole = hidden | moves.neighbours(self._unsafe(hidden, self._deadline))

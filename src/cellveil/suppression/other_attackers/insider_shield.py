@@ -32,6 +32,7 @@ from cellveil.attackers.insiders import Insiders, PriorPosteriorInsiders, Rooms
 from cellveil.attackers.own_parts import EVERYBODY, NOBODY, OwnParts
 from cellveil.attackers.prior_posterior import Totals
 from cellveil.clock import Deadline
+from cellveil.deviations.movement import NO_MOVE, Feasibility, Move, Movement
 from cellveil.deviations.witness import Witness
 from cellveil.judge.auditing import attack_as_insiders
 from cellveil.judge.insider import InsiderReport, Kind, insiders_of
@@ -39,7 +40,7 @@ from cellveil.judge.outsider import OutsiderReport
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.solvers import tolerances
-from cellveil.suppression.other_attackers.shield import NO_MOVE, Move, Moves, Shield, Verdict
+from cellveil.suppression.other_attackers.shield import Shield
 from cellveil.tables.scaled import UNBOUNDED, unscale
 
 MAX_HARVESTED = 4
@@ -78,7 +79,7 @@ class InsiderShield(Shield):
         assert isinstance(report, InsiderReport)
         return report.with_anew(others)
 
-    def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
+    def strengthen(self, hidden: Bool, moves: Movement) -> Bool:
         """See `Shield.strengthen`."""
         report, insiders, before = self.judge(hidden, moves.deadline), self.insiders, hidden
         assert isinstance(report, InsiderReport)
@@ -96,7 +97,7 @@ class InsiderShield(Shield):
             hidden = self._protect_totals(Totals(insiders, before), report, hidden, moves)
         return hidden
 
-    def _protect_totals(self, judged: Totals, report: InsiderReport, hidden: Bool, moves: Moves) -> Bool:
+    def _protect_totals(self, judged: Totals, report: InsiderReport, hidden: Bool, moves: Movement) -> Bool:
         rule = judged.rule
         for (target, _, cells), verdict in zip(list(judged.targets()), report.totals, strict=True):
             if verdict.safe or moves.deadline.is_over:
@@ -106,10 +107,10 @@ class InsiderShield(Shield):
                 hidden = self._answered(question, [], hidden, moves)
         return hidden
 
-    def _answered(self, question: _Question, known: list[Move], hidden: Bool, moves: Moves) -> Bool:
+    def _answered(self, question: _Question, known: list[Move], hidden: Bool, moves: Movement) -> Bool:
         """The pattern with what the cheaper plan hides."""
         plan = _cheaper_plan(question, known, hidden, moves)
-        if plan.verdict == "impossible":
+        if plan.verdict is Feasibility.IMPOSSIBLE:
             self.infeasible |= set(question.targets)
         for move in plan.moves:
             if move.witness is not None:
@@ -124,7 +125,9 @@ class InsiderShield(Shield):
             if hidden[witness.cells].all():
                 rises = witness.numerators[np.searchsorted(witness.cells, cell)] > 0
                 turned = witness if rises == up else witness.reversed()
-                found.append(Move("met", turned.cells, turned.numerators / turned.denominator, turned))
+                found.append(
+                    Move(Feasibility.MET, turned.cells, turned.numerators / turned.denominator, turned)
+                )
         return found
 
 
@@ -152,12 +155,12 @@ class _Plan:
     """A pattern in the making, and the deviations for which cells were hidden."""
 
     hidden: Bool
-    verdict: Verdict = "met"
+    verdict: Feasibility = Feasibility.MET
     moves: list[Move] = field(default_factory=list)
 
     def add(self, move: Move) -> None:
         """Hide what the deviation moves."""
-        if move.verdict == "met":
+        if move.verdict is Feasibility.MET:
             self.hidden[move.support] = True
             self.moves.append(move)
         else:
@@ -168,31 +171,33 @@ class _Plan:
         return float(weight[self.hidden & ~before].sum())
 
 
-def _cheaper_plan(question: _Question, known: list[Move], hidden: Bool, moves: Moves) -> _Plan:
+def _cheaper_plan(question: _Question, known: list[Move], hidden: Bool, moves: Movement) -> _Plan:
     """Against everybody together or one by one, whichever hides less."""
     if known and question.is_settled(known, hidden):
         return _Plan(hidden)
-    together, weight = _Plan(hidden.copy()), moves.problem.weight
+    together, weight = _Plan(hidden.copy()), moves.weight
     together.add(question.ask(EVERYBODY, hidden))
-    cost = together.cost(hidden, weight) if together.verdict == "met" else np.inf
+    cost = together.cost(hidden, weight) if together.verdict is Feasibility.MET else np.inf
     if question.coalition > 1 or cost == 0:
         return together
     single = _one_by_one(question, known, hidden, moves, cost)
-    is_better = single.verdict == "met" and single.cost(hidden, weight) < cost
-    return single if is_better or together.verdict != "met" else together
+    is_better = single.verdict is Feasibility.MET and single.cost(hidden, weight) < cost
+    return single if is_better or together.verdict is not Feasibility.MET else together
 
 
-def _one_by_one(question: _Question, known: list[Move], hidden: Bool, moves: Moves, enough: float) -> _Plan:
+def _one_by_one(
+    question: _Question, known: list[Move], hidden: Bool, moves: Movement, enough: float
+) -> _Plan:
     """One deviation against nobody in particular, then one for each insider whom it does not keep off.
 
     Ends where it gets as dear as `enough`.
     """
     plan, asked = _Plan(hidden.copy()), set()
     left = question.left(known, hidden) if known else [NOBODY]
-    while left and plan.verdict == "met" and not moves.deadline.is_over:
+    while left and plan.verdict is Feasibility.MET and not moves.deadline.is_over:
         asked.add(left[0])
         plan.add(question.ask(left[0], plan.hidden))
-        if plan.cost(hidden, moves.problem.weight) >= enough:
+        if plan.cost(hidden, moves.weight) >= enough:
             break
         left = [who for who in question.left([*known, *plan.moves], plan.hidden) if who not in asked]
     return plan
@@ -201,7 +206,7 @@ def _one_by_one(question: _Question, known: list[Move], hidden: Bool, moves: Mov
 class _CellQuestion(_Question):
     """Can the primary cell move so far?"""
 
-    def __init__(self, insiders: Insiders, moves: Moves, cell: int, up: bool, amount: int) -> None:
+    def __init__(self, insiders: Insiders, moves: Movement, cell: int, up: bool, amount: int) -> None:
         self.insiders, self.moves = insiders, moves
         self.cell, self.up, self.amount = cell, up, amount
         self.targets, self.coalition = (cell,), insiders.coalition
@@ -241,7 +246,7 @@ class _CellQuestion(_Question):
 class _TotalQuestion(_Question):
     """Can all parts that a contributor has in the component rise by p at once, or, turned round, fall?"""
 
-    def __init__(self, totals: Totals, moves: Moves, target: int, cell: int, up: bool) -> None:
+    def __init__(self, totals: Totals, moves: Movement, target: int, cell: int, up: bool) -> None:
         component = moves.component(cell)
         assert component is not None
         rule = totals.rule

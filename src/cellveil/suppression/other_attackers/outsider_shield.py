@@ -7,18 +7,19 @@ import numpy as np
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.demand import Demands
+from cellveil.deviations.movement import Feasibility, Movement
 from cellveil.deviations.witness import Ledger, Witnesses
 from cellveil.judge.outsider import OutsiderReport, audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.methods.sequential import sequential
-from cellveil.suppression.other_attackers.shield import Moves, Shield
+from cellveil.suppression.engines.meet_demands import protect_in_turn
+from cellveil.suppression.other_attackers.shield import Shield
 
 
 class OutsiderShield(Shield):
-    """Protection against an outsider, by the method `sequential` where an audit finds a fault."""
+    """Protection against an outsider, by programs in turn where an audit finds a fault."""
 
     whole = False
 
@@ -47,7 +48,7 @@ class OutsiderShield(Shield):
             self._claims = Witnesses.proven_by(report.certificate)
         return report.named(with_prior(report.attacker, self._prior))
 
-    def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
+    def strengthen(self, hidden: Bool, moves: Movement) -> Bool:
         """See `Shield.strengthen`."""
         unsafe = self.judge(hidden, moves.deadline).unsafe_cells
         if moves.deadline.is_over:
@@ -67,7 +68,7 @@ class WholeShield(OutsiderShield):
 
     whole = True
 
-    def strengthen(self, hidden: Bool, moves: Moves) -> Bool:
+    def strengthen(self, hidden: Bool, moves: Movement) -> Bool:
         """See `Shield.strengthen`."""
         hidden, known = hidden.copy(), self.known
         ledger = Ledger(known, hidden, whole=True)
@@ -76,7 +77,7 @@ class WholeShield(OutsiderShield):
             if moves.deadline.is_over:
                 break
             move = moves.push(demand.cell, demand.amount, rooms, hidden, up=demand.up, whole=True)
-            if move.verdict == "impossible" and known.spl[demand.cell] == 0:
+            if move.verdict is Feasibility.IMPOSSIBLE and known.spl[demand.cell] == 0:
                 self.infeasible.add(demand.cell)
             hidden[move.support] = True
         return hidden
@@ -107,6 +108,6 @@ def mended(
     start = problem.replace(status=Pattern.hiding(problem, hidden, "").status).only(
         short, lpl=raised(problem.lpl, problem.down), upl=raised(problem.upl, problem.up)
     )
-    draft = sequential(start, time_limit=deadline.left, seed=seed, progress=progress)
+    draft = protect_in_turn(start, deadline, seed=seed, progress=progress)
     draft.hidden = draft.hidden | hidden
     return draft
