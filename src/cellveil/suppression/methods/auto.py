@@ -25,7 +25,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cellveil.clock import Deadline
-from cellveil.params import part
+from cellveil.errors import InputError, nearest_name
+from cellveil.params import param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.bounds.cover import cover_bound
@@ -46,6 +47,9 @@ BETTER_BOUND = "better bound"
 class AutoParams(AutoStepsParams):
     """Parameters of `auto`; shares of the time stand in its plans."""
 
+    without: str = param(
+        "", "Stages to leave out, with commas between them; those that finish a pattern stay."
+    )
     network: NetworkParams = part(NetworkParams)
     optimal: OptimalParams = part(OptimalParams)
 
@@ -167,6 +171,24 @@ def plan_of(problem: Problem, is_feasible: bool, params: AutoParams) -> str:
     return "irregular" if size <= params.irregular.most_cells and not is_product(problem.table) else "large"
 
 
+def optional_stages(plan: str) -> list[str]:
+    """The stages of a plan that `without` can leave out: all but those that finish a pattern."""
+    needed = {"flows", "start with everything"}
+    return list(dict.fromkeys(s.name for s in PLANS[plan] if s.share != ALL and s.name not in needed))
+
+
+def _stages(plan: str, without: str) -> Plan:
+    names = [name.strip() for name in without.split(",") if name.strip()]
+    known = {name for each in PLANS for name in optional_stages(each)}
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"without: no stage {name!r} can be left out", remedy=nearest_name(name, sorted(known))
+            )
+    left_out = set(names) & set(optional_stages(plan))
+    return tuple(stage for stage in PLANS[plan] if stage.share == ALL or stage.name not in left_out)
+
+
 def _tied(problem: Problem, params: AutoParams) -> Merged | None:
     """The problem with tied cells merged, where that pays and nothing needs the dimensions."""
     movable = int((problem.status != Status.FROZEN).sum())
@@ -186,7 +208,7 @@ def _planned(
     cover = cover_bound(problem, time_limit=share.left)
     run, is_feasible = _Run(problem, cover, deadline, seed, progress, params), bool(np.isfinite(cover.bound))
     try:
-        run_stages(PLANS[plan_of(problem, is_feasible, params)], run, deadline, progress)
+        run_stages(_stages(plan_of(problem, is_feasible, params), params.without), run, deadline, progress)
         draft = run.draft()
     except KeyboardInterrupt:
         if run.kept is None:
