@@ -5,10 +5,11 @@ import pytest
 from cellveil.attackers.attacker import Attacker
 from cellveil.clock import Deadline
 from cellveil.datasets import two_way
+from cellveil.deviations.movement import Movement
 from cellveil.problem import Problem
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
 from cellveil.suppression.other_attackers.outsider_shield import OutsiderShield, WholeShield
-from cellveil.suppression.other_attackers.shield import Moves, Shield
+from cellveil.suppression.other_attackers.shield import Shield
 from helpers.contributions import with_contributions
 
 PARTS = {(r, c): [10 + 3 * r + c, 7 + r + 2 * c, 4] for r in range(3) for c in range(4)}
@@ -28,7 +29,7 @@ def strengthened(shield: Shield, problem: Problem) -> tuple[bool, bool, bool]:
     hidden[[problem.table.cell(*key) for key in RECTANGLE]] = True
     endless = Deadline(None)
     before = shield.judge(hidden, endless).is_safe
-    after = shield.strengthen(hidden, Moves(problem, endless))
+    after = shield.strengthen(hidden, Movement.of(problem, endless))
     assert (after >= hidden).all() and not after.all()
     return before, shield.judge(after, endless).is_safe, bool((after & ~hidden).any())
 
@@ -55,5 +56,5 @@ def test_an_outsider_is_kept_off_from_the_bare_primary() -> None:
     for shield in (OutsiderShield(problem), WholeShield(problem), OutsiderShield(problem, 60)):
         hidden, endless = problem.hidden_at_start.copy(), Deadline(None)
         assert not shield.judge(hidden, endless).is_safe
-        after = shield.strengthen(hidden, Moves(shield.known, endless))
+        after = shield.strengthen(hidden, Movement.of(shield.known, endless))
         assert shield.judge(after, endless).is_safe and 4 <= after.sum() <= 9
