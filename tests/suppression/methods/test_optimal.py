@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from importlib import import_module
 from itertools import islice
 
 import numpy as np
@@ -25,15 +24,13 @@ from cellveil.suppression.exact.fractional_attack import FlowAttacker, LPAttacke
 from cellveil.suppression.exact.kelly import kelly
 from cellveil.suppression.exact.parts import parts_of
 from cellveil.suppression.exact.separation import Separation, further_cell, is_broken
-from cellveil.suppression.methods.optimal import optimal
+from cellveil.suppression.methods.optimal import OptimalParams, optimal
 from cellveil.tables.scaled import UNBOUNDED
 from helpers.brute_force import cheapest_pattern
 from helpers.instances import INSTANCES, needs_instances
 from helpers.small_problems import SHAPES, small_problem
 
 PER_SHAPE, PER_SHAPE_SLOW = 6, 60
-
-optimal_module = import_module("cellveil.suppression.methods.optimal")
 
 
 def problems(shape: str) -> Iterator[tuple[Problem, float | None]]:
@@ -147,15 +144,12 @@ def test_unlimited_cells_as_if_limited_far_away() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("way", ["programs of all rows", "stages"])
-def test_least_cost_by_the_ways_of_larger_tables(
-    shape: str, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_least_cost_by_the_ways_of_larger_tables(shape: str, way: str) -> None:
     """What is done in larger parts before the search proves no wrong bound."""
-    monkeypatch.setattr(optimal_module, "SMALL", 0)
-    if way == "stages":
-        monkeypatch.setattr(optimal_module, "FAR", -1.0)
+    params = OptimalParams(small=0, far=-1.0 if way == "stages" else 0.25)
     for problem, least in islice(problems(shape), PER_SHAPE):
-        draft = optimal(problem, time_limit=None if way == "programs of all rows" else 60.0)
+        limit = None if way == "programs of all rows" else 60.0
+        draft = optimal(problem, time_limit=limit, params=params)
         if least is None:
             assert draft.infeasible
             continue

@@ -1,4 +1,4 @@
-"""`lower_bound`: the relaxation with fractional cells, strengthened by capacity and company rows.
+"""`lower_bound`: the relaxation with fractional cells, by capacity cuts and bridge-less inequalities.
 
 Solves  min Σ w_i x_i,  0 ≤ x_i ≤ 1,  under the rows of `exact_model` that matter: those of single relations
 to begin with, then rounds of separation (`exact_separation`) until none is broken by much, no round gains
@@ -20,6 +20,7 @@ import numpy as np
 
 from cellveil.arrays import Float
 from cellveil.clock import counted_time
+from cellveil.params import Params, param
 from cellveil.problem import Problem
 from cellveil.solvers.covering import Covering, proven_bound, proven_extra
 from cellveil.solvers.cutting_planes import GrowingLP, Row
@@ -29,22 +30,18 @@ from cellveil.suppression.exact.separation import Separation
 
 Stop = Callable[[], bool]
 
-MOST_ROUNDS = 200
-ROWS_PER_ROUND = 50
-STALLED = 8
-"""So many rounds without gain end the loop."""
 
-ROUNDED = 2
-"""After so many, points are also rounded to whole patterns, which are judged."""
+@dataclass(frozen=True, kw_only=True)
+class RelaxationParams(Params):
+    """Parameters of the cutting-plane loop."""
 
-GAIN = 1e-4
-"""What counts as a gain, as a share of the bound."""
-
-COARSE = 5e-3
-"""A round that gains less than this, as a share, ends the coarse attacks."""
-
-PATIENCE = 10
-"""A row slack for so many rounds leaves the program."""
+    most_rounds: int = param(200, "Rounds of separation at most.", least=1)
+    cuts_per_round: int = param(50, "Cuts added in a round, about.", least=1)
+    stalled: int = param(8, "Rounds without gain that end the loop.", least=0)
+    rounded: int = param(2, "Rounds without gain after which points are rounded and judged.", least=0)
+    gain: float = param(1e-4, "What counts as a gain, as a share of the bound.", least=0)
+    coarse: float = param(5e-3, "Gain below which separation becomes fine.", least=0)
+    patience: int = param(10, "Rounds after which a slack cut leaves the program.", least=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,34 +84,36 @@ def lower_bound(problem: Problem, *, time_limit: float | None = None) -> float:
     return total
 
 
-def relax(separation: Separation, stop: Stop, *, company: bool = True) -> Relaxation:
+def relax(separation: Separation, stop: Stop, params: RelaxationParams | None = None) -> Relaxation:
     """The loop of rounds for one part."""
+    params = params or RelaxationParams()
     part, pool = separation.part, separation.pool
     program = _Program(part, pool.rows)
     solved = program.lp.solve()
     best, bound, stalled = -math.inf, 0.0, 0
     extra = np.zeros(part.num_cells)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(params.most_rounds):
         point = np.clip(solved.point, 0.0, 1.0)
         proven = program.proven(solved.multipliers)
         if proven > bound:
             bound, extra = proven, program.extra(solved.multipliers)
-        if solved.objective < best * (1 + COARSE):
+        if solved.objective < best * (1 + params.coarse):
             separation.refine()
-        stalled = 0 if solved.objective > best + GAIN * max(abs(best), 1e-9) else stalled + 1
+        stalled = 0 if solved.objective > best + params.gain * max(abs(best), 1e-9) else stalled + 1
         best = max(best, solved.objective)
-        if stop() or stalled > STALLED:
+        if stop() or stalled > params.stalled:
             break
-        rows = separation.broken_rows(point, most=ROWS_PER_ROUND, attacks=len(separation.asked), stop=stop)
-        if company:
-            rows += separation.company_rows(
-                point, most=ROWS_PER_ROUND // 2, attacks=part.num_cells, stop=stop
-            )
-        if stalled > ROUNDED or not rows:
+        rows = separation.broken_rows(
+            point, most=params.cuts_per_round, attacks=len(separation.asked), stop=stop
+        )
+        rows += separation.bridgeless_rows(
+            point, most=params.cuts_per_round // 2, attacks=part.num_cells, stop=stop
+        )
+        if stalled > params.rounded or not rows:
             rows += separation.rows_by_rounding(point, stop=stop)
         if not rows:
             break
-        program.exchange(rows, solved.multipliers)
+        program.exchange(rows, solved.multipliers, params.patience)
         solved = program.lp.solve()
         if not solved.is_optimal:
             break
@@ -131,10 +130,10 @@ class _Program:
         self.lp = GrowingLP(part.price, part.held.astype(np.float64), np.ones(part.num_cells))
         self.lp.add(rows)
 
-    def exchange(self, rows: list[Row], multipliers: Float) -> None:
+    def exchange(self, rows: list[Row], multipliers: Float, patience: int) -> None:
         """Drop rows without a multiplier for long, add new ones."""
         self.idle = np.where(multipliers > 1e-12, 0, self.idle + 1)
-        dropped = self.idle > PATIENCE
+        dropped = self.idle > patience
         self.lp.drop(np.flatnonzero(dropped))
         self.rows = [row for row, gone in zip(self.rows, dropped.tolist(), strict=True) if not gone] + rows
         self.idle = np.concatenate([self.idle[~dropped], np.zeros(len(rows), dtype=np.int64)])

@@ -1,13 +1,15 @@
-"""What was found so far, each once: rows, looked through as one matrix, and the capacities behind them."""
+"""The cut pool: every row found, each once, as one matrix, and the capacities behind them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cellveil.arrays import Float, Int
+from cellveil.params import Params, param
 from cellveil.solvers.cutting_planes import Row
 from cellveil.suppression.exact.parts import Capacity
 
@@ -15,11 +17,14 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
-MOST_CAPACITIES = 6_000
-"""When there are more, those that have not served for long are forgotten, down to half of it."""
+@dataclass(frozen=True, kw_only=True)
+class CutPoolParams(Params):
+    """Parameters of the pool of capacity cuts."""
 
-LEVELS = (np.inf, 1.0 - 1e-6, 0.6, 0.3)
-"""To see which capacities are broken, cells hidden by so much are taken for granted."""
+    most: int = param(6_000, "Capacities kept; beyond it the half that served last stays.", least=2)
+    granted: tuple[float, ...] = param(
+        (1.0 - 1e-6, 0.6, 0.3), "Values of x from which on cells are fixed at 1 in cover cuts.", least=0
+    )
 
 
 class Pool:
@@ -97,7 +102,8 @@ class Capacities:
         All that are kept.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, params: CutPoolParams | None = None) -> None:
+        self.params = params or CutPoolParams()
         self.items: list[Capacity] = []
         self._keys: set[tuple[bytes, bytes, float]] = set()
         self._served: list[int] = []
@@ -142,7 +148,7 @@ class Capacities:
         least = np.array([item.least for item in self.items])
         share = x[self._columns]
         best = np.full(len(sizes), -np.inf)
-        for level in LEVELS:
+        for level in (np.inf, *self.params.granted):
             granted = share >= level
             rest = left - np.add.reduceat(np.where(granted, self._reach, 0.0), starts)
             asked = rest > least
@@ -159,9 +165,9 @@ class Capacities:
             self._count = len(self.items)
 
     def _forget(self) -> None:
-        if len(self.items) <= MOST_CAPACITIES:
+        if len(self.items) <= self.params.most:
             return
-        kept = np.sort(np.argsort(-np.array(self._served), kind="stable")[: MOST_CAPACITIES // 2])
+        kept = np.sort(np.argsort(-np.array(self._served), kind="stable")[: self.params.most // 2])
         gone = set(range(len(self.items))) - set(kept.tolist())
         self._keys -= {self.items[number].key for number in gone}
         self.items = [self.items[number] for number in kept.tolist()]

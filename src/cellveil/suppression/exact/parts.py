@@ -1,7 +1,8 @@
 """The parts of a problem that can be solved apart, and what every safe pattern of one must satisfy.
 
-**Capacity rows.** Let h be any combination of the relations with whole multipliers: Σ h_i y_i = 0 for every
-deviation y. If primary p is to move by d upwards, then with s = h_p > 0
+**Capacity rows** (Benders cuts; the capacity constraints of Fischetti & Salazar 2001). Let h be any
+combination of the relations with whole multipliers: Σ h_i y_i = 0 for every deviation y. If primary p is to
+move by d upwards, then with s = h_p > 0
 
     s d  ≤  s y_p  =  − Σ_{i ≠ p} h_i y_i  ≤  Σ_{i ≠ p} cap_i x_i,
     cap_i = |h_i| × (up_i if h_i < 0 else down_i),
@@ -22,9 +23,10 @@ the row's left side. The relations themselves, one by one, give the rows of `bou
 So the same row holds with r − Σ_{i in S} cap_i for r, where that is above 0, and without S on the left side:
 a knapsack cover row. It is the stronger the more of S is hidden anyway, since more capacities are cut.
 
-**Company rows.** Some cheapest pattern has no cell that could be published, so each of its secondaries moves
-in some deviation, and in no combination h may it be the only hidden cell:  Σ_{i ≠ j, h_i ≠ 0} x_i ≥ x_j.
-(Where some of these is hidden at the start there is nothing to ask.)
+**Bridge-less inequalities** (Fischetti & Salazar 1999, 2001). Some cheapest pattern has no cell that could be
+published, so each of its secondaries moves in some deviation, and in no combination h may it be the only
+hidden cell: Σ_{i ≠ j, h_i ≠ 0} x_i ≥ x_j. (Where some of these is hidden at the start there is nothing to
+ask.)
 """
 
 from __future__ import annotations
@@ -276,8 +278,8 @@ def width_capacity(part: Part, upwards: Int | None, downwards: Int | None, width
     return _capacity(part, columns, total[columns], amount)
 
 
-def company_row(part: Part, combination: Int, own: int) -> Row | None:
-    """The company row of a cell; None where it says nothing."""
+def bridgeless_row(part: Part, combination: Int, own: int) -> Row | None:
+    """The bridge-less inequality of a cell; None where it says nothing."""
     others = combination != 0
     if not others[own] or (others & part.held).any():
         return None

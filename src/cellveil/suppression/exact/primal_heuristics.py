@@ -1,4 +1,4 @@
-"""Good patterns for one part, from scratch or around a fractional point.
+"""Primal heuristics: good patterns for one part, from scratch or around a fractional point.
 
 By incremental programs and trials, or by cheapest flows where the part is a network. Sliding levels are
 shared out between both sides first, as far as the cell can move if everything is hidden, so that a book of
@@ -9,6 +9,7 @@ clock of time limits; None is never.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +19,7 @@ from cellveil.clock import counted_time
 from cellveil.deviations.demand import shared_out
 from cellveil.deviations.ledger import Book
 from cellveil.deviations.movement import Feasibility
+from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.suppression.bounds.relaxation import until
 from cellveil.suppression.engines.flow_search import Networks, build
@@ -28,15 +30,14 @@ from cellveil.suppression.methods.network import network
 
 Stop = Callable[[], bool]
 
-FIRM = 0.5
-"""Cells that a point hides by more than this are hidden where flows begin."""
 
-GUIDED = 0.05
-"""What is left of a cell's weight where the fractional point hides it whole."""
+@dataclass(frozen=True, kw_only=True)
+class HeuristicsParams(Params):
+    """Parameters of the primal heuristics."""
 
-
-TRIALS = 20
-"""Random trials on a pattern from scratch."""
+    firm: float = param(0.5, "Value of x above which cells are hidden where flows begin.", least=0, most=1)
+    guided: float = param(0.05, "Factor on the weight of a cell with x = 1.", least=0, most=1)
+    trials: int = param(20, "Trials of ruin and recreate on a pattern from scratch.", least=0)
 
 
 class Starter(Protocol):
@@ -49,16 +50,19 @@ class Starter(Protocol):
         """A pattern near a fractional point; None where none was finished in time."""
 
 
-def starter_of(problem: Problem, separation: Separation, *, seed: int) -> Starter:
+def starter_of(
+    problem: Problem, separation: Separation, *, seed: int, params: HeuristicsParams | None = None
+) -> Starter:
     """The fitting one."""
+    params = params or HeuristicsParams()
     own = _apart(problem, separation)
     if own is None:
         return NoStarter()
     cells = separation.part.component.cells
     networks = Networks.of(own)
     if networks.rest() is None:
-        return FlowStarter(networks, cells, seed)
-    return ProgramStarter(own, cells, seed)
+        return FlowStarter(networks, cells, seed, params)
+    return ProgramStarter(own, cells, seed, params)
 
 
 class NoStarter:
@@ -74,8 +78,8 @@ class NoStarter:
 class FlowStarter:
     """By cheapest flows: `network`, and its first step begun with what the point hides."""
 
-    def __init__(self, networks: Networks, cells: Int, seed: int) -> None:
-        self.networks, self.cells, self.seed = networks, cells, seed
+    def __init__(self, networks: Networks, cells: Int, seed: int, params: HeuristicsParams) -> None:
+        self.networks, self.cells, self.seed, self.params = networks, cells, seed, params
 
     def from_scratch(self, end: float | None) -> Bool | None:
         """See `Starter`."""
@@ -88,7 +92,7 @@ class FlowStarter:
         from cellveil.suppression.engines._flow_search_jit import BOTH
 
         hidden = np.zeros(len(self.networks.tail), dtype=bool)
-        hidden[self.cells[point > FIRM]] = True
+        hidden[self.cells[point > self.params.firm]] = True
         search, infeasible = build(self.networks, BOTH, end, hidden)
         if infeasible or search.book.num_open:
             return None
@@ -99,21 +103,21 @@ class FlowStarter:
 class ProgramStarter:
     """By incremental programs, clean-up and trials."""
 
-    def __init__(self, problem: Problem, cells: Int, seed: int) -> None:
-        self.problem, self.cells, self.seed = problem, cells, seed
+    def __init__(self, problem: Problem, cells: Int, seed: int, params: HeuristicsParams) -> None:
+        self.problem, self.cells, self.seed, self.params = problem, cells, seed, params
 
     def from_scratch(self, end: float | None) -> Bool | None:
         """See `Starter`."""
         book, stop = Book(self.problem), until(end)
-        return self._improved(book, stop, TRIALS) if _protect_all(book, stop) else None
+        return self._improved(book, stop, self.params.trials) if _protect_all(book, stop) else None
 
     def around(self, point: Float, end: float | None) -> Bool | None:
         """See `Starter`: what the point hides is cheap."""
         cells, stop = self.cells, until(end)
         weight = self.problem.weight.copy()
-        weight[cells] *= np.maximum(1.0 - point, GUIDED)
+        weight[cells] *= np.maximum(1.0 - point, self.params.guided)
         hidden = np.zeros(len(weight), dtype=bool)
-        hidden[cells[point > 1.0 - GUIDED]] = True
+        hidden[cells[point > 1.0 - self.params.guided]] = True
         guided = Book(self.problem.replace(weight=weight), hidden)
         if not _protect_all(guided, stop):
             return None

@@ -1,4 +1,4 @@
-"""Which rows a point breaks, and whether a whole pattern is safe: the oracle of the branch and cut.
+"""Separation: the cuts that a point breaks, and whether a whole pattern is safe; the branch-and-cut oracle.
 
 *Fractional points*: capacities that are known already are looked through first, with other cells taken for
 granted; then demands are attacked under the shares x, those that were broken last first, and the combination
@@ -26,10 +26,11 @@ from cellveil.attack.network_intervals import NetworkFlows
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.witness import LARGEST_NUMERATOR, Witness, movable_multiple
+from cellveil.params import Params, param, part
 from cellveil.problem import Problem
 from cellveil.solvers.cutting_planes import Row
 from cellveil.solvers.tolerances import REACH, ROUNDING
-from cellveil.suppression.exact.cut_pool import Capacities, Pool
+from cellveil.suppression.exact.cut_pool import Capacities, CutPoolParams, Pool
 from cellveil.suppression.exact.fractional_attack import SHORT, FlowAttacker, LPAttacker, attacker_of
 from cellveil.suppression.exact.parts import (
     Asked,
@@ -37,7 +38,7 @@ from cellveil.suppression.exact.parts import (
     Need,
     Part,
     Width,
-    company_row,
+    bridgeless_row,
     need_capacity,
     relation_capacities,
     width_capacity,
@@ -46,36 +47,28 @@ from cellveil.tables.scaled import UNBOUNDED
 
 Stop = Callable[[], bool]
 
-DEEP = 1e-2
-"""A row is worth adding when a fractional point breaks it by this."""
 
-SHALLOW = 5e-4
-"""Where no such row is found, this will do: of a demand that takes many cells, one is a small share."""
+@dataclass(frozen=True, kw_only=True)
+class SeparationParams(Params):
+    """Parameters of the separation of capacity cuts and bridge-less inequalities."""
 
-MOST_FINE = 1_000
-"""In larger parts finer attacks, and the judgement of rounded points, take too long; flows do not."""
-
-ASIDE = 5e-3
-"""Fine attacks look for combinations a little aside from the point, with all cells hidden by so much more:
-otherwise cells that the point does not hide cost nothing, and rows would be full of them for no reason."""
-
-GRANTED_FROM = (1.0 - 1e-6, 0.6)
-"""Cells hidden by so much are taken for granted, the surest first."""
-
-ROUNDED_FROM = (0.9, 0.6, 0.3, 0.1, 1e-3)
-"""Cells hidden by so much are hidden whole, where points are rounded; more and more of them."""
-
-FADING = 0.5
-"""How fast a demand that is met loses its urgency."""
-
-AGAIN = 8
-"""For each row wanted so many known capacities are looked at."""
-
-LARGE = 20_000
-"""Parts with more cells are not attacked."""
-
-LONELY = 0.05
-"""Cells hidden by this share at least are asked for company."""
+    deep: float = param(1e-2, "Least violation of a cut by a fractional point.", least=0)
+    shallow: float = param(5e-4, "The same where no deeper cut is found.", least=0)
+    most_fine: int = param(1_000, "Cells up to which linear programs separate finely.", least=0)
+    aside: float = param(5e-3, "Added to x in fine separation, so that cuts stay sparse.", least=0, most=1)
+    granted: tuple[float, ...] = param(
+        (1.0 - 1e-6, 0.6), "Values of x from which on cells are fixed at 1 in an attack.", least=0
+    )
+    rounded: tuple[float, ...] = param(
+        (0.9, 0.6, 0.3, 0.1, 1e-3), "Thresholds at which a point is rounded to a whole pattern.", least=0
+    )
+    fading: float = param(0.5, "Factor on the urgency of a demand that is met.", least=0, most=1)
+    looked_at: int = param(8, "Known capacities looked at for each cut wanted.", least=1)
+    most_cells: int = param(20_000, "Cells up to which demands are attacked.", least=0)
+    bridgeless: float = param(
+        0.05, "Bridge-less inequalities are separated for cells with x above this.", least=0, most=1
+    )
+    pool: CutPoolParams = part(CutPoolParams)
 
 
 def _never() -> bool:
@@ -112,7 +105,14 @@ class Separation:
         How many attacks were made on fractional points.
     """
 
-    def __init__(self, problem: Problem, part: Part, stop: Stop = _never) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        part: Part,
+        stop: Stop = _never,
+        params: SeparationParams | None = None,
+    ) -> None:
+        self.params = params or SeparationParams()
         self.part, self.relations = part, problem.table.relations
         cells, values = part.component.cells, problem.table.values
         ub, lb = problem.ub[cells], problem.lb[cells]
@@ -133,7 +133,7 @@ class Separation:
         for need in part.needs:
             self._needs_of.setdefault(need.own, []).append(need)
         self._owners = np.array(sorted(self._needs_of), dtype=np.int64)
-        self.capacities = Capacities()
+        self.capacities = Capacities(self.params.pool)
         for capacity in relation_capacities(part):
             self.capacities.add(capacity)
         self.pool = Pool(part.num_cells)
@@ -144,19 +144,21 @@ class Separation:
 
     def refine(self) -> None:
         """Attack more finely from now on: when coarse rows gain little, and not in large parts."""
-        if isinstance(self.attacker, LPAttacker) and self.part.num_cells <= MOST_FINE:
+        if isinstance(self.attacker, LPAttacker) and self.part.num_cells <= self.params.most_fine:
             self._is_fine, self.attacker.is_fresh = True, False
 
     # -- fractional points ---------------------------------------------------------------------------------
 
     def broken_rows(self, x: Float, *, most: int, attacks: int, stop: Stop = _never) -> list[Row]:
         """New rows that a fractional point breaks: about so many at most, by at most so many attacks."""
-        found = self.pool.add(self.capacities.broken_rows(x, DEEP, AGAIN * most))[:most]
+        found = self.pool.add(self.capacities.broken_rows(x, self.params.deep, self.params.looked_at * most))[
+            :most
+        ]
         met = self._always.copy()
         for number in np.argsort(-self.urgency, kind="stable").tolist():
             if len(found) >= most or attacks <= 0 or self.is_large or stop():
                 break
-            self.urgency[number] *= FADING
+            self.urgency[number] *= self.params.fading
             if met[number]:
                 continue
             attacks -= 1
@@ -164,12 +166,12 @@ class Separation:
             if rows:
                 self.urgency[number] = 1.0 + max(row.violation(x) for row in rows)
             found += rows
-        return found or self.pool.add(self.capacities.broken_rows(x, SHALLOW, most))
+        return found or self.pool.add(self.capacities.broken_rows(x, self.params.shallow, most))
 
-    def company_rows(self, x: Float, *, most: int, attacks: int, stop: Stop = _never) -> list[Row]:
-        """New company rows that a fractional point breaks."""
+    def bridgeless_rows(self, x: Float, *, most: int, attacks: int, stop: Stop = _never) -> list[Row]:
+        """New bridge-less inequalities that a fractional point breaks."""
         found: list[Row] = []
-        candidates = np.flatnonzero(~self.part.held & (x > LONELY) & (not self.is_large))
+        candidates = np.flatnonzero(~self.part.held & (x > self.params.bridgeless) & (not self.is_large))
         for own in candidates[np.argsort(-x[candidates], kind="stable")][:attacks].tolist():
             if len(found) >= most or stop():
                 break
@@ -177,20 +179,22 @@ class Separation:
             relative[[own, own + self.part.num_cells]] = 1.0
             push = self.attacker.push(own, True, relative)
             self.num_attacks += 1
-            rows = [] if push is None else [company_row(self.part, h, own) for h in push.combinations]
-            found += self.pool.add(row for row in rows if row is not None and row.violation(x) > DEEP)
+            rows = [] if push is None else [bridgeless_row(self.part, h, own) for h in push.combinations]
+            found += self.pool.add(
+                row for row in rows if row is not None and row.violation(x) > self.params.deep
+            )
         return found
 
     def rows_by_rounding(self, x: Float, *, stop: Stop = _never) -> list[Row]:
         """New rows that a fractional point breaks, among those of whole patterns near it."""
         found: list[Row] = []
-        is_slow = self.is_large or (self.attacker is self.lp and self.part.num_cells > MOST_FINE)
-        for share in () if is_slow else ROUNDED_FROM:
+        is_slow = self.is_large or (self.attacker is self.lp and self.part.num_cells > self.params.most_fine)
+        for share in () if is_slow else self.params.rounded:
             known = len(self.pool)
             judgement = self.judge(self.part.held | (x >= share), stop=stop)
             if not judgement.rows:
                 break
-            found += [row for row in self.pool.rows[known:] if row.violation(x) > DEEP]
+            found += [row for row in self.pool.rows[known:] if row.violation(x) > self.params.deep]
         return found
 
     def _attack(self, asked: Asked, x: Float, met: Bool) -> list[Row]:
@@ -204,8 +208,10 @@ class Separation:
         if push.moved is not None and push.share >= 1 - SHORT:
             moved = push.moved[self._own] * self._turn * asked.amount
             met[: len(moved)] |= moved >= self._least
-        if push.share < 1 - DEEP and self._is_fine:
-            sparse = self.attacker.push(asked.own, asked.up, caps * np.tile(np.minimum(x + ASIDE, 1.0), 2))
+        if push.share < 1 - self.params.deep and self._is_fine:
+            sparse = self.attacker.push(
+                asked.own, asked.up, caps * np.tile(np.minimum(x + self.params.aside, 1.0), 2)
+            )
             self.num_attacks += 1
             rows = [] if sparse is None else self._rows_of(sparse.combinations, x)
             if rows:
@@ -226,7 +232,7 @@ class Separation:
     def _attack_granting(self, need: Need, x: Float) -> list[Row]:
         """Attack with cells hidden for the most part taken for granted, and the others for the rest only."""
         caps = np.minimum(self._caps / need.amount, 1.0)
-        for share in GRANTED_FROM:
+        for share in self.params.granted:
             granted = np.tile(x >= share, 2)
             alone = self.attacker.push(need.own, need.up, np.where(granted, caps, 0.0))
             self.num_attacks += 1
@@ -267,7 +273,7 @@ class Separation:
         for capacity in capacities:
             if capacity is not None and self.capacities.add(capacity):
                 row = capacity.rounded_against(x)
-                if row.violation(x) > DEEP:
+                if row.violation(x) > self.params.deep:
                     rows.append(row)
         return rows
 
@@ -284,7 +290,7 @@ class Separation:
                 judgement.is_unclear = True
                 break
             rows = self._prove(asked, hidden, judgement, shown)
-            self.urgency[number] *= FADING
+            self.urgency[number] *= self.params.fading
             if rows:
                 self.urgency[number] = 2.0
                 judgement.rows += rows
@@ -299,7 +305,7 @@ class Separation:
     @property
     def is_large(self) -> bool:
         """Whether attacks would take too long: then single relations alone are looked at."""
-        return self.part.num_cells > LARGE
+        return self.part.num_cells > self.params.most_cells
 
     def farthest(self, own: int, up: bool, amount: int) -> int:
         """How far a cell moves if everything is hidden, in whole units, up to the amount."""

@@ -39,18 +39,19 @@ from cellveil.arrays import Bool, Float
 from cellveil.clock import counted_time
 from cellveil.deviations.demand import Demand
 from cellveil.deviations.witness import Witness, Witnesses
+from cellveil.params import param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.solvers.branch_and_cut import Searched, search, solve_rows
 from cellveil.solvers.cutting_planes import Row
 from cellveil.solvers.exchange_descent import exchanged
-from cellveil.suppression.bounds.relaxation import Relaxation, relax, until, whole_bound
+from cellveil.suppression.bounds.relaxation import Relaxation, RelaxationParams, relax, until, whole_bound
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.flow_search import Networks
 from cellveil.suppression.exact.fractional_attack import FlowAttacker
 from cellveil.suppression.exact.parts import Need, parts_of
-from cellveil.suppression.exact.primal_heuristics import starter_of
-from cellveil.suppression.exact.separation import DEEP, Judgement, Separation, Stop
+from cellveil.suppression.exact.primal_heuristics import HeuristicsParams, starter_of
+from cellveil.suppression.exact.separation import Judgement, Separation, SeparationParams, Stop
 from cellveil.suppression.presolve.merge_ties import merged
 from cellveil.suppression.presolve.preparation import ProtectParams
 
@@ -60,50 +61,44 @@ DOUBT = 1e-6
 TINY = 5e-10
 """The same where it ran to its end, and weights are not whole."""
 
-SMALL = 60
-"""In parts up to so many cells the search itself is the fastest way to good patterns."""
-
-PREPARING, RELAXING = 0.25, 0.7
-"""Shares of the time for what comes before the search, and of that for the relaxation."""
-
-PROGRAMS, PROGRAMS_OF_NETWORKS = 0.15, 0.5
-"""Share of the time for programs of all rows; in networks rows are short and soon complete."""
-
-FAR, FIRST, NEAR = 0.25, 0.15, 0.02
-"""The gap beyond which a first search, for so much of the time, prepares local branching; and the gap below
-which programs of all rows are taken up again after that. Where a pattern is so near, no second one is made to
-start from."""
-
-AROUND, SLICES, PATIENCE, FEW = 0.35, 15, 2, 20
-"""Share of the time for local branching: patterns that differ from the best in so few cells are searched, in
-slices while it pays."""
-
-NODES, MOST_NODES, FEWER_NODES, WORTH = 100, 6_400, 200, 0.05
-"""The first program of all rows has so many nodes; each that is not finished, twice those of the last, up to
-so many. Outside networks fewer are enough to see that programs lead nowhere, and they end when they close
-less than this share of the gap."""
-
-ROUGH, EXCHANGES, FEWER, STEPS, MOST_STEPS = 1e-3, 10, 2, 100, 30_000_000
-"""Programs of all rows are solved up to this gap first; patterns are made cheaper by exchanges so often
-before the next program (not so often where judging is slow), in so many steps each time, for each row and
-cell, and at most."""
-
-MOST_TO_REPAIR = 3_000
-"""In larger parts points on the way are rounded up, but not repaired; unless they are networks, where flows
-are fast."""
-
-REPAIRING, OFTEN = 0.1, 10
-"""Share of the time so far for the repair of fractional points on the way; one in so many is rounded up."""
-
-NODE_ROWS, NODE_ATTACKS = 8, 6
-"""New rows, and attacks, for one fractional point below the root."""
-
-ROOT_ROWS, ROOT_ATTACKS = 30, 40
-
 
 @dataclass(frozen=True, kw_only=True)
 class OptimalParams(ProtectParams):
     """Parameters of `optimal`."""
+
+    small: int = param(60, "Cells up to which branch and cut comes at once.", least=0)
+    preparing: float = param(0.25, "Share of the time before the search.", least=0, most=1)
+    relaxing: float = param(0.7, "Share of that for the relaxation.", least=0, most=1)
+    programs: float = param(0.15, "Share of the time for programs of all cuts.", least=0, most=1)
+    network_programs: float = param(0.5, "The same in networks, where cuts are short.", least=0, most=1)
+    far: float = param(
+        0.25, "Gap beyond which local branching comes before branch and cut.", least=-1, most=1
+    )
+    near: float = param(0.02, "Gap below which programs of all cuts are solved again.", least=0, most=1)
+    first: float = param(0.15, "Share of the time for a first branch and cut before that.", least=0, most=1)
+    around: float = param(0.35, "Share of the time for local branching.", least=0, most=1)
+    slices: int = param(15, "Searches that this share is cut into.", least=1)
+    distance: int = param(20, "Hamming distance from the incumbent in local branching.", least=1)
+    patience: int = param(2, "Failures in a row that end local branching, exchanges or programs.", least=0)
+    nodes: int = param(100, "Nodes of the first program of all cuts; twice as many each time.", least=1)
+    most_nodes: int = param(6_400, "Nodes of such a program at most, in networks.", least=1)
+    fewer_nodes: int = param(200, "The same elsewhere.", least=1)
+    worth: float = param(0.05, "Share of the gap that a program must close.", least=0, most=1)
+    rough: float = param(1e-3, "Gap to which programs are solved at first.", least=0)
+    exchanges: int = param(10, "Descents by exchanges between two programs, in networks.", least=1)
+    fewer_exchanges: int = param(2, "The same elsewhere, where judging is slow.", least=1)
+    steps: int = param(100, "Steps of such a descent for each cut and cell.", least=1)
+    most_steps: int = param(30_000_000, "The same at most.", least=1)
+    most_to_repair: int = param(3_000, "Cells up to which fractional points are repaired.", least=0)
+    repairing: float = param(0.1, "Share of the time so far for repairs at nodes.", least=0, most=1)
+    often: int = param(10, "One fractional point in this many is rounded up.", least=2)
+    node_cuts: int = param(8, "Cuts for a fractional point below the root.", least=1)
+    node_attacks: int = param(6, "Attacks on a fractional point below the root.", least=1)
+    root_cuts: int = param(30, "Cuts for a fractional point at the root.", least=1)
+    root_attacks: int = param(40, "Attacks on a fractional point at the root.", least=1)
+    relaxation: RelaxationParams = part(RelaxationParams)
+    separation: SeparationParams = part(SeparationParams)
+    heuristics: HeuristicsParams = part(HeuristicsParams)
 
 
 def optimal(
@@ -124,27 +119,32 @@ def optimal(
     >>> draft.lower_bound, float(problem.weight[draft.hidden & ~problem.hidden_at_start].sum()), draft.reason
     (39.0, 39.0, 'complete')
     """
-    progress = progress or Progress()
+    params, progress = params or OptimalParams(), progress or Progress()
     progress.stage("optimal")
     deadline = None if time_limit is None else counted_time() + time_limit
     tied = None if Networks.of(problem).rest() is None else merged(problem)
     if tied is None:
-        return _optimal(problem, deadline, seed, progress)
-    return tied.unfold(_optimal(tied.problem, deadline, seed, progress))
+        return _optimal(problem, deadline, seed, progress, params)
+    return tied.unfold(_optimal(tied.problem, deadline, seed, progress, params))
 
 
-def _optimal(problem: Problem, deadline: float | None, seed: int, progress: Progress) -> Draft:
+def _optimal(
+    problem: Problem, deadline: float | None, seed: int, progress: Progress, params: OptimalParams
+) -> Draft:
     """Part by part."""
     parts, stuck = parts_of(problem)
     if stuck:
         return Draft(problem.hidden_at_start.copy(), infeasible=stuck)
     end = until(deadline)
-    solvers = [_PartSolver(problem, Separation(problem, part, end), seed, progress, end) for part in parts]
+    solvers = [
+        _PartSolver(problem, Separation(problem, each, end, params.separation), seed, progress, end, params)
+        for each in parts
+    ]
     infeasible = [demand for solver in solvers for demand in solver.impossible()]
     if infeasible:
         return Draft(problem.hidden_at_start.copy(), infeasible=infeasible)
     try:
-        for share, work in ((PREPARING, _PartSolver.prepare), (1.0, _PartSolver.search)):
+        for share, work in ((params.preparing, _PartSolver.prepare), (1.0, _PartSolver.search)):
             for left, solver in zip(range(len(solvers), 0, -1), sorted(solvers, key=len), strict=True):
                 work(solver, None if deadline is None else (deadline - counted_time()) * share / left)
     except KeyboardInterrupt:
@@ -203,12 +203,19 @@ class _PartSolver:
     """
 
     def __init__(
-        self, problem: Problem, separation: Separation, seed: int, progress: Progress, end: Stop
+        self,
+        problem: Problem,
+        separation: Separation,
+        seed: int,
+        progress: Progress,
+        end: Stop,
+        params: OptimalParams,
     ) -> None:
+        self.params = params
         self.part, self.separation, self.seed, self.progress = separation.part, separation, seed, progress
-        self.starter = starter_of(problem, separation, seed=seed)
+        self.starter = starter_of(problem, separation, seed=seed, params=params.heuristics)
         self._is_network = isinstance(separation.attacker, FlowAttacker)
-        self._is_repaired = self._is_network or len(self) <= MOST_TO_REPAIR
+        self._is_repaired = self._is_network or len(self) <= self.params.most_to_repair
         self.bound, self.reason, self.nodes = 0.0, "complete", 0
         self._unclear = math.inf
         self._verdicts: dict[bytes, Sequence[Row]] = {}
@@ -247,12 +254,12 @@ class _PartSolver:
     def prepare(self, seconds: float | None) -> None:
         """Relaxation, and patterns to start from."""
         now = counted_time()
-        stop = until(None if seconds is None else now + seconds * RELAXING)
-        relaxation = relax(self.separation, stop)
+        stop = until(None if seconds is None else now + seconds * self.params.relaxing)
+        relaxation = relax(self.separation, stop, self.params.relaxation)
         self._take(relaxation)
         end = None if seconds is None else now + seconds
         self._try(self.starter.around(relaxation.point, end))
-        if self.best.cost - self.bound > NEAR * self.best.cost and len(self) > SMALL:
+        if self.best.cost - self.bound > self.params.near * self.best.cost and len(self) > self.params.small:
             self._try(self.starter.from_scratch(end))
 
     def _take(self, relaxation: Relaxation) -> None:
@@ -280,11 +287,11 @@ class _PartSolver:
             self.reason = "time limit"
 
     def _search(self, seconds: float | None) -> None:
-        is_far = self.best.cost - self.bound > FAR * self.best.cost
-        if len(self) > SMALL and (self._is_network or not is_far):
-            share = PROGRAMS_OF_NETWORKS if self._is_network else PROGRAMS
+        is_far = self.best.cost - self.bound > self.params.far * self.best.cost
+        if len(self) > self.params.small and (self._is_network or not is_far):
+            share = self.params.network_programs if self._is_network else self.params.programs
             self._solve_programs(None if seconds is None else seconds * share)
-        if seconds is not None and len(self) > SMALL and (self._is_network or is_far):
+        if seconds is not None and len(self) > self.params.small and (self._is_network or is_far):
             self._search_in_stages(seconds)
         if not self.is_proven:
             self._conclude(self._branch_and_cut((), None if seconds is None else self._within(seconds)))
@@ -295,14 +302,22 @@ class _PartSolver:
         For parts where one search will hardly come to its end, so that good patterns matter more.
         """
         if not self.is_proven:
-            self._conclude(self._branch_and_cut((), self._within(seconds * FIRST)))
+            self._conclude(self._branch_and_cut((), self._within(seconds * self.params.first)))
         if self.is_proven:
             return
-        self._take(relax(self.separation, until(counted_time() + self._within(seconds * FIRST))))
+        self._take(
+            relax(
+                self.separation,
+                until(counted_time() + self._within(seconds * self.params.first)),
+                self.params.relaxation,
+            )
+        )
         self._exchange_and_judge(self._rows, self.best.hidden)
-        self._look_around(self._within(seconds * AROUND))  # the better the best pattern, the more is barred
-        if self.best.cost - self.bound < NEAR * self.best.cost:
-            self._solve_programs(seconds * PROGRAMS)
+        self._look_around(
+            self._within(seconds * self.params.around)
+        )  # the better the best pattern, the more is barred
+        if self.best.cost - self.bound < self.params.near * self.best.cost:
+            self._solve_programs(seconds * self.params.programs)
 
     def _within(self, seconds: float) -> float:
         """So many seconds, or what is left."""
@@ -328,11 +343,11 @@ class _PartSolver:
         """
         end = math.inf if self._end is None else self._end
         end = end if seconds is None else min(end, counted_time() + seconds)
-        pool, gap, nodes = self.separation.pool, ROUGH, NODES
+        pool, gap, nodes = self.separation.pool, self.params.rough, self.params.nodes
         rows, known = list(self._rows), len(pool)
         if self._is_network:
             self._exchange_and_judge(rows, self.best.hidden)
-        slow, most = 0, MOST_NODES if self._is_network else FEWER_NODES
+        slow, most = 0, self.params.most_nodes if self._is_network else self.params.fewer_nodes
         while not self.is_proven and (left := end - counted_time()) > 0.0 and nodes <= most:
             rows += pool.rows[known:]
             known, barred = len(pool), self._barred()
@@ -347,8 +362,8 @@ class _PartSolver:
             if solved.point is None:
                 return
             self._exchange_and_judge(rows, solved.point)
-            slow = 0 if self.bound - before > WORTH * (self.best.cost - before) else slow + 1
-            if slow > PATIENCE and not self._is_network:
+            slow = 0 if self.bound - before > self.params.worth * (self.best.cost - before) else slow + 1
+            if slow > self.params.patience and not self._is_network:
                 return
             if not solved.is_optimal:
                 nodes *= 2
@@ -361,8 +376,8 @@ class _PartSolver:
         """Judge the optimum of a program of rows, and what exchanges make of it and of the best pattern."""
         pool, known = self.separation.pool, len(self.separation.pool)
         failures = 0
-        for turn in range(EXCHANGES if self._is_network else FEWER):
-            if self.is_proven or failures > PATIENCE or self._stop():
+        for turn in range(self.params.exchanges if self._is_network else self.params.fewer_exchanges):
+            if self.is_proven or failures > self.params.patience or self._stop():
                 return
             start = point if turn == 0 else self.best.hidden
             better = self._exchanged([*rows, *pool.rows[known:]], start, turn)
@@ -386,17 +401,17 @@ class _PartSolver:
     def _exchanged(self, rows: Sequence[Row], start: Bool, shift: int) -> Bool:
         asked = [row for row in rows if row.rhs > 0]
         free, seed = ~self._barred() & ~self.part.held, self.seed + shift
-        steps = min(STEPS * int(free.sum()) * len(asked), MOST_STEPS)
+        steps = min(self.params.steps * int(free.sum()) * len(asked), self.params.most_steps)
         return exchanged(self.part.price, asked, start, free, least=self.bound, steps=steps, seed=seed)
 
     def _look_around(self, seconds: float) -> None:
         """Local branching: search the patterns that differ in few cells from the best, while it pays."""
         end, failures = counted_time() + seconds, 0
-        while (left := end - counted_time()) > 0.0 and failures < PATIENCE:
+        while (left := end - counted_time()) > 0.0 and failures < self.params.patience:
             before, hidden = self.best.cost, self.best.hidden
             sides = np.where(hidden, 1.0, -1.0)
-            near = Row(np.arange(len(self)), sides, float(hidden.sum()) - FEW)
-            slice_ = min(left, seconds / SLICES)
+            near = Row(np.arange(len(self)), sides, float(hidden.sum()) - self.params.distance)
+            slice_ = min(left, seconds / self.params.slices)
             searched = self._branch_and_cut([near], slice_, eager=True, shift=failures)
             failures = 0 if self.best.cost < before else failures + 1
             if self.is_proven or (failures and searched.is_complete):
@@ -416,29 +431,33 @@ class _PartSolver:
         """See `Oracle`."""
         if known := self.known_against(x):
             return known
-        most, attacks = (ROOT_ROWS, ROOT_ATTACKS) if is_root else (NODE_ROWS, NODE_ATTACKS)
+        most, attacks = (
+            (self.params.root_cuts, self.params.root_attacks)
+            if is_root
+            else (self.params.node_cuts, self.params.node_attacks)
+        )
         rows = self.separation.broken_rows(x, most=most, attacks=attacks, stop=self._stop)
-        rows += self.separation.company_rows(x, most=most // 2, attacks=attacks, stop=self._stop)
+        rows += self.separation.bridgeless_rows(x, most=most // 2, attacks=attacks, stop=self._stop)
         return sorted(rows, key=lambda row: -row.violation(x))
 
     def known_against(self, x: Float) -> Sequence[Row]:
         """See `Oracle`."""
-        return self.separation.pool.broken(x, DEEP)
+        return self.separation.pool.broken(x, self.params.separation.deep)
 
     def judge(self, chosen: Bool) -> Sequence[Row]:
         """See `Oracle`."""
         key = chosen.tobytes()
         if key not in self._verdicts:
             known = self.separation.pool.broken(chosen.astype(np.float64), 0.5)
-            self._verdicts[key] = known[:NODE_ROWS] or self._judged(chosen)
+            self._verdicts[key] = known[: self.params.node_cuts] or self._judged(chosen)
         return self._verdicts[key]
 
     def suggest(self, x: Float) -> Sequence[Bool]:
         """See `Oracle`: repaired fractional points, ever more rarely, and what was found elsewhere."""
         self._points += 1
         began = counted_time()
-        is_dear = self._end is not None and self._repairing > REPAIRING * (began - self._began)
-        if not is_dear and self._points % OFTEN == 1:
+        is_dear = self._end is not None and self._repairing > self.params.repairing * (began - self._began)
+        if not is_dear and self._points % self.params.often == 1:
             self._round_up(x)
         if not is_dear and self._points & (self._points - 1) == 0 and self._is_repaired:
             self._try(self.starter.around(x, self._end))
@@ -458,7 +477,9 @@ class _PartSolver:
             if self._stop():
                 return
             chosen[cell] = False
-            if self.separation.pool.broken(chosen.astype(np.float64), 0.5 * DEEP) or self._judged(chosen):
+            if self.separation.pool.broken(
+                chosen.astype(np.float64), 0.5 * self.params.separation.deep
+            ) or self._judged(chosen):
                 chosen[cell] = True
 
     def _judged(self, chosen: Bool) -> Sequence[Row]:
