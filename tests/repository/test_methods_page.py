@@ -1,0 +1,14 @@
+"""The tables of docs/methods.md are those of the classes."""
+
+import importlib.util
+from pathlib import Path
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "methods_page.py"
+
+
+def test_the_page_is_current() -> None:
+    spec = importlib.util.spec_from_file_location("methods_page", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert module.page() == module.PAGE.read_text("utf-8"), "run python benchmarks/methods_page.py"
