@@ -29,7 +29,7 @@ from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.grouping import GroupingParams, groups_of
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
 from cellveil.suppression.engines.one_demand import OneDemand
-from cellveil.suppression.engines.splitting_search import Splitting
+from cellveil.suppression.engines.splitting_search import SplittingFirst
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ class GroupPrograms:
     """
 
     def __init__(self, engine: OneDemand, *, seed: int = 0) -> None:
-        self.engine, self._splitting = engine, Splitting(engine.book.problem, seed=seed)
+        self.engine, self._splitting = engine, SplittingFirst(engine.book.problem, seed=seed)
 
     @property
     def book(self) -> Book:

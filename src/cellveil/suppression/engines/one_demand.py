@@ -7,7 +7,7 @@ For a demand (cell p, direction, amount d) of the outsider
 with the costs of `cellveil.deviations.movement`. The vertex is made exact and written into the book, with
 what it moves hidden. Where a vertex does not come out exact, a joint witness of the same cells is looked for.
 
-What else may help is a *strategy*: `splitting_search.Splitting` tries the splitting engine first in large
+What else may help is a *strategy*: `splitting_search.SplittingFirst` tries the splitting engine in large
 components, `irregular.Harvests` meets other demands on the way.
 
 Requires components small enough for simplex (some thousand cells). Ensures exactness of what it writes.

@@ -303,7 +303,7 @@ class Growth:
         return witness is not None and book.add(witness, stretch=True) > 0
 
 
-class Splitting(Strategy):
+class SplittingFirst(Strategy):
     """The splitting engine first in components too large for programs; not in trials with a budget."""
 
     def __init__(self, problem: Problem, *, seed: int = 0) -> None:
@@ -333,7 +333,7 @@ class Splitting(Strategy):
 
 def stepwise(book: Book, *, seed: int = 0, params: OneDemandParams | None = None) -> OneDemand:
     """Linear programs for small components, the splitting engine for large ones."""
-    return OneDemand(book, params, strategy=Splitting(book.problem, seed=seed))
+    return OneDemand(book, params, strategy=SplittingFirst(book.problem, seed=seed))
 
 
 def _is_met(book: Book, task: Task) -> bool:
