@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
 
 from cellveil.arrays import Bool
 from cellveil.deviations.demand import Demand
 from cellveil.deviations.witness import Witnesses
-
-if TYPE_CHECKING:
-    pass
-
-Outcome = Literal["optimal", "safe", "not_safe", "infeasible"]
 
 
 @dataclass
