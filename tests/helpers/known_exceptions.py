@@ -12,7 +12,6 @@ KNOWN: dict[str, set[str]] = {
         "Judgement",
         "Program",
         "Relaxation",
-        "Splitting",
         "_Entries",
         "_Program",
         "_Run",
