@@ -9,18 +9,19 @@ import pytest
 from numpy.typing import NDArray
 
 import cellveil as cv
-from cellveil.adjustment.annealed_imbalance import Flips, fair_prices
-from cellveil.adjustment.annealed_splitting import Annealing, rounded, search_senses
-from cellveil.adjustment.branch_and_bound import Tree
-from cellveil.adjustment.fixed_senses import Given
-from cellveil.adjustment.integer_descent import without_totals
+from cellveil.adjustment.annealed_imbalance import ImbalanceAnnealing, fair_prices
+from cellveil.adjustment.annealed_splitting import SplittingAnnealing, search_senses
+from cellveil.adjustment.block_descent import descend
+from cellveil.adjustment.branch_and_bound import SenseTree
+from cellveil.adjustment.fixed_senses import FixedSenses
+from cellveil.adjustment.integers import rounded, without_totals
 from cellveil.adjustment.lower_bound import cover_bound
 from cellveil.adjustment.merge_tied import merged_model
 from cellveil.adjustment.mixed_integer import prove
 from cellveil.adjustment.model import Model, build_model
-from cellveil.adjustment.null_space import Coordinates
-from cellveil.adjustment.sense_search import Tabu, descend
+from cellveil.adjustment.null_space import NullSpace
 from cellveil.adjustment.start_rules import start_senses
+from cellveil.adjustment.tabu import Tabu
 from cellveil.clock import Deadline
 from cellveil.datasets import cube
 from cellveil.problem import Problem
@@ -39,7 +40,7 @@ def irregular(tmp_path: Path, seed: int) -> Problem:
 
 def best_cost(model: Model) -> float:
     """Over all senses, each by its program."""
-    given, found = Given(model), []
+    given, found = FixedSenses(model), []
     able = [
         (True,) * bool(r) + (False,) * bool(f) for r, f in zip(model.can_rise, model.can_fall, strict=True)
     ]
@@ -56,11 +57,11 @@ def test_ties_and_coordinates_keep_the_optimum(tmp_path: Path, seed: int, object
     ties = merged_model(model)
     assert ties is not None and len(ties.model.cells) <= len(model.cells)
     assert ties.model.relations.num_cells < model.relations.num_cells
-    expected = prove(model, Given(model))
-    coordinates = Coordinates(ties.model, 1000)
+    expected = prove(model, FixedSenses(model), None, Deadline(None))
+    coordinates = NullSpace(ties.model, 1000)
     assert coordinates.is_built
-    found = Tree(coordinates, Given(ties.model), None, 1.0).run(Deadline(None))
-    assert found.reason == "optimal" and found.fit is not None and expected.fit is not None
+    found = SenseTree(coordinates, FixedSenses(ties.model), None, 1.0).run(Deadline(None))
+    assert found.ended == "optimal" and found.fit is not None and expected.fit is not None
     whole = ties.unfold(found.fit)
     assert model.fits(whole.y) and whole.cost == pytest.approx(found.fit.cost)
     assert whole.cost == pytest.approx(expected.fit.cost) and found.bound <= whole.cost + 1e-6
@@ -75,14 +76,14 @@ def test_searches_in_coordinates_reach_the_optimum(tmp_path: Path, seed: int) ->
     ties = merged_model(build_model(irregular(tmp_path, seed), "l1"))
     assert ties is not None
     model = ties.model
-    given, coordinates = Given(model), Coordinates(model, 1000)
-    best = Tree(coordinates, given, None, 1.0).run(Deadline(None)).fit
+    given, coordinates = FixedSenses(model), NullSpace(model, 1000)
+    best = SenseTree(coordinates, given, None, 1.0).run(Deadline(None)).fit
     starts = (given.fit(start_senses(model, "random", seed=k)) for k in range(50))
     start = next(fit for fit in starts if fit is not None)
     assert best is not None
     for number in range(len(model.cells)):
         free = np.arange(len(model.cells)) == number
-        found = Tree(coordinates, given, start, 0.0).run(Deadline(None), None, free).fit
+        found = SenseTree(coordinates, given, start, 0.0).run(Deadline(None), None, free).fit
         assert found is not None and (found.senses == start.senses)[~free].all()
         assert found.cost <= start.cost
     blocks = descend(given, start, 20, Deadline(None), coordinates=coordinates)
@@ -94,7 +95,7 @@ def test_searches_in_coordinates_reach_the_optimum(tmp_path: Path, seed: int) ->
 @pytest.mark.parametrize("objective", ["l1", "value"])
 def test_prices_are_fair_and_flips_never_overestimate(objective: str) -> None:
     model = build_model(cube(4, seed=3), objective)
-    flips, given = Flips(model), Given(model)
+    flips, given = ImbalanceAnnealing(model), FixedSenses(model)
     load = abs(model.relations.matrix).T @ flips.price
     assert (load <= 1.02 * model.weight).all() and (flips.price >= 0).all()
     levels = float((model.weight[model.cells] * model.fall).sum())
@@ -130,15 +131,15 @@ def test_short_annealings_find_better_senses_and_never_take_unfinished_ones() ->
     first = start_senses(model, "least")
 
     def cost(senses: NDArray[np.bool_]) -> float:
-        return model.cost(Annealing(model).settle(senses, 200))
+        return model.cost(SplittingAnnealing(model).settle(senses, 200))
 
-    found = search_senses(Annealing(model), first, Deadline(None), tries=20)
+    found = search_senses(SplittingAnnealing(model), first, Deadline(None), tries=20)
     assert cost(found) < cost(first)
-    again = search_senses(Annealing(model), first, Deadline(None), tries=20)
+    again = search_senses(SplittingAnnealing(model), first, Deadline(None), tries=20)
     assert (found == again).all()
     for looks in range(100, 4_000, 97):
         clock = Countdown(looks)
-        senses = search_senses(Annealing(model, clock), found, clock)
+        senses = search_senses(SplittingAnnealing(model, clock), found, clock)
         assert cost(senses) <= cost(found) + 1e-6
 
 
@@ -155,7 +156,7 @@ def test_searches_come_to_the_optimum_of_small_three_way_tables(objective: str, 
 @pytest.mark.parametrize("objective", ["l1", "value", "l2"])
 def test_totals_are_emptied_into_the_interior(objective: str) -> None:
     model = build_model(cube(8, seed=1), objective)
-    annealing, senses = Annealing(model), start_senses(model, "least")
+    annealing, senses = SplittingAnnealing(model), start_senses(model, "least")
     whole = rounded(model, annealing.settle(senses, 200), senses)
     assert whole is not None
     better = without_totals(model, whole, senses, Deadline(None))
@@ -169,7 +170,7 @@ def test_totals_are_emptied_into_the_interior(objective: str) -> None:
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_sums_over_planes_are_emptied_in_every_direction(axis: int) -> None:
     model = build_model(cube(12, largest=10, seed=1), "value")
-    annealing, senses = Annealing(model), start_senses(model, "least")
+    annealing, senses = SplittingAnnealing(model), start_senses(model, "least")
     whole = rounded(model, annealing.settle(senses, 200), senses)
     assert whole is not None
     keys = [np.asarray(key) for key in model.problem.table.keys]

@@ -265,18 +265,19 @@ def test_the_diagnosis_has_its_share_of_the_limit(monkeypatch: pytest.MonkeyPatc
 
 def test_the_proof_of_an_adjustment_passes_its_time_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole numbers for the senses that branch and cut found are looked for within the limit, too."""
-    from cellveil.adjustment.fixed_senses import Given
+    from cellveil.adjustment.fixed_senses import FixedSenses
     from cellveil.adjustment.mixed_integer import prove
     from cellveil.adjustment.model import Limits, build_model
+    from cellveil.clock import Deadline
 
     model = build_model(two_way([[20, 50, 30], [8, 19, 22]], primaries={(0, 0): 3}), "l1", Limits())
     limits = []
-    fit = Given.fit
+    fit = FixedSenses.fit
 
-    def noted(self: Given, senses: Any, time_limit: float | None = None) -> Any:
-        limits.append(time_limit)
-        return fit(self, senses, time_limit)
+    def noted(self: FixedSenses, senses: Any, clock: Any = None) -> Any:
+        limits.append(clock.left)
+        return fit(self, senses, clock)
 
-    monkeypatch.setattr(Given, "fit", noted)
-    assert prove(model, Given(model), seconds=30.0).fit is not None
+    monkeypatch.setattr(FixedSenses, "fit", noted)
+    assert prove(model, FixedSenses(model), None, Deadline(30.0)).fit is not None
     assert limits and all(limit is not None and limit <= 30.0 for limit in limits)

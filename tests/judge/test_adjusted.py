@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 import cellveil as cv
-from cellveil.adjustment.annealed_splitting import Annealing
-from cellveil.adjustment.fixed_senses import Given
+from cellveil.adjustment.annealed_splitting import SplittingAnnealing
+from cellveil.adjustment.fixed_senses import FixedSenses
 from cellveil.adjustment.large_tables import annealed
 from cellveil.adjustment.lower_bound import cover_bound
-from cellveil.adjustment.mixed_integer import Mixed
+from cellveil.adjustment.mixed_integer import SenseProgram
 from cellveil.adjustment.model import build_model
 from cellveil.adjustment.start_rules import start_senses
 from cellveil.clock import Deadline
@@ -119,13 +119,13 @@ def test_utility(problem: Problem) -> None:
 def test_annealing_and_rounding_keep_everything(objective: str) -> None:
     problem = cv.random_table((6, 5, 4), contributors=4, zeros=0.1, primaries=0.15, seed=2, unit=10)
     model = build_model(problem, objective)
-    annealing = Annealing(model)
+    annealing = SplittingAnnealing(model)
     senses = annealing.senses(300, start_senses(model, "least"))
     settled = annealing.settle(senses, 300)
     found = annealed(model, senses, 300, Deadline(None))
     assert found is not None and cv.audit_adjusted(problem, problem.table.values + found.y).is_safe
     assert found.cost == model.cost(found.y)
-    exact = Given(model).relax(senses)  # for squares a bound from below
+    exact = FixedSenses(model).relax(senses)  # for squares a bound from below
     assert exact is not None and model.cost(settled) >= 0.99 * exact.cost
     if model.power == 1:
         assert model.cost(settled) == pytest.approx(exact.cost, rel=0.05)
@@ -139,16 +139,13 @@ def test_the_covering_bound_holds(seed: int, objective: str) -> None:
     bound = cover_bound(model)
     best = cv.adjust(problem, "exact", objective=objective)
     assert 0 < bound <= best.cost * (1 + 1e-9)
-    relaxed = Mixed(model, None).relaxation()
-    assert relaxed is not None and relaxed[0] <= best.cost * (1 + 1e-9)
+    relaxed = SenseProgram(model, None).relaxation()
+    assert relaxed is not None and relaxed <= best.cost * (1 + 1e-9)
 
 
-def test_large_tables_take_the_way_without_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cellveil.adjustment import adjusting as run
-
-    monkeypatch.setattr(run, "LARGE", 10)
+def test_large_tables_take_the_way_without_programs() -> None:
     problem = cv.random_table((6, 5, 4), contributors=4, zeros=0.1, primaries=0.15, seed=2, unit=10)
-    found = cv.adjust(problem)
+    found = cv.adjust(problem, options={"large.most_movable": 10})
     assert found.is_safe and list(found.seconds) == ["model", "anneal", "bound", "audit"]
     assert found.gap is not None and 0 <= found.gap < 0.5
 

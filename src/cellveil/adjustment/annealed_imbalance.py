@@ -1,4 +1,4 @@
-"""Senses by simulated annealing on the imbalances: fast, and for tables of any size.
+"""Simulated annealing of the senses on the imbalances of relations: fast, for tables of any size.
 
 For given senses the levels leave s = Σ coefficient · (rise or −fall) out of balance in each relation, and the
 least that other cells must move to make up for it costs F(s) = max λ·s over |Mᵀ λ| ≤ w. With *prices* π ≥ 0
@@ -23,18 +23,12 @@ import numpy as np
 from cellveil.adjustment.model import Model
 from cellveil.arrays import Bool, Float, Int
 
-PRICING = 200
-"""Steps towards the prices."""
 
-HOT, COLD = 1.0, 0.01
-"""The first and the last temperature, in multiples of a typical price of a typical change."""
-
-
-class Flips:
+class ImbalanceAnnealing:
     """The imbalances of one model, and annealing over them."""
 
     def __init__(self, model: Model, price: Float | None = None) -> None:
-        self.model = model
+        self.model, self._params = model, model.params.imbalance
         matrix = model.relations.matrix.tocsc()[:, model.cells]
         counts = np.diff(matrix.indptr)
         coefs = np.rint(matrix.data).astype(np.int64)
@@ -64,7 +58,7 @@ class Flips:
         """Σ π |s|, and what the levels cost beyond all falling."""
         return float(self.price @ np.abs(self.sums(senses)) + self._extra[senses].sum())
 
-    def anneal(self, senses: Bool, sweeps: int, *, seed: int = 0, hot: float = HOT) -> Bool:
+    def anneal(self, senses: Bool, sweeps: int, *, seed: int = 0) -> Bool:
         """Anneal from these senses; at the end no single change is an improvement, nearly always."""
         from cellveil.adjustment._annealed_imbalance_jit import anneal
 
@@ -75,7 +69,7 @@ class Flips:
         rows = self._rows[chosen]
         worth = np.abs(jumps) * self.price[rows]
         scale = float(np.median(worth[worth > 0])) if (worth > 0).any() else 1.0
-        heat = scale * np.append(np.geomspace(hot, COLD, sweeps), [1e-12, 1e-12])
+        heat = scale * np.append(np.geomspace(self._params.hot, self._params.cold, sweeps), [1e-12] * 2)
         senses, sums = senses.copy(), self.sums(senses)
         mine = senses[able]
         state = np.array([2 * seed + 88172645463325253], dtype=np.uint64)
@@ -91,7 +85,7 @@ def fair_prices(model: Model, amounts: Float) -> Float:
     matrix = abs(model.relations.matrix[rows]).tocsr()[:, movable]
     columns, wanted, weight = matrix.T.tocsr(), amounts[rows], model.weight[movable]
     used = 1.0 / weight
-    for _ in range(PRICING):
+    for _ in range(model.params.imbalance.pricing):
         used *= columns @ (wanted / np.maximum(matrix @ used, 1e-300)) / weight
     prices[rows] = wanted / np.maximum(matrix @ used, 1e-300)
     return prices

@@ -1,4 +1,4 @@
-"""Senses by annealed splitting: adjustments of tables of any size, without a simplex step.
+"""Annealed Douglas–Rachford splitting: senses for tables of any size, without a simplex step.
 
 Minimises Σ w |y|^power over {M y = 0} and the rooms, sensitive cells at or beyond one of their levels, by the
 iteration of Douglas and Rachford: each cell moves to the best point near z − u for its price, within its
@@ -7,8 +7,7 @@ convex, so the iteration is a heuristic for the senses: with long steps cells ch
 step shrinks by a constant factor until hardly any do (annealing). With the senses held (`settle`) the problem
 is convex and the iteration converges to its optimum.
 
-What comes out is rounded: cells that are no totals to whole numbers within their rooms, totals computed from
-them (`rounded`); or a linear program over the cells that move finds a vertex (`given`).
+What comes out is rounded (`integers.rounded`), or a linear program finds a vertex (`fixed_senses`).
 
 Requires relations with a projection (`solvers.projection`). Ensures nothing about the senses; what is handed
 back as whole keeps everything exactly. Cost: linear in cells for each iteration of a table with dimensions.
@@ -18,36 +17,24 @@ Reference: Takapoui, Moehle, Boyd and Bemporad (2017) for the heuristic use of s
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cellveil.adjustment.model import INTERIOR, Model, kinds_of_cells
-from cellveil.arrays import Bool, Float, Int
+from cellveil.adjustment.model import Model
+from cellveil.arrays import Bool, Float
 from cellveil.clock import Deadline
 from cellveil.solvers.projection import projection_of
 
-RELAX = 1.6
-HOT, COLD = 10.0, 0.05
-"""The first and the last step, in multiples of a typical level over a typical price."""
-
-SHORT, SETTLED = (500, 2_000), 200
-"""Iterations of the annealings of `search_senses` in turn, and iterations to settle."""
-HEATS = (0.5, 0.7, 1.0, 1.4, 2.0, 3.0)
-"""First steps of those that start from the best; the next one in turn after each that was in vain."""
-
-SETTLING = 0.2
-DIVES = 24
 FRACTION = 1e-3
+"""What the iteration leaves off whole numbers and still counts as whole."""
 
 
-class Annealing:
+class SplittingAnnealing:
     """The iteration on one model, until the clock is over."""
 
     def __init__(self, model: Model, clock: Deadline | None = None) -> None:
-        self.model, self._clock = model, clock or Deadline(None)
+        self.model, self._clock, self._params = model, clock or Deadline(None), model.params.splitting
         self._projection = projection_of(model.problem.table)
-        places = self._projection.places
-        self._places = places
-        size = self._projection.size
+        self._places, size = self._projection.places, self._projection.size
+        places = self._places
         self._weight, self._low, self._high = (np.zeros(size) for _ in range(3))
         self._weight[places] = model.weight[self._projection.cells]
         self._true_weight = self._weight
@@ -56,11 +43,11 @@ class Annealing:
         spot = np.full(model.relations.num_cells, -1)
         spot[self._projection.cells] = places
         self._own = spot[model.cells]
-        self._middle = (model.rise - model.fall) / 2.0
+        self._middle = (model.rise - model.fall) / 2.0  # nearer to one level than to the other
         price = float(np.median(model.weight[model.weight > 0])) if (model.weight > 0).any() else 1.0
         level = float(np.median(np.maximum(model.rise, model.fall)))
         self._state = np.zeros(0), np.zeros(0)
-        self._is_total = kinds_of_cells(model.problem.table)[model.cells] != INTERIOR
+        self._is_total = ~model.is_inner[model.cells]
         self.spare(0)
         self.scale = level / price if model.power == 1 else 1.0 / price
 
@@ -81,9 +68,10 @@ class Annealing:
         draws = np.random.default_rng(seed).random(len(self._true_weight))
         self._weight = self._true_weight * (1.0 + share * draws)
 
-    def senses(self, iterations: int, senses: Bool, *, seed: int = 0, hot: float = HOT) -> Bool:
-        """Anneal from a start for so many iterations."""
-        factor = (hot / COLD) ** (1.0 / max(iterations, 1))
+    def senses(self, iterations: int, senses: Bool, *, seed: int = 0, hot: float | None = None) -> Bool:
+        """Anneal from a start, the first proximal step being `hot`."""
+        hot = hot or self._params.hot
+        factor = (hot / self._params.cold) ** (1.0 / max(iterations, 1))
         rng = np.random.default_rng(seed)
         z, u = np.zeros(self._projection.size), np.zeros(self._projection.size)
         z[self._own] = np.where(senses, self.model.rise, -self.model.fall) * rng.uniform(
@@ -95,7 +83,7 @@ class Annealing:
                 break
             x, senses = self._nearest(z - u, step, None)
             z, u = self._step(x, z, u)
-            u /= factor  # u is the step times the multipliers
+            u /= factor  # the scaled dual variable: step times multipliers
             step /= factor
         return senses
 
@@ -110,11 +98,10 @@ class Annealing:
         To be called after `settle`; totals keep out of it as long as other cells can make up for rounding.
         """
         cells = self._projection.cells
-        is_inner = kinds_of_cells(self.model.problem.table)[cells] == INTERIOR
         low, high = self._low.copy(), self._high.copy()
         least, most = self.model.rooms(senses)
-        is_fixed = ~is_inner
-        for _ in range(0 if self._clock.is_over else DIVES):
+        is_fixed = ~self.model.is_inner[cells]
+        for _ in range(0 if self._clock.is_over else self._params.dives):
             free = np.flatnonzero(~is_fixed & (np.abs(y[cells]) > FRACTION))
             own = y[cells[free]]
             off = np.abs(own - np.rint(own))
@@ -134,7 +121,7 @@ class Annealing:
         for done in range(iterations):
             if done and self._clock.is_over:
                 break
-            x, _ = self._nearest(z - u, SETTLING * self.scale, senses)
+            x, _ = self._nearest(z - u, self._params.settling * self.scale, senses)
             z, u = self._step(x, z, u)
         self._state = z, u
         y = np.zeros(self.model.relations.num_cells)
@@ -142,36 +129,38 @@ class Annealing:
         return y
 
     def _step(self, x: Float, z: Float, u: Float) -> tuple[Float, Float]:
-        wanted = RELAX * x + (1.0 - RELAX) * z + u
+        relax = self._params.relaxation
+        wanted = relax * x + (1.0 - relax) * z + u
         kept = self._projection.apply(wanted[:, None])[:, 0]
         return kept, wanted - kept
 
     def _nearest(self, v: Float, step: float, senses: Bool | None) -> tuple[Float, Bool]:
         """The best point near v for its price, cell by cell, and the senses taken."""
-        model, own = self.model, self._own
+        own = self._own
         x = self._shrunk(v, step * self._weight)
         np.clip(x, self._low, self._high, out=x)
         if senses is None:
-            senses = ((v[own] > self._middle) & model.can_rise) | ~model.can_fall
+            senses = self.model.possible(v[own] > self._middle)
         near = self._shrunk(v[own], step * self._weight[own])
         near = np.where(senses, np.maximum(near, self._rise), np.minimum(near, -self._fall))
         x[own] = np.clip(near, self._low[own], self._high[own])
         return x, np.asarray(senses)
 
     def _shrunk(self, v: Float, price: Float) -> Float:
+        """The proximal step: soft thresholding for absolute changes, scaling for squares."""
         if self.model.power == 1:
             return np.sign(v) * np.maximum(np.abs(v) - price, 0.0)
         return v / (1.0 + 2.0 * price)
 
 
 def search_senses(
-    annealing: Annealing,
+    annealing: SplittingAnnealing,
     senses: Bool,
     clock: Deadline,
     *,
     seed: int = 0,
     tries: int | None = None,
-    sampled: float = 0.5,
+    sampled: float | None = None,
 ) -> Bool:
     """Senses whose settled movement is cheap, by many short annealings: from random ones, then from the best.
 
@@ -180,55 +169,23 @@ def search_senses(
     tries
         How many annealings at most; None for as many as the clock allows.
     sampled
-        The share of the tries, or of the time, for those from random senses.
+        The share of the tries, or of the time, for those from random senses; by default as `params` say.
     """
     model, rng = annealing.model, np.random.default_rng(seed)
-    least, in_vain = model.cost(annealing.settle(senses, SETTLED)), 0
+    params = model.params.splitting
+    sampled = params.sampled if sampled is None else sampled
+    least, in_vain = model.cost(annealing.settle(senses, params.settled)), 0
     sampling = Deadline(None if clock.left is None else sampled * clock.left)
     for number in range(10**9 if tries is None else tries):
         from_best = sampling.is_over or (tries is not None and number >= sampled * tries)
         first = senses if from_best else rng.random(len(model.cells)) < 0.5
-        hot = HEATS[in_vain % len(HEATS)] if from_best else HOT
-        found = annealing.senses(SHORT[number % len(SHORT)], first, seed=seed + number, hot=hot)
-        cost = model.cost(annealing.settle(found, SETTLED))
+        hot = params.heats[in_vain % len(params.heats)] if from_best else params.hot
+        iterations = int(params.short[number % len(params.short)])
+        found = annealing.senses(iterations, first, seed=seed + number, hot=hot)
+        cost = model.cost(annealing.settle(found, params.settled))
         if clock.is_over or annealing.is_over:
             break  # neither may be finished
         in_vain += from_best and cost >= least
         if cost < least:
             senses, least = found, cost
     return senses
-
-
-def rounded(model: Model, y: Float, senses: Bool) -> Int | None:
-    """Cells that are no totals rounded within their rooms, totals computed; None where that does not fit."""
-    low, high = model.rooms(senses)
-    whole = np.clip(np.rint(y), low, high).astype(np.int64)
-    kinds = kinds_of_cells(model.problem.table)
-    whole[kinds != INTERIOR] = 0
-    for rows, totals in totals_by_depth(model, kinds):
-        part = model.relations.take_rows(rows)
-        signed = part.coefs * whole[part.cells]
-        sums = np.bincount(part.row_of_entry, weights=signed, minlength=len(rows))
-        coefs = part.coefs[part.cells == totals[part.row_of_entry]]
-        whole[totals] = np.rint(-sums / coefs).astype(np.int64)
-    return whole if model.fits(whole) else None
-
-
-def totals_by_depth(model: Model, kinds: NDArray[np.int8]) -> list[tuple[Int, Int]]:
-    """Relations and their totals, in an order in which all parts are known: level by level."""
-    relations = model.relations
-    row, cells = relations.row_of_entry, relations.cells
-    is_known = kinds == INTERIOR
-    found: list[tuple[Int, Int]] = []
-    while not is_known.all():
-        unknown = np.bincount(row[~is_known[cells]], minlength=len(relations))
-        ready = np.flatnonzero(unknown == 1)
-        if not len(ready):
-            return []
-        is_ready = np.zeros(len(relations), dtype=bool)
-        is_ready[ready] = True
-        entries = np.flatnonzero(is_ready[row] & ~is_known[cells])
-        totals, first = np.unique(cells[entries], return_index=True)
-        found.append((row[entries[first]], totals.astype(np.int64)))
-        is_known[totals] = True
-    return found

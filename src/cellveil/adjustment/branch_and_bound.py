@@ -1,12 +1,12 @@
-"""Branch and bound over the senses, with the relaxation in coordinates.
+"""Branch and bound over the senses, with null-space relaxations and pseudo-costs.
 
 A node has chosen some senses; it branches at a sensitive cell that the relaxation leaves between its levels.
-A few promising cells (by what their branches have raised the bound so far) are tried on both sides, and the
-one whose weaker side is best is taken. The search dives into the better side and goes on with the node of the
+The most promising cells by pseudo-cost are tried on both sides (strong branching), and the one whose weaker
+side is best is taken. The search dives into the better side and goes on with the node of the
 lowest bound when a dive has ended. Where no cell is left between its levels, the movement is made whole
-(`given`), which may cost a little more than the relaxation; the bound that is reported counts that.
+(`fixed_senses`), which may cost a little more than the relaxation; the bound that is reported counts that.
 
-Requires what `coordinates` requires. Ensures that no adjustment costs less than the bound, up to the solver's
+Requires what `null_space` requires. Ensures that no adjustment costs less than the bound, up to the solver's
 tolerance. Cost: exponential in the worst case; anytime.
 """
 
@@ -16,24 +16,23 @@ import heapq
 
 import numpy as np
 
-from cellveil.adjustment.fixed_senses import Fit, Given
+from cellveil.adjustment.fixed_senses import Fit, FixedSenses
 from cellveil.adjustment.mixed_integer import Proof
-from cellveil.adjustment.null_space import DOWN, OPEN, UP, Coordinates, Node
+from cellveil.adjustment.null_space import DOWN, OPEN, UP, Node, NullSpace
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
+from cellveil.solvers.highs import LPStatus
 
-TRIED = 3
-RELIABLE = 8
-"""A cell is not tried against others any more after so many branches on either side."""
 INSIDE = 1e-6
+"""A sensitive cell is between its levels when it is farther from both than this."""
 
 
-class Tree:
+class SenseTree:
     """One search."""
 
-    def __init__(self, coordinates: Coordinates, given: Given, best: Fit | None, step: float) -> None:
+    def __init__(self, coordinates: NullSpace, given: FixedSenses, best: Fit | None, step: float) -> None:
         self.coordinates, self.model, self._given = coordinates, coordinates.model, given
-        self.best, self._step = best, step
+        self.best, self._step, self._params = best, step, self.model.params.tree
         count = len(self.model.cells)
         self._raised, self._times = np.zeros((2, count)), np.zeros((2, count))
         self._heap: list[tuple[float, int, Node]] = []
@@ -58,22 +57,24 @@ class Tree:
         fixed = np.where(is_open, OPEN, np.where(senses, UP, DOWN))
         current = self.coordinates.solve(fixed.astype(np.int8))
         if current is None:
-            return Proof(self.best, -np.inf, "no clear answer", 0)
+            return Proof(self.best, -np.inf, LPStatus.UNKNOWN, 0)
         node: Node | None = current
         while node is not None and not clock.is_over and self.nodes != nodes:
             self.nodes += 1
             node = self._branch(node, clock) or self._next()
         bound = self._bound(node)
         if node is not None:
-            return Proof(self.best, bound, "time limit" if clock.is_over else "node limit", self.nodes)
-        if self.best is None:
-            return Proof(None, bound, "infeasible" if np.isinf(bound) else "no clear answer", self.nodes)
-        return Proof(self.best, bound, "optimal", self.nodes)
+            ended = LPStatus.TIME_LIMIT if clock.is_over else LPStatus.NODE_LIMIT
+        elif self.best is not None:
+            ended = LPStatus.OPTIMAL
+        else:
+            ended = LPStatus.INFEASIBLE if np.isinf(bound) else LPStatus.UNKNOWN
+        return Proof(self.best, bound, ended, self.nodes)
 
     def _bound(self, node: Node | None) -> float:
         """What is proven: the least of all open nodes, of leaves, and of the best."""
-        least = min([node.bound] if node is not None else [], default=np.inf)
-        least = min(least, self._heap[0][0] if self._heap else np.inf, self._least_leaf)
+        least = min(np.inf if node is None else node.bound, self._least_leaf)
+        least = min(least, self._heap[0][0] if self._heap else np.inf)
         return least if self.best is None else min(least, self.best.cost)
 
     def _next(self) -> Node | None:
@@ -102,7 +103,7 @@ class Tree:
             score = bounds[0] + 0.1 * min(bounds[1], 10 * bounds[0] + 1)
             if chosen is None or score > chosen[0]:
                 chosen = score, sides
-            if bounds[0] >= self._goal or self._times[:, cell].min() >= RELIABLE:
+            if bounds[0] >= self._goal or self._times[:, cell].min() >= self._params.reliable:
                 break
         if chosen is None:  # no clear answer: the node stays open, and nothing below its bound is claimed
             self._least_leaf = min(self._least_leaf, node.bound)
@@ -113,12 +114,12 @@ class Tree:
         return left[0] if left else None
 
     def _promising(self, cells: Int, up: Float, down: Float) -> Int:
-        """The cells whose branches should raise the bound most."""
+        """The cells whose branches should raise the bound most, by pseudo-costs."""
         weight = self.model.weight[self.model.cells]
         rates = np.where(self._times > 0, self._raised / np.maximum(self._times, 1), weight)
         gains = rates[:, cells] * np.stack([up[cells], down[cells]])
         score = gains.min(axis=0) + 0.2 * gains.max(axis=0)
-        return cells[np.argsort(-score, kind="stable")[:TRIED]]
+        return cells[np.argsort(-score, kind="stable")[: self._params.tried]]
 
     def _sides(self, node: Node, cell: int, up: float, down: float) -> list[Node] | None:
         sides = []
@@ -139,7 +140,7 @@ class Tree:
         assert node.own is not None
         middle = (self.model.rise - self.model.fall) / 2.0
         senses = np.where(node.choice == OPEN, node.own > middle, node.choice == UP)
-        fit = self._given.fit(senses, clock.left)
+        fit = self._given.fit(senses, clock)
         if fit is not None and (self.best is None or fit.cost < self.best.cost):
             self.best = fit
         self._least_leaf = min(self._least_leaf, node.bound)

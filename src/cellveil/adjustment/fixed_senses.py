@@ -1,8 +1,8 @@
-"""The best adjustment for given senses: a linear program, kept alive from one set of senses to the next.
+"""The linear program for fixed senses, kept alive: a change of senses is a change of bounds (warm start).
 
-Solves  min Σ w |y|  (or Σ w y² by pieces, see `pieces`)  subject to  M y = 0  and the rooms that the senses
-leave. A change of senses changes a few bounds, and the next solve starts from the last basis. The answer is a
-vertex; it is then made whole (`whole`).
+Solves  min Σ w |y|  (or Σ w y², see `piecewise_cost`)  subject to  M y = 0  and the bounds that the senses
+leave: step 2 of the heuristics of Cox and Dandekar (2002), with weights as in Dula, Fagan and Massell (2004).
+The next solve starts from the last basis. The answer is a vertex; it is then rounded (`integers`).
 
 Requires a few ten thousand cells at most. Ensures that what comes back keeps everything, exactly. Cost: one
 simplex run; few steps after a change of few senses.
@@ -14,18 +14,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellveil.adjustment.integers import whole_near
+from cellveil.adjustment.integers import FRACTION, whole_near
 from cellveil.adjustment.model import Model
-from cellveil.adjustment.piecewise_cost import Marks, pieces_of
+from cellveil.adjustment.piecewise_cost import Breakpoints, pieces_of
 from cellveil.arrays import Bool, Float, Int
-from cellveil.clock import counted_time
+from cellveil.clock import Deadline
 from cellveil.solvers.lp import LiveLP, LPStatus
 
-MARK_ROUNDS = 12
 CLOSE = 1e-6
-FRACTION = 1e-5
-DIVES, AT_A_TIME = 400, 500
-"""Fractional cells are fixed at most so often, one of so many at a time."""
+"""Relative gap at which the outer approximation of squares ends."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +57,13 @@ class Slack:
     lack: Float
 
 
-class Given:
+class FixedSenses:
     """The live program of one model."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self._marks = Marks(model)
-        self.num_solves = 0
-        self._end: float | None = None
+        self._marks = Breakpoints(model)
+        self._clock: Deadline | None = None
         self._build()
 
     def _build(self) -> None:
@@ -84,13 +80,12 @@ class Given:
         self._lp = LiveLP(matrix, np.zeros(matrix.shape[0]), np.zeros(len(high)), high)
         self._prices = pieces.price / self._money
         self._lp.set_costs(self._prices)
-        place = np.full(model.problem.table.num_cells, -1)
-        place[model.cells] = np.arange(len(model.cells))
-        self._mine = np.flatnonzero(place[pieces.cell] >= 0)
-        self._number = place[pieces.cell[self._mine]]
+        number = model.place[pieces.cell]
+        self._mine = np.flatnonzero(number >= 0)
+        self._number = number[self._mine]
 
     def relax(
-        self, senses: Bool, time_limit: float | None = None, *, penalty: float | None = None
+        self, senses: Bool, clock: Deadline | None = None, *, penalty: float | None = None
     ) -> Slack | None:
         """The program's answer; None where the senses are impossible or there is no clear answer.
 
@@ -98,14 +93,20 @@ class Given:
         is always an answer, and it says by how much.
         """
         self._set(senses, penalty)
-        answer = self._lp.solve(time_limit)
-        self.num_solves += 1
+        self._clock = clock
+        found = self._solve()
+        if found is None:
+            return None
+        y, cost = found
+        return Slack(y, cost, self._slopes(senses), self._lack(y, senses))
+
+    def _solve(self) -> tuple[Float, float] | None:
+        """The movement and what it costs; None where there is none, or no clear answer."""
+        answer = self._lp.solve(None if self._clock is None else self._clock.left)
         if answer.status is not LPStatus.OPTIMAL or answer.point is None:
             return None
         y = self._pieces.movement(answer.point * self._unit, self.model.problem.table.num_cells)
-        return Slack(
-            y, answer.objective * self._unit * self._money, self._slopes(senses), self._lack(y, senses)
-        )
+        return y, answer.objective * self._unit * self._money
 
     def _set(self, senses: Bool, penalty: float | None) -> None:
         """Open the pieces of the senses from the levels on; with a penalty, also a way back."""
@@ -139,12 +140,11 @@ class Given:
         np.maximum.at(slopes, number[at_level], costs[at_level])
         return slopes
 
-    def fit(self, senses: Bool, time_limit: float | None = None) -> Fit | None:
+    def fit(self, senses: Bool, clock: Deadline | None = None) -> Fit | None:
         """The best whole adjustment with these senses, as far as vertices and dives from them go."""
-        self._end = None if time_limit is None else counted_time() + time_limit
         best: Fit | None = None
-        for _ in range(MARK_ROUNDS if self.model.power > 1 else 1):
-            slack = self.relax(senses, time_limit)
+        for _ in range(self.model.params.rounding.approximations if self.model.power > 1 else 1):
+            slack = self.relax(senses, clock)
             y = None if slack is None else self._whole(slack, senses)
             if y is None or slack is None:
                 break
@@ -163,16 +163,16 @@ class Given:
 
         Cells with small values first: fixing the parts one by one leaves the totals free to follow.
         """
-        model, y = self.model, slack.y
+        model, y, params = self.model, slack.y, self.model.params.rounding
         low, high = model.rooms(senses)
         fixed: list[Int] = []
-        for _ in range(DIVES):
+        for _ in range(params.dives):
             near = np.clip(np.rint(y), low, high).astype(np.int64)
             fractional = np.flatnonzero(np.abs(y - near) > FRACTION)
             if model.fits(near) or not len(fractional):
                 break
             sizes = np.abs(model.problem.table.values[fractional])
-            chosen = fractional[np.argsort(sizes, kind="stable")[: 1 + len(fractional) // AT_A_TIME]]
+            chosen = fractional[np.argsort(sizes, kind="stable")[: 1 + len(fractional) // params.at_a_time]]
             found = self._fix(chosen, near)
             if found is None and len(chosen) == 1:  # the other neighbour
                 near[chosen] = np.where(near[chosen] > y[chosen], np.floor(y[chosen]), np.ceil(y[chosen]))
@@ -190,10 +190,8 @@ class Given:
         columns = self._columns_of(cells)
         there = self._pieces.filled(y)[columns] / self._unit
         self._lp.set_bounds(there, there, columns)
-        answer = self._lp.solve(None if self._end is None else self._end - counted_time())
-        if answer.status is not LPStatus.OPTIMAL or answer.point is None:
-            return None
-        return self._pieces.movement(answer.point * self._unit, self.model.problem.table.num_cells)
+        found = self._solve()
+        return None if found is None else found[0]
 
     def _free(self, cells: Int, senses: Bool) -> None:
         """Give fixed cells their rooms back."""

@@ -1,4 +1,4 @@
-"""What each relation costs at the least: rows that make the relaxation of an adjustment tight.
+"""Valid inequalities from imbalances: what each relation costs at the least tightens the relaxation.
 
 In one relation the sensitive cells move by at least their levels, up or down. If no choice of senses makes
 these least movements cancel, something else in the relation must move by what is left over: with
@@ -9,8 +9,8 @@ these least movements cancel, something else in the relation must move by what i
 every adjustment. Without these rows the relaxation puts every sensitive cell halfway between its senses and
 moves nothing else: its value is the sum of the levels' costs and nothing more.
 
-δ is found over all sums that a relation's levels can make (a set that doubles with each cell), up to
-`MOST_CELLS` sensitive cells; longer relations get no row, as their δ is next to nothing.
+δ is a subset-sum problem, solved by meeting in the middle; relations of many sensitive cells get no row, as
+their δ is next to nothing.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ import numpy as np
 
 from cellveil.adjustment.model import Model
 from cellveil.arrays import Int
-
-MOST_CELLS = 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +33,8 @@ class Imbalances:
 
 def imbalances(model: Model) -> Imbalances:
     """δ of every relation where it is above 0."""
-    relations = model.relations
-    place = np.full(relations.num_cells, -1)
-    place[model.cells] = np.arange(len(model.cells))
-    numbers = place[relations.cells]
+    relations, most = model.relations, model.params.imbalance.most_cells
+    numbers = model.place[relations.cells]
     mine = np.flatnonzero(numbers >= 0)
     row = relations.row_of_entry[mine]
     counts = np.bincount(row, minlength=len(relations))
@@ -46,7 +42,7 @@ def imbalances(model: Model) -> Imbalances:
     found: list[tuple[int, int]] = []
     up = relations.coefs[mine] * model.rise[numbers[mine]]
     down = -relations.coefs[mine] * model.fall[numbers[mine]]
-    for j in np.flatnonzero((counts > 0) & (counts <= MOST_CELLS)).tolist():
+    for j in np.flatnonzero((counts > 0) & (counts <= most)).tolist():
         part = slice(starts[j], starts[j + 1])
         least = _least_sum(model, numbers[mine[part]], up[part], down[part])
         if least:

@@ -3,7 +3,7 @@
 Tables without dimensions are full of such ties, and of cells that cannot move at all. The merged model has
 one cell for each class of tied cells, with the tightest rooms, the largest levels and the sum of the weights:
 its adjustments are those of the model itself, at the same costs, and its programs are smaller and tighter.
-See `attack.ties` for how ties are found.
+See `deviations.ties` for how ties are found.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ from cellveil.adjustment.fixed_senses import Fit
 from cellveil.adjustment.model import Model
 from cellveil.arrays import Bool
 from cellveil.suppression.presolve.merge_ties import Merged, merged
-
-MOST_CELLS = 30_000
-"""Larger tables are not looked at."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +42,7 @@ class MergedModel:
 
 def merged_model(model: Model) -> MergedModel | None:
     """The model with tied cells merged; None where that does not make it smaller."""
-    if model.problem.table.is_structured or model.relations.num_cells > MOST_CELLS:
+    if model.problem.table.is_structured or model.relations.num_cells > model.params.most_merged:
         return None
     ties = merged(model.problem)
     if ties is None or ties.problem.table.num_cells >= int(model.is_movable.sum()):
@@ -71,7 +68,6 @@ def _merge(model: Model, ties: Merged) -> MergedModel:
     np.logical_and.at(can_fall, mine, np.where(ahead, model.can_fall, model.can_rise))
     own = ties.problem.primaries
     can_rise, can_fall = can_rise[own] & (rise[own] <= up[own]), can_fall[own] & (fall[own] <= down[own])
-    small = Model(
-        ties.problem, down, up, own, rise[own], fall[own], can_rise, can_fall, weight, model.power
-    )  # fmt: skip
+    levels = own, rise[own], fall[own], can_rise, can_fall
+    small = Model(ties.problem, down, up, *levels, weight, model.power, model.params)
     return MergedModel(model, small, ties)

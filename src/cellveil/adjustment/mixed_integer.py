@@ -1,4 +1,4 @@
-"""Exact adjustment: one binary per sensitive cell, branch and bound.
+"""The mixed-integer program of controlled tabular adjustment: one binary for each sensitive cell.
 
     min Σ w f(|y|)   subject to   M y = 0,
     y = p − q                                    for other cells, 0 ≤ p ≤ up, 0 ≤ q ≤ down,
@@ -6,15 +6,16 @@
                                                  0 ≤ q ≤ (down − fall) · (1 − b),  b in {0, 1}
 
 Amounts are measured from the levels on, so that both parts of one cell are never positive, and the relaxation
-of one cell is its convex hull. Rows of `imbalance` tie the cells of a relation together; they lift the bound
-of the relaxation from the sum of the levels to within a few per cent of the optimum. f is |y|, or y² by outer
-approximation (`pieces`): solve, be exact at the answer, solve again.
+of one cell is its convex hull. Valid inequalities from imbalances (`imbalance_rows`) lift the bound of the
+relaxation from the sum of the levels to within a few per cent of the optimum. f is |y|, or y² by outer
+approximation (`piecewise_cost`): solve, be exact at the answer, solve again.
 
 Requires some thousand cells. Ensures that every point handed back keeps everything exactly and that no
 adjustment costs less than the bound (up to the solver's tolerance). Cost: exponential in the worst case;
 anytime, from any start.
 
-Reference: Dandekar and Cox (2002), and Castro (2006) for the formulation without its two flaws.
+References: Dandekar and Cox (2002); the program of Dula, Fagan and Massell (2004), section Controlled Tabular
+Adjustment, whose flaw (both parts of a cell positive) the link rows below remove, as in Castro (2006).
 """
 
 from __future__ import annotations
@@ -24,25 +25,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cellveil.adjustment.fixed_senses import Fit, Given
+from cellveil.adjustment.fixed_senses import CLOSE, Fit, FixedSenses
 from cellveil.adjustment.imbalance_rows import imbalances
 from cellveil.adjustment.model import Model
-from cellveil.adjustment.piecewise_cost import Marks, Pieces, pieces_of
+from cellveil.adjustment.piecewise_cost import Breakpoints, Pieces, pieces_of
 from cellveil.arrays import Bool, Float
-from cellveil.clock import counted_time
+from cellveil.clock import Deadline
 from cellveil.solvers.highs import LPStatus
 from cellveil.solvers.mip import Budget, MIPAnswer, Program, solve
 from cellveil.solvers.scip_model import solve_by_cuts
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
-
-
-ROUNDS = 10
-CLOSE = 1e-6
-
-LEAST_TO_FIT = 1.0
-"""Seconds to make senses a whole adjustment when time is over and there is none yet."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +47,18 @@ class Proof:
     ----------
     bound
         No adjustment costs less; ∞ where there is none.
-    reason
-        optimal, infeasible, or what cut the search short.
     """
 
     fit: Fit | None
     bound: float
-    reason: str
+    ended: LPStatus
     nodes: int
 
 
-class Mixed:
+class SenseProgram:
     """The program of one model, for given marks of its pieces."""
 
-    def __init__(self, model: Model, marks: Marks | None, *, pieces: Pieces | None = None) -> None:
+    def __init__(self, model: Model, marks: Breakpoints | None, *, pieces: Pieces | None = None) -> None:
         self.model = model
         self.pieces = pieces or pieces_of(model, marks, from_levels=True)
         self._num_pieces, self._num_cells = len(self.pieces.cell), len(model.cells)
@@ -109,21 +101,13 @@ class Mixed:
         """A piece of a sensitive cell is open in its own sense only."""
         from scipy.sparse import csc_matrix
 
-        pieces, place = self.pieces, np.full(self.model.problem.table.num_cells, -1)
-        place[self.model.cells] = np.arange(self._num_cells)
-        mine = np.flatnonzero(place[pieces.cell] >= 0)
+        pieces, number = self.pieces, self.model.place[self.pieces.cell]
+        mine = np.flatnonzero(number >= 0)
         line, length = np.arange(len(mine)), pieces.length[mine] / self._unit
         up = pieces.sign[mine] > 0
-        matrix = csc_matrix(
-            (
-                np.concatenate([np.ones(len(mine)), np.where(up, -length, length)]),
-                (
-                    np.concatenate([line, line]),
-                    np.concatenate([mine, self._num_pieces + place[pieces.cell[mine]]]),
-                ),
-            ),
-            shape=(len(mine), self._num_pieces + self._num_cells),
-        )
+        data = np.concatenate([np.ones(len(mine)), np.where(up, -length, length)])
+        places = np.concatenate([line, line]), np.concatenate([mine, self._num_pieces + number[mine]])
+        matrix = csc_matrix((data, places), shape=(len(mine), self._num_pieces + self._num_cells))
         return matrix, (np.full(len(mine), -np.inf), np.where(up, 0.0, length))
 
     def _imbalances(self) -> tuple[csc_matrix, tuple[Float, Float]]:
@@ -166,46 +150,36 @@ class Mixed:
         y[self.model.cells] += np.where(senses, self.model.rise, -self.model.fall)
         return y
 
-    def relaxation(self, seconds: float | None = None) -> tuple[float, Float] | None:
-        """The bound of the relaxation and its senses as shares; None where there is no clear answer."""
-        answer = solve(
-            replace(self.program, whole=self.program.whole & False), budget=Budget(seconds=seconds)
-        )
-        if answer.point is None:
-            return None
-        return answer.bound * self._unit * self._money, answer.point[self._num_pieces :]
+    def relaxation(self, clock: Deadline | None = None) -> float | None:
+        """The bound of the linear relaxation; None where there is no clear answer."""
+        budget = Budget(seconds=None if clock is None else clock.left)
+        answer = solve(replace(self.program, whole=self.program.whole & False), budget=budget)
+        return None if answer.point is None else answer.bound * self._unit * self._money
 
 
 def prove(
-    model: Model,
-    given: Given,
-    start: Fit | None = None,
-    *,
-    seconds: float | None = None,
-    nodes: int | None = None,
+    model: Model, given: FixedSenses, start: Fit | None, clock: Deadline, nodes: int | None = None
 ) -> Proof:
-    """Search for the best adjustment, and prove how much better any other could be."""
-    end = None if seconds is None else counted_time() + seconds
-    best, bound, marks = start, -np.inf, Marks(model)
+    """Branch and cut from a start: the best adjustment, and how much better any other could be."""
+    best, bound, marks = start, -np.inf, Breakpoints(model)
     total_nodes = 0
-    for _ in range(ROUNDS if model.power > 1 else 1):
+    for _ in range(model.params.proof.rounds if model.power > 1 else 1):
         if best is not None:
             marks.add(best.y)
-        left = None if end is None else end - counted_time()
-        mixed = Mixed(model, marks)
-        answer = mixed.search(best, Budget(seconds=left, nodes=nodes), cuts=True)
+        mixed = SenseProgram(model, marks)
+        answer = mixed.search(best, Budget(seconds=clock.left, nodes=nodes), cuts=True)
         total_nodes += answer.nodes
         if answer.reason is LPStatus.INFEASIBLE:
-            return Proof(None, np.inf, "infeasible", total_nodes)
+            return Proof(None, np.inf, LPStatus.INFEASIBLE, total_nodes)
         bound, senses = max(bound, answer.bound), mixed.senses_of(answer)
-        least = 0.0 if best is not None else LEAST_TO_FIT
-        left = None if end is None else max(end - counted_time(), least)
-        found = None if senses is None else given.fit(senses, left)
+        fitting = clock
+        if best is None and clock.left is not None:
+            fitting = Deadline(max(clock.left, model.params.proof.seconds_to_fit))
+        found = None if senses is None else given.fit(senses, fitting)
         if found is not None and (best is None or found.cost < best.cost):
             best = found
-        out_of_time = end is not None and counted_time() > end
         is_close = best is not None and best.cost <= bound * (1 + CLOSE)
-        if answer.reason is not LPStatus.OPTIMAL or found is None or out_of_time or is_close:
+        if answer.reason is not LPStatus.OPTIMAL or found is None or clock.is_over or is_close:
             break
         marks.add(found.y)
     return Proof(best, bound, answer.reason, total_nodes)

@@ -10,13 +10,15 @@ a cell with only one level has only one sense.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.adjustment.params import AdjustParams
 from cellveil.arrays import Bool, Float, Int
 from cellveil.errors import MAX_NAMED, AdjustmentError, InputError, nearest_name
 from cellveil.problem import Problem, Status
@@ -79,6 +81,8 @@ class Model:
         Which senses are possible at all.
     weight, power
         The objective is Σ weight · |y| ** power.
+    params
+        Tuning numbers of the engines that work on the model.
     """
 
     problem: Problem
@@ -91,6 +95,7 @@ class Model:
     can_fall: Bool
     weight: Float
     power: int
+    params: AdjustParams = field(default_factory=AdjustParams)
 
     @property
     def relations(self) -> Relations:
@@ -101,6 +106,22 @@ class Model:
     def is_movable(self) -> Bool:
         """Which cells may move."""
         return (self.down > 0) | (self.up > 0)
+
+    @cached_property
+    def place(self) -> Int:
+        """The number of each cell among the sensitive ones, −1 for others."""
+        place = np.full(self.relations.num_cells, -1)
+        place[self.cells] = np.arange(len(self.cells))
+        return place
+
+    @cached_property
+    def is_inner(self) -> Bool:
+        """Which cells are no totals."""
+        return np.asarray(kinds_of_cells(self.problem.table) == INTERIOR)
+
+    def possible(self, wanted: Bool) -> Bool:
+        """The senses that are wanted (True: rise), where they are possible."""
+        return np.asarray((wanted & self.can_rise) | ~self.can_fall)
 
     def cost(self, y: NDArray[np.generic]) -> float:
         """The objective, in the table's own unit."""
@@ -116,8 +137,7 @@ class Model:
 
     def senses_of(self, y: Float) -> Bool:
         """The nearest possible senses to a movement."""
-        middle = (self.rise - self.fall) / 2.0
-        return np.asarray(((y[self.cells] > middle) & self.can_rise) | ~self.can_fall)
+        return self.possible(y[self.cells] > (self.rise - self.fall) / 2.0)
 
     def fits(self, y: Int) -> bool:
         """Whether whole numbers keep everything, exactly."""
@@ -135,7 +155,11 @@ def _sums(relations: Relations, y: Int) -> Int:
 
 
 def build_model(
-    problem: Problem, objective: str = "l1", limits: Limits | None = None, weight: Float | None = None
+    problem: Problem,
+    objective: str = "l1",
+    limits: Limits | None = None,
+    weight: Float | None = None,
+    params: AdjustParams | None = None,
 ) -> Model:
     """Prepare a problem for adjustment.
 
@@ -148,6 +172,8 @@ def build_model(
         How far cells that are not sensitive may move.
     weight
         Weights in place of those of the objective.
+    params
+        Tuning numbers.
 
     Raises
     ------
@@ -173,9 +199,9 @@ def build_model(
     power, unit = (2 if objective == "l2" else 1), 10.0**table.decimals
     if weight is None:
         weight = _weights(problem, objective)
-    return Model(
-        problem, down, up, cells, rise, fall, can_rise, can_fall, np.asarray(weight) / unit**power, power
-    )
+    weight = np.asarray(weight) / unit**power
+    params = params or AdjustParams()
+    return Model(problem, down, up, cells, rise, fall, can_rise, can_fall, weight, power, params)
 
 
 def _refuse_hidden(problem: Problem) -> None:

@@ -1,6 +1,6 @@
-"""The relaxation in coordinates: one row for each degree of freedom of the table.
+"""The null-space relaxation: one row for each degree of freedom of the table.
 
-Every movement with M y = 0 is y = K z for the cells' coordinates z (`attack.lattice`). Written as
+Every movement with M y = 0 is y = K z for a null-space basis K (`deviations.integer_kernel`). By duality
 
     min Σ f(K z)  =  max −Σ f*(λ)  over  Kᵀ λ = 0
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.adjustment.model import Model
-from cellveil.adjustment.piecewise_cost import LARGEST
+from cellveil.adjustment.piecewise_cost import middle_price, unit_for
 from cellveil.arrays import Float, Int
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.solvers.highs import HighsModel, LPStatus
@@ -52,7 +52,7 @@ class Node:
     basis: Any = None
 
 
-class Coordinates:
+class NullSpace:
     """The live program; None of it is exact, but every bound holds up to the solver's tolerance."""
 
     def __init__(self, model: Model, most_rows: int) -> None:
@@ -71,15 +71,11 @@ class Coordinates:
         from scipy.sparse import csc_matrix, hstack
 
         model = self.model
-        number = np.full(model.relations.num_cells, -1)
-        number[model.cells] = np.arange(len(model.cells))
         place = np.searchsorted(cells, model.cells)
-        plain = np.flatnonzero(number[cells] < 0)
-        longest = float(max(model.up.max(), model.down.max(), 1))
-        self._unit = 2.0 ** max(0.0, np.ceil(np.log2(longest / LARGEST)))
-        weight = model.weight[cells]
-        self._money = float(np.median(weight[weight > 0])) if (weight > 0).any() else 1.0
-        weight = weight / self._money
+        plain = np.flatnonzero(model.place[cells] < 0)
+        self._unit = unit_for(float(max(model.up.max(), model.down.max(), 1)))
+        self._money = middle_price(model.weight[cells])
+        weight = model.weight[cells] / self._money
         up, down = model.up[cells] / self._unit, model.down[cells] / self._unit
         self._rise, self._fall = model.rise / self._unit, model.fall / self._unit
         own = weight[place]

@@ -1,16 +1,32 @@
-"""What an adjustment ends with."""
+"""The result of a controlled tabular adjustment: values, audit, objective and bound."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from enum import StrEnum
 
 from cellveil.arrays import Bool, Int
 from cellveil.judge import Audit
 from cellveil.judge.adjusted import AdjustedAudit
 
-Outcome = Literal["optimal", "safe", "not_safe"]
+
+class Outcome(StrEnum):
+    """What was reached: nothing is better, everything asked is kept, or not even that."""
+
+    OPTIMAL = "optimal"
+    SAFE = "safe"
+    NOT_SAFE = "not_safe"
+
+
+class Reason(StrEnum):
+    """Why a run ended."""
+
+    COMPLETE = "complete"
+    TIME_LIMIT = "time limit"
+    NODE_LIMIT = "node limit"
+    INTERRUPTED = "interrupted"
+    UNCLEAR = "no clear answer"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -26,7 +42,7 @@ class Adjustment:
     outcome
         optimal, safe (keeps everything, not proven best), or not_safe.
     reason
-        Why the run ended: "complete", or what cut it short.
+        A `Reason`: complete, or what cut the run short; or what the audit found.
     cost
         The objective.
     audit
@@ -71,7 +87,7 @@ class Adjustment:
     @property
     def was_interrupted(self) -> bool:
         """Whether somebody stopped the search, and this is the best it had."""
-        return self.reason.startswith("interrupted")
+        return self.reason == Reason.INTERRUPTED
 
     def __repr__(self) -> str:
         gap = "no bound" if self.gap is None else f"gap {100 * self.gap:.2f} %"

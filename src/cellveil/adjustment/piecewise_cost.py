@@ -1,9 +1,9 @@
-"""The objective as pieces of straight lines: each cell and direction a chain of columns with rising prices.
+"""Piecewise-linear costs: each cell and direction is a chain of columns with rising prices.
 
 A movement t in one direction is cut into pieces; the price of a unit rises from piece to piece, so a program
 that minimises fills them in order. For absolute changes one piece is exact. Squares are approximated from
-below by lines through (p, p²) and (p + 1, (p + 1)²) at *marks* p, which no whole number passes under: exact
-at p and p + 1, and a program over them gives a lower bound (outer approximation).
+below by lines through (p, p²) and (p + 1, (p + 1)²) at *breakpoints* p, which no whole number passes under:
+exact at p and p + 1, and a program over them gives a lower bound (outer approximation).
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from numpy.typing import NDArray
 
 from cellveil.adjustment.model import Model
 from cellveil.arrays import Float, Int
-
-RATIO = 4
-"""From mark to mark at the start."""
 
 LARGEST = 2.0**14
 """Rooms are scaled to at most this in programs: with large ones a solver has called a problem infeasible that
@@ -44,13 +41,12 @@ class Pieces:
         return np.bincount(self.cell, weights=self.sign * x, minlength=num_cells).astype(np.float64)
 
     def unit(self) -> float:
-        """A power of two in which rooms are counted, so that none passes `LARGEST`."""
-        largest = float(self.length.max(initial=1.0))
-        return float(2.0 ** max(0.0, np.ceil(np.log2(largest / LARGEST))))
+        """The unit of amounts in programs."""
+        return unit_for(float(self.length.max(initial=1.0)))
 
     def money(self) -> float:
-        """What a price of 1 is in programs: the middle one."""
-        return float(np.median(self.price[self.price > 0])) if (self.price > 0).any() else 1.0
+        """The unit of costs in programs."""
+        return middle_price(self.price)
 
     def filled(self, y: NDArray[np.generic]) -> Float:
         """The columns that make up a movement (from the start of each chain)."""
@@ -58,8 +54,18 @@ class Pieces:
         return np.clip(size - self.start, 0.0, self.length)
 
 
-class Marks:
-    """Where squares are approximated exactly, for each cell and direction; grows from solve to solve."""
+def unit_for(largest: float) -> float:
+    """A power of two in which amounts up to `largest` are at most `LARGEST`."""
+    return float(2.0 ** max(0.0, np.ceil(np.log2(largest / LARGEST))))
+
+
+def middle_price(prices: Float) -> float:
+    """The median of the prices above 0; 1 where there is none."""
+    return float(np.median(prices[prices > 0])) if (prices > 0).any() else 1.0
+
+
+class Breakpoints:
+    """Where the outer approximation of squares is exact, by cell and direction; grows from solve to solve."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
@@ -76,12 +82,12 @@ class Marks:
         marks, mark = {first}, 1
         while first + mark < last:
             marks.add(first + mark)
-            mark *= RATIO
+            mark *= self._model.params.proof.ratio
         marks |= {mark for mark in self._marks.get((cell, sign), ()) if first < mark < last}
         return sorted(marks)
 
 
-def pieces_of(model: Model, marks: Marks | None, *, from_levels: bool) -> Pieces:
+def pieces_of(model: Model, marks: Breakpoints | None, *, from_levels: bool) -> Pieces:
     """The pieces of all movable cells.
 
     Parameters
@@ -94,7 +100,7 @@ def pieces_of(model: Model, marks: Marks | None, *, from_levels: bool) -> Pieces
         first_up[model.cells], first_down[model.cells] = model.rise, model.fall
     if model.power == 1:
         return _straight(model, first_up, first_down)
-    marks = marks or Marks(model)
+    marks = marks or Breakpoints(model)
     columns: list[tuple[int, int, float, float, float]] = []
     for sign, first, room in ((1, first_up, model.up), (-1, first_down, model.down)):
         for cell in np.flatnonzero(room > first).tolist():

@@ -32,7 +32,7 @@ def start_senses(model: Model, rule: Start, *, seed: int = 0) -> Bool:
         order = _by_size(model)
         wanted = np.empty(count, dtype=bool)
         wanted[order] = (np.arange(count) % 2 == 0) == (rule == "alternating-up")
-    return np.asarray((wanted & model.can_rise) | ~model.can_fall)
+    return model.possible(wanted)
 
 
 def _by_size(model: Model) -> Int:

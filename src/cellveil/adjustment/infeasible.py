@@ -1,11 +1,7 @@
-"""From senses to a feasible start: repair, and what stands in the way where there is none.
+"""Infeasible adjustments: the least relaxation of limits, and the relations that conflict.
 
-`pump` lets sensitive cells fall short of their levels at a price, then gives each cell that fell short the
-sense it leans to, and solves again, with some senses drawn at random where that goes in circles.
-
-`conflict` looks for the smallest relaxation where no adjustment exists: limits of cells that are not
-sensitive may be passed, each unit at a price of one over the cell's size, with the senses free. The relations
-of the cells that pass their limits are those that conflict.
+Limits of cells that are not sensitive may be passed, each unit at a price of one over the cell's size, with
+the senses free: an elastic program. The relations of the cells that pass their limits are in conflict.
 """
 
 from __future__ import annotations
@@ -14,45 +10,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from cellveil.adjustment.fixed_senses import Fit, Given
-from cellveil.adjustment.mixed_integer import Mixed
+from cellveil.adjustment.mixed_integer import SenseProgram
 from cellveil.adjustment.model import Model, build_model
 from cellveil.adjustment.piecewise_cost import Pieces, pieces_of
-from cellveil.arrays import Bool, Float, Int
+from cellveil.arrays import Float, Int
 from cellveil.clock import Deadline
 from cellveil.errors import AdjustmentError
 from cellveil.problem import Status
 from cellveil.solvers.mip import Budget
 
-ROUNDS = 30
-PENALTY = 50.0
-NODES = 200
-MOST_NAMED = 50
+MAX_NAMED = 50
+"""Cells and relations that an error names."""
+
 TINY = 1e-4
-
-
-def pump(given: Given, senses: Bool, clock: Deadline, *, seed: int = 0, rounds: int = ROUNDS) -> Fit | None:
-    """A feasible adjustment near these senses; None where none was found."""
-    model, rng = given.model, np.random.default_rng(seed)
-    seen: set[bytes] = set()
-    for _ in range(rounds):
-        if clock.is_over:
-            return None
-        slack = given.relax(senses, clock.left, penalty=PENALTY)
-        if slack is None:
-            return None
-        short = slack.lack > 1e-6
-        if not short.any():
-            return given.fit(senses, clock.left)
-        middle = (model.rise - model.fall) / 2.0
-        leaning = slack.y[model.cells] > middle
-        wanted = np.where(short, leaning, senses)
-        if (wanted == senses).all() or wanted.tobytes() in seen:
-            drawn = rng.random(len(senses)) < 0.5
-            wanted = np.where(short & drawn, ~senses, senses)
-        senses = np.asarray((wanted & model.can_rise) | ~model.can_fall)
-        seen.add(senses.tobytes())
-    return None
+"""How far a limit is passed at least, in units of the last digit."""
 
 
 def conflict(model: Model, clock: Deadline) -> AdjustmentError:
@@ -68,22 +39,22 @@ def conflict(model: Model, clock: Deadline) -> AdjustmentError:
             share = _largest_share(model, found, cells)
             return AdjustmentError(
                 f"the limits of {len(cells)} cells would have to be passed",
-                cells=table.cell_names(cells[:MOST_NAMED]),
-                relations=[table.relation_name(row) for row in rows[:MOST_NAMED]],
+                cells=table.cell_names(cells[:MAX_NAMED]),
+                relations=[table.relation_name(row) for row in rows[:MAX_NAMED]],
                 way_out=f"With limits of {share:.4g} % for these cells there is an adjustment.",
                 details={"cells": table.cell_names(cells), "limit_percent": share},
             )
     return AdjustmentError(
         "bounds and levels contradict each other whatever the senses",
-        cells=table.cell_names(model.cells[:MOST_NAMED]),
+        cells=table.cell_names(model.cells[:MAX_NAMED]),
         way_out="Lower levels, widen bounds, or let fixed cells move.",
     )
 
 
 def _least_overrun(model: Model, widest: Model, clock: Deadline) -> Float | None:
     """The adjustment within all bounds that passes the limits least, relative to the cells' sizes."""
-    mixed = Mixed(widest, None, pieces=_beyond_limits(model, widest))
-    answer = mixed.search(None, Budget(seconds=clock.left, nodes=NODES))
+    mixed = SenseProgram(widest, None, pieces=_beyond_limits(model, widest))
+    answer = mixed.search(None, Budget(seconds=clock.left, nodes=model.params.pump.nodes))
     return mixed.movement_of(answer)
 
 
