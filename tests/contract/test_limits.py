@@ -219,13 +219,13 @@ def test_a_better_bound_is_a_matter_of_an_option(monkeypatch: pytest.MonkeyPatch
 
 def test_mending_gets_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[float | None] = []
-    original = outsider_shield.sequential
+    original = outsider_shield.protect_in_turn
 
-    def spy(problem: Problem, **options: Any) -> Any:
-        limits.append(options["time_limit"])
-        return original(problem, **options)
+    def spy(problem: Problem, deadline: Deadline, **options: Any) -> Any:
+        limits.append(deadline.left)
+        return original(problem, deadline, **options)
 
-    monkeypatch.setattr(outsider_shield, "sequential", spy)
+    monkeypatch.setattr(outsider_shield, "protect_in_turn", spy)
     problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
     outsider_shield.mended(problem, problem.hidden_at_start, problem.primaries, Deadline(50.0))
     outsider_shield.mended(problem, problem.hidden_at_start, problem.primaries, Deadline(None))
