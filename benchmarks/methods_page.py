@@ -1,4 +1,4 @@
-"""Write the stages of `auto` and the parameters of all methods into docs/methods.md, from the classes.
+"""Write stages and parameters into docs/methods.md and docs/adjustment.md, from the classes.
 
 python benchmarks/methods_page.py
 """
@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-PAGE = Path(__file__).parents[1] / "docs" / "methods.md"
+DOCS = Path(__file__).parents[1] / "docs"
 BEGIN, END = "<!-- tables: made by benchmarks/methods_page.py -->", "<!-- end of tables -->"
 
 
-def tables() -> str:
-    """All tables, as Markdown."""
+def suppression_tables() -> str:
+    """Stages of `auto`, and the parameters of every method, as Markdown."""
     from cellveil.suppression import METHODS
     from cellveil.suppression.engines.stages import ALL
     from cellveil.suppression.methods.auto import PLANS
@@ -31,12 +31,26 @@ def tables() -> str:
     return "\n".join([*lines, "", ""])
 
 
-def page() -> str:
+def adjustment_tables() -> str:
+    """Stages and parameters of `adjust`, as Markdown."""
+    from cellveil.adjustment.adjusting import plans_table
+    from cellveil.adjustment.params import AdjustParams
+
+    lines = ["", plans_table(), "", "| parameter | default | meaning |", "|---|---|---|"]
+    lines += [f"| `{key}` | {one.default} | {one.what} |" for key, one in AdjustParams.described().items()]
+    return "\n".join([*lines, "", ""])
+
+
+PAGES = {DOCS / "methods.md": suppression_tables, DOCS / "adjustment.md": adjustment_tables}
+
+
+def page(path: Path) -> str:
     """The page with its tables as they are now."""
-    text = PAGE.read_text("utf-8")
+    text = path.read_text("utf-8")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    return f"{before}{BEGIN}\n{tables()}{END}{after}"
+    return f"{before}{BEGIN}\n{PAGES[path]()}{END}{after}"
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
+    for path in PAGES:
+        path.write_text(page(path), "utf-8")

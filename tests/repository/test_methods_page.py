@@ -1,4 +1,4 @@
-"""The tables of docs/methods.md are those of the classes."""
+"""The tables of docs/methods.md and docs/adjustment.md are those of the classes."""
 
 import importlib.util
 from pathlib import Path
@@ -6,9 +6,10 @@ from pathlib import Path
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "methods_page.py"
 
 
-def test_the_page_is_current() -> None:
+def test_the_pages_are_current() -> None:
     spec = importlib.util.spec_from_file_location("methods_page", SCRIPT)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    assert module.page() == module.PAGE.read_text("utf-8"), "run python benchmarks/methods_page.py"
+    for path in module.PAGES:
+        assert module.page(path) == path.read_text("utf-8"), "run python benchmarks/methods_page.py"

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cellveil.cli.options import AsJson, Instance, Quiet, ReportFile
+from cellveil.cli.options import AsJson, Instance, MethodOptions, Quiet, ReportFile
 from cellveil.cli.shell import check_targets, leave_interrupted, leave_with, progress, remove, say, write_json
 from cellveil.errors import AdjustmentError, CellveilError, InfeasibleError
 
@@ -61,6 +61,7 @@ def adjust(
         float | None, typer.Option(min=0.0, metavar="SECONDS", help="Time for the search; none by default.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="For methods that draw random numbers.")] = 0,
+    option: MethodOptions = None,
     compare: Annotated[
         bool, typer.Option("--compare", help="Suppress the same instance too, and compare in the report.")
     ] = False,
@@ -77,6 +78,7 @@ def adjust(
     from cellveil.adjustment import adjust as find
     from cellveil.formats.adjusted_file import write_adjusted
     from cellveil.formats.instance import read_instance
+    from cellveil.params import parse_options
     from cellveil.report.adjustment_figures import adjusted_figures, infeasible_adjustment, summary
 
     check_targets(instance, out, report)
@@ -87,6 +89,7 @@ def adjust(
         limit if limit_total is None else limit_total,
     )
     options: dict[str, Any] = {"start": start, "time_limit": time_limit, "seed": seed}
+    options["options"] = parse_options(option or [])
     try:
         with progress(quiet or as_json) as shown:
             found = find(

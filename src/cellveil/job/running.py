@@ -236,6 +236,7 @@ def _adjusted(
     if asked is None:
         return None, None
     options: dict[str, Any] = {"time_limit": asked.time_limit, "seed": asked.seed, "progress": progress}
+    options["options"] = asked.options
     try:
         found = adjust(problem, objective=asked.objective, limits=_limits(asked), **options)
     except AdjustmentError as error:

@@ -260,6 +260,9 @@ class CellJob(Section):
         return self
 
 
+Options = dict[str, bool | int | float | str | list[float]]
+
+
 class SuppressJob(Section):
     """How secondary cells are found."""
 
@@ -271,7 +274,7 @@ class SuppressJob(Section):
         description="Where cells cannot be protected: free the cheapest cells that must be published, or "
         "lower levels, and list them in the report.",
     )
-    options: dict[str, bool | int | float | str | list[float]] = Field(
+    options: Options = Field(
         default_factory=dict,
         description="Further settings of the method, by name; `cellveil methods NAME` lists them.",
     )
@@ -303,6 +306,20 @@ class AdjustJob(Section):
     limit_total: Percent | None = Field(None, ge=0, description="The same for the grand total; 0 keeps it.")
     time_limit: float | None = Field(None, gt=0, description="Seconds for the search.")
     seed: int = Field(0, ge=0, description="For methods that draw random numbers.")
+    options: Options = Field(
+        default_factory=dict,
+        description="Further settings of the search, by name; `cellveil methods adjust` lists them.",
+    )
+
+    @model_validator(mode="after")
+    def _known_options(self) -> AdjustJob:
+        from cellveil.adjustment.params import AdjustParams
+
+        try:
+            AdjustParams().changed(self.options)
+        except InputError as error:
+            raise fault(error.what, error.remedy, "options") from None
+        return self
 
 
 class AttackerJob(Section):
