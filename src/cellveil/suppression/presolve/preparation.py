@@ -62,7 +62,7 @@ def prepared(method: Method) -> Method:
         time_limit: float | None = None,
         seed: int = 0,
         progress: Progress | None = None,
-        params: Params,
+        params: Params | None = None,
     ) -> Draft:
         protect, preselect = getattr(params, "protect", "all"), getattr(params, "preselect", "none")
         deadline = Deadline(time_limit)
