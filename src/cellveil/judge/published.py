@@ -219,6 +219,7 @@ def audit_published(
     >>> from cellveil.tables.dimension import Dimension
     >>> region = Dimension.of("region", Hierarchy.flat(["N", "S", "W"]))
     >>> table = table_from_interior([region], {"region": ["N", "S", "W"]}, [4, 6, 9])
+    >>> from cellveil.tables.scaled import UNBOUNDED
     >>> nothing, everything = np.zeros(4, dtype=np.int64), np.full(4, UNBOUNDED)
     >>> published = PublishedTable.of(table, np.array([False, True, False, False]), nothing, everything)
     >>> audit_published(published)
