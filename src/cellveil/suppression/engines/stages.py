@@ -41,12 +41,16 @@ S = TypeVar("S", bound=Staged)
 
 @dataclass(frozen=True)
 class Stage(Generic[S]):
-    """A line of a plan; `applies` and `runs` say in their docstrings what they do."""
+    """A line of a plan; `applies` and `runs` say in their docstrings what they do.
+
+    One that `is_needed` is run even when time is up, as is one that may take all of it.
+    """
 
     name: str
     share: float
     applies: Callable[[S], bool]
     runs: Callable[[S, Deadline], None]
+    is_needed: bool = False
 
 
 def run_stages(plan: Sequence[Stage[S]], work: S, deadline: Deadline, progress: Progress) -> None:
@@ -55,7 +59,8 @@ def run_stages(plan: Sequence[Stage[S]], work: S, deadline: Deadline, progress: 
         if work.is_done:
             return
         coming = [each for each in plan[number:] if each.applies(work)]
-        if stage not in coming or (deadline.is_over and stage.share != ALL):
+        is_late = deadline.is_over and stage.share != ALL and not stage.is_needed
+        if is_late or stage not in coming:
             continue
         progress.stage(stage.name)
         shares = math.fsum(each.share for each in coming if each.share != ALL)

@@ -93,7 +93,7 @@ class _Run(AutoRun):
 Plan = tuple[Stage[_Run], ...]
 
 NETWORK: Plan = (
-    Stage("flows", 0.36, _Run.always, _Run.flow),
+    Stage("flows", 0.36, _Run.always, _Run.flow, is_needed=True),
     Stage("branch and cut", 0.64, _Run.is_network_for_exact, _Run.branch_and_cut),
 )
 SMALL: Plan = (
@@ -173,8 +173,8 @@ def plan_of(problem: Problem, is_feasible: bool, params: AutoParams) -> str:
 
 def optional_stages(plan: str) -> list[str]:
     """The stages of a plan that `without` can leave out: all but those that finish a pattern."""
-    needed = {"flows", "start with everything"}
-    return list(dict.fromkeys(s.name for s in PLANS[plan] if s.share != ALL and s.name not in needed))
+    names = (stage.name for stage in PLANS[plan] if stage.share != ALL and not stage.is_needed)
+    return [name for name in dict.fromkeys(names) if name != "start with everything"]
 
 
 def _stages(plan: str, without: str) -> Plan:
