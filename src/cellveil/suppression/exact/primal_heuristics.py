@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.clock import counted_time
+from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.demand import shared_out
 from cellveil.deviations.ledger import Book
 from cellveil.deviations.movement import Feasibility
@@ -109,7 +109,7 @@ class ProgramStarter:
     def from_scratch(self, end: float | None) -> Bool | None:
         """See `Starter`."""
         book, stop = Book(self.problem), until(end)
-        return self._improved(book, stop, self.params.trials) if _protect_all(book, stop) else None
+        return self._improved(book, stop, self.params.trials) if _protect_all(book, end) else None
 
     def around(self, point: Float, end: float | None) -> Bool | None:
         """See `Starter`: what the point hides is cheap."""
@@ -119,12 +119,12 @@ class ProgramStarter:
         hidden = np.zeros(len(weight), dtype=bool)
         hidden[cells[point > 1.0 - self.params.guided]] = True
         guided = Book(self.problem.replace(weight=weight), hidden)
-        if not _protect_all(guided, stop):
+        if not _protect_all(guided, end):
             return None
         drop_unused(guided)
         book = Book(self.problem, guided.hidden)
         book.add_all(guided.witnesses())
-        return self._improved(book, stop, 0) if _protect_all(book, stop) else None
+        return self._improved(book, stop, 0) if _protect_all(book, end) else None
 
     def _improved(self, book: Book, stop: Stop, trials: int) -> Bool:
         drop_unused(book)
@@ -135,12 +135,15 @@ class ProgramStarter:
         return np.asarray(book.hidden[self.cells])
 
 
-def _protect_all(book: Book, stop: Stop) -> bool:
+def _protect_all(book: Book, end: float | None) -> bool:
     """Meet every open demand of the book; False where one cannot be met, or the time is over."""
     protector = OneDemand(book)
+    deadline = Deadline(None if end is None else max(end - counted_time(), 0.0))
     while book.num_open:
         cells, up, _ = book.open_demands()
-        if stop() or protector.protect(int(cells[0]), bool(up[0])) is not Feasibility.MET:
+        if deadline.is_over:
+            return False
+        if protector.protect(int(cells[0]), bool(up[0]), deadline) is not Feasibility.MET:
             return False
     return True
 
