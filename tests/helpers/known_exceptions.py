@@ -225,7 +225,6 @@ KNOWN: dict[str, set[str]] = {
         "suppression.exact.kelly._Program.__init__(time_limit)",
         "suppression.exact.kelly.kelly(time_limit)",
         "suppression.exact.primal_heuristics.ProgramStarter._improved(stop)",
-        "suppression.exact.primal_heuristics._protect_all(stop)",
         "suppression.exact.separation.Separation.__init__(stop)",
         "suppression.exact.separation.Separation._met_from_the_start(stop)",
         "suppression.exact.separation.Separation.bridgeless_rows(stop)",
