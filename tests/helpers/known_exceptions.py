@@ -184,7 +184,6 @@ KNOWN: dict[str, set[str]] = {
         "judge.auditing._audit_adjusted(time_limit)",
         "judge.insider._totals(time_limit)",
         "judge.outsider._Judge.__init__(time_limit)",
-        "judge.outsider._Judge.attack_together(seconds)",
         "judge.outsider._Judge.report(seconds)",
         "judge.outsider._in_parallel(time_limit)",
         "judge.outsider.audit_outsider(time_limit)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -142,3 +143,12 @@ def test_the_seed_reaches_the_defence_against_others(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(outsider_shield.OutsiderShield, "__init__", noted)
     cv.suppress(firms, attackers=[Attacker("insider")], seed=7)
     assert seeds and set(seeds) == {7}
+
+
+def test_an_outsider_without_a_checked_certificate_is_not_kept_off() -> None:
+    problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
+    judged = cv.audit(problem, cv.suppress(problem).pattern)
+    (verdict,) = judged.verdicts
+    assert verdict.is_safe
+    unproven = replace(verdict, verification=None)
+    assert not unproven.is_safe and unproven.objections(judged.view)

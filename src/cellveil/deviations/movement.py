@@ -10,10 +10,7 @@ from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.components import Component, split
 from cellveil.deviations.exact_rounding import lift
-from cellveil.deviations.movement_program import ENDLESS as ENDLESS
-from cellveil.deviations.movement_program import Feasibility as Feasibility
-from cellveil.deviations.movement_program import MovementParams as MovementParams
-from cellveil.deviations.movement_program import MovementProgram as MovementProgram
+from cellveil.deviations.movement_program import ENDLESS, Feasibility, MovementParams, MovementProgram
 from cellveil.deviations.witness import Witness
 from cellveil.problem import Problem, Status
 from cellveil.solvers.lp import LPStatus

@@ -140,7 +140,9 @@ def audit_outsider(
     left = [cell for cell in order.tolist() if exact or not judge.is_safe(cell)]
     if not exact and not whole and len(left) >= MIN_JOINT:
         progress.stage("joint witnesses")
-        judge.attack_together(min(JOINT_SECONDS, time_limit or JOINT_SECONDS))
+        judge.attack_together(
+            Deadline(JOINT_SECONDS if time_limit is None else min(JOINT_SECONDS, time_limit))
+        )
         left = [cell for cell in left if not judge.is_safe(cell)]
     progress.stage("audit")
     if workers > 1 and len(left) >= MIN_PARALLEL:
@@ -228,11 +230,11 @@ class _Judge:
         attack.num_lps += findings.num_lps
         self.unclear |= findings.unclear
 
-    def attack_together(self, seconds: float) -> None:
+    def attack_together(self, deadline: Deadline) -> None:
         """Look for deviations that move many cells at once, by interior points; each is checked exactly."""
         book = Book(self.problem, self.attack.view.hidden)
         book.add_all(Witnesses.of(self.ledger.witnesses))
-        JointWitness(self.problem, Deadline(seconds).seconds).harvest(book, np.random.default_rng(0))
+        JointWitness(self.problem, deadline.seconds).harvest(book, np.random.default_rng(0))
         self.ledger.add_all(book.witnesses(), self.attack.view.hidden)
 
     def examine(self, cell: int) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from cellveil.arrays import Int
 from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.prior_knowledge import OUTSIDERS
 from cellveil.certificate import Certificate, Verification, verify
 from cellveil.errors import name_some
 from cellveil.judge.attack_report import AttackReport
@@ -47,7 +48,9 @@ class Verdict:
     @property
     def is_safe(self) -> bool:
         """Whether the attacker is kept off, and, of an outsider, that is proven."""
-        return self.report.is_safe and (self.verification is None or self.verification.is_valid)
+        if self.verification is None:  # only insiders' audits leave no certificate yet
+            return self.report.is_safe and self.attacker.kind not in OUTSIDERS
+        return self.report.is_safe and self.verification.is_valid
 
     @property
     def certificate(self) -> Certificate | None:

@@ -11,7 +11,7 @@ from cellveil.clock import Deadline
 from cellveil.datasets import random_table
 from cellveil.deviations.joint_witness import JointWitness
 from cellveil.deviations.ledger import Book
-from cellveil.deviations.movement import Feasibility
+from cellveil.deviations.movement_program import Feasibility
 from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem, Status
 from cellveil.suppression import suppress

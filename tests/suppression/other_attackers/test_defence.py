@@ -14,7 +14,8 @@ import pytest
 from cellveil.attackers.attacker import Attacker
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
-from cellveil.deviations.movement import Feasibility, Movement
+from cellveil.deviations.movement import Movement
+from cellveil.deviations.movement_program import Feasibility
 from cellveil.errors import InfeasibleError, InputError
 from cellveil.formats.tidy_folder import write_folder
 from cellveil.judge import audit

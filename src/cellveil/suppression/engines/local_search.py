@@ -22,7 +22,7 @@ from cellveil.arrays import Int
 from cellveil.clock import Deadline
 from cellveil.deviations.joint_witness import TimeLeft
 from cellveil.deviations.ledger import Book
-from cellveil.deviations.movement import ENDLESS, Feasibility
+from cellveil.deviations.movement_program import ENDLESS, Feasibility
 from cellveil.params import Params, param
 from cellveil.solvers import tolerances
 

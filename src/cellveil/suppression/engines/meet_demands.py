@@ -25,7 +25,7 @@ from cellveil.clock import Deadline
 from cellveil.deviations.components import split
 from cellveil.deviations.demand import Demand, shifted_levels
 from cellveil.deviations.ledger import Book
-from cellveil.deviations.movement import Feasibility
+from cellveil.deviations.movement_program import Feasibility
 from cellveil.params import Params, param, part
 from cellveil.problem import LEVELS, Problem, Status
 from cellveil.progress import Progress

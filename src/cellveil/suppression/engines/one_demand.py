@@ -27,7 +27,8 @@ from cellveil.clock import Deadline
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.joint_witness import JointWitness, JointWitnessParams, Task
 from cellveil.deviations.ledger import Book
-from cellveil.deviations.movement import ENDLESS, Feasibility, Movement, MovementParams, MovementProgram
+from cellveil.deviations.movement import Movement
+from cellveil.deviations.movement_program import ENDLESS, Feasibility, MovementParams, MovementProgram
 from cellveil.params import param, part
 from cellveil.problem import Status
 from cellveil.solvers.lp import LPStatus

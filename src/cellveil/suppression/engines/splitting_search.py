@@ -24,7 +24,7 @@ from cellveil.arrays import Bool
 from cellveil.clock import Deadline
 from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grouped
 from cellveil.deviations.ledger import Book
-from cellveil.deviations.movement import ENDLESS
+from cellveil.deviations.movement_program import ENDLESS
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.solvers import tolerances

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.deviations.movement import MovementProgram
+from cellveil.deviations.movement_program import MovementProgram
 from cellveil.deviations.network_form import Network, recognise
 from cellveil.solvers.lp import LiveLP
 from cellveil.solvers.max_flow import max_flow

@@ -18,7 +18,7 @@ from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.demand import shared_out
 from cellveil.deviations.ledger import Book
-from cellveil.deviations.movement import Feasibility
+from cellveil.deviations.movement_program import Feasibility
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.suppression.bounds.relaxation import until

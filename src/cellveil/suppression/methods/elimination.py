@@ -31,7 +31,7 @@ import numpy as np
 
 from cellveil.clock import Deadline
 from cellveil.deviations.ledger import Book
-from cellveil.deviations.movement import Feasibility
+from cellveil.deviations.movement_program import Feasibility
 from cellveil.params import param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress

@@ -29,7 +29,8 @@ import numpy as np
 from cellveil.arrays import Int
 from cellveil.clock import Deadline
 from cellveil.deviations.demand import Demand, Demands
-from cellveil.deviations.movement import Movement, MovementParams, MovementProgram
+from cellveil.deviations.movement import Movement
+from cellveil.deviations.movement_program import MovementParams, MovementProgram
 from cellveil.params import param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress

@@ -32,7 +32,8 @@ from cellveil.attackers.insiders import Insiders, PriorPosteriorInsiders, Rooms
 from cellveil.attackers.own_parts import EVERYBODY, NOBODY, OwnParts
 from cellveil.attackers.prior_posterior import Totals
 from cellveil.clock import Deadline
-from cellveil.deviations.movement import NO_MOVE, Feasibility, Move, Movement
+from cellveil.deviations.movement import NO_MOVE, Move, Movement
+from cellveil.deviations.movement_program import Feasibility
 from cellveil.deviations.witness import Witness
 from cellveil.judge.auditing import attack_as_insiders
 from cellveil.judge.insider import InsiderReport, Kind, insiders_of

@@ -7,7 +7,8 @@ import numpy as np
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.demand import Demands
-from cellveil.deviations.movement import Feasibility, Movement
+from cellveil.deviations.movement import Movement
+from cellveil.deviations.movement_program import Feasibility
 from cellveil.deviations.witness import Ledger, Witnesses
 from cellveil.judge.outsider import OutsiderReport, audit_outsider
 from cellveil.pattern import Pattern
