@@ -16,6 +16,7 @@ import time
 import numpy as np
 
 from cellveil.certificate import Certificate, verify
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table
 from cellveil.deviations.components import split
 from cellveil.deviations.cubes import prove_by_cubes
@@ -78,7 +79,7 @@ def plain_way(problem: Problem, pattern: Pattern, cells: list[int], limit: float
             costs = np.zeros(len(component.cells))
             costs[column] = sign
             live[1].set_costs(costs)
-            answer = live[1].solve(max(limit - (time.perf_counter() - started), 0.1))
+            answer = live[1].solve(Deadline(max(limit - (time.perf_counter() - started), 0.1)))
             if answer.status is LPStatus.UNBOUNDED:
                 continue
             if answer.point is None:

@@ -10,6 +10,9 @@ OVERTIME_SHARE, OVERTIME_SECONDS = 0.05, 1.0
 """Share of a limit, and seconds, that may be spent beyond it on bringing things to an end: half of what the
 promise “1.1 × limit + 3 s” leaves, the other half being for what cannot look at the clock."""
 
+LEAST_SECONDS = 0.1
+"""What a solve gets however little time is left, since less brings nothing."""
+
 _uncounted = 0.0
 
 
@@ -41,12 +44,20 @@ def not_counting() -> Iterator[None]:
 class Deadline:
     """A moment after which a search returns what it has.
 
-    One is made where a limit is given, and handed on; stages get a `share` of what is left of it.
+    One is made where a limit is given, and handed on; stages get a `share` of what is left of it. It may be
+    handed to another process of the same machine.
     """
 
     def __init__(self, time_limit: float | None) -> None:
         self.limit = time_limit
         self._end = None if time_limit is None else counted_time() + time_limit
+
+    def __getstate__(self) -> tuple[float | None, float | None]:
+        return self.limit, None if self._end is None else self._end + _uncounted
+
+    def __setstate__(self, state: tuple[float | None, float | None]) -> None:
+        self.limit, end = state
+        self._end = None if end is None else end - _uncounted
 
     @property
     def left(self) -> float | None:
@@ -77,11 +88,19 @@ class Deadline:
             return self
         return Deadline(share * left if most is None else min(share * left, most))
 
+    def for_a_solve(self) -> Deadline:
+        """The same, or one that leaves a solve the least it needs."""
+        return self if self.left is None or self.left >= LEAST_SECONDS else Deadline(LEAST_SECONDS)
+
     def overtime(self) -> Deadline:
         """A later one, for what must be brought to an end when the time is up: by cheap means, that is."""
         if self.limit is None or self.left is None:
             return self
         return Deadline(self.left + OVERTIME_SHARE * self.limit + OVERTIME_SECONDS)
+
+
+NO_LIMIT = Deadline(None)
+"""As much time as is needed."""
 
 
 class Stopwatch:

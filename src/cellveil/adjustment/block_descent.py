@@ -70,7 +70,7 @@ class _BlockPrograms:
     def best(self, best: Fit, free: Bool, clock: Deadline, in_vain: int) -> Fit | None:
         """The best adjustment that differs in these senses only; None where that is the one at hand."""
         mixed = self._program_at(best)
-        answer = mixed.search(best, Budget(seconds=clock.left, nodes=self._params.nodes, gap=1e-5), free)
+        answer = mixed.search(best, Budget(clock, nodes=self._params.nodes, gap=1e-5), free)
         senses = mixed.senses_of(answer)
         if senses is None or (senses == best.senses).all():
             return None

@@ -18,7 +18,7 @@ from cellveil.adjustment.integers import FRACTION, whole_near
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.piecewise_cost import Breakpoints, pieces_of
 from cellveil.arrays import Bool, Float, Int
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.solvers.lp import LiveLP, LPStatus
 
 CLOSE = 1e-6
@@ -63,7 +63,7 @@ class FixedSenses:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._marks = Breakpoints(model)
-        self._clock: Deadline | None = None
+        self._clock = NO_LIMIT
         self._build()
 
     def _build(self) -> None:
@@ -85,7 +85,7 @@ class FixedSenses:
         self._number = number[self._mine]
 
     def relax(
-        self, senses: Bool, clock: Deadline | None = None, *, penalty: float | None = None
+        self, senses: Bool, clock: Deadline = NO_LIMIT, *, penalty: float | None = None
     ) -> Slack | None:
         """The program's answer; None where the senses are impossible or there is no clear answer.
 
@@ -102,7 +102,7 @@ class FixedSenses:
 
     def _solve(self) -> tuple[Float, float] | None:
         """The movement and what it costs; None where there is none, or no clear answer."""
-        answer = self._lp.solve(None if self._clock is None else self._clock.left)
+        answer = self._lp.solve(self._clock)
         if answer.status is not LPStatus.OPTIMAL or answer.point is None:
             return None
         y = self._pieces.movement(answer.point * self._unit, self.model.problem.table.num_cells)
@@ -140,7 +140,7 @@ class FixedSenses:
         np.maximum.at(slopes, number[at_level], costs[at_level])
         return slopes
 
-    def fit(self, senses: Bool, clock: Deadline | None = None) -> Fit | None:
+    def fit(self, senses: Bool, clock: Deadline = NO_LIMIT) -> Fit | None:
         """The best whole adjustment with these senses, as far as vertices and dives from them go."""
         best: Fit | None = None
         for _ in range(self.model.params.rounding.approximations if self.model.power > 1 else 1):

@@ -54,7 +54,7 @@ def conflict(model: Model, clock: Deadline) -> AdjustmentError:
 def _least_overrun(model: Model, widest: Model, clock: Deadline) -> Float | None:
     """The adjustment within all bounds that passes the limits least, relative to the cells' sizes."""
     mixed = SenseProgram(widest, None, pieces=_beyond_limits(model, widest))
-    answer = mixed.search(None, Budget(seconds=clock.left, nodes=model.params.pump.nodes))
+    answer = mixed.search(None, Budget(clock, nodes=model.params.pump.nodes))
     return mixed.movement_of(answer)
 
 

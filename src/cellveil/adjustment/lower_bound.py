@@ -19,14 +19,14 @@ import numpy as np
 from cellveil.adjustment.imbalance_rows import imbalances
 from cellveil.adjustment.model import Model
 from cellveil.arrays import Float
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.solvers.interior_point import interior_point
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
 
-def cover_bound(model: Model, clock: Deadline | None = None) -> float:
+def cover_bound(model: Model, clock: Deadline = NO_LIMIT) -> float:
     """No adjustment costs less."""
     farthest = np.iinfo(np.int64).max
     rise, fall = (
@@ -45,7 +45,7 @@ def cover_bound(model: Model, clock: Deadline | None = None) -> float:
 
 
 def _feasible_prices(
-    matrix: csc_matrix, weight: Float, wanted: Float, most_rows: int, clock: Deadline | None
+    matrix: csc_matrix, weight: Float, wanted: Float, most_rows: int, clock: Deadline
 ) -> Float:
     """Dual prices π ≥ 0 with Aᵀ π ≤ w; the best that were found for max δ·π."""
     prices, count = None, len(wanted)
@@ -55,7 +55,7 @@ def _feasible_prices(
             (np.full(len(weight), -np.inf), weight),
             -wanted,
             (np.zeros(count), np.full(count, np.inf)),
-            time_limit=None if clock is None else clock.left,
+            deadline=clock,
         )
     prices = _greedy_prices(matrix, weight, wanted) if prices is None else np.maximum(prices, 0.0)
     load = matrix.T @ prices

@@ -30,7 +30,7 @@ from cellveil.adjustment.imbalance_rows import imbalances
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.piecewise_cost import Breakpoints, Pieces, pieces_of
 from cellveil.arrays import Bool, Float
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.solvers.highs import LPStatus
 from cellveil.solvers.mip import Budget, MIPAnswer, Program, solve
 from cellveil.solvers.scip_model import solve_by_cuts
@@ -150,10 +150,9 @@ class SenseProgram:
         y[self.model.cells] += np.where(senses, self.model.rise, -self.model.fall)
         return y
 
-    def relaxation(self, clock: Deadline | None = None) -> float | None:
+    def relaxation(self, clock: Deadline = NO_LIMIT) -> float | None:
         """The bound of the linear relaxation; None where there is no clear answer."""
-        budget = Budget(seconds=None if clock is None else clock.left)
-        answer = solve(replace(self.program, whole=self.program.whole & False), budget=budget)
+        answer = solve(replace(self.program, whole=self.program.whole & False), budget=Budget(clock))
         return None if answer.point is None else answer.bound * self._unit * self._money
 
 
@@ -167,7 +166,7 @@ def prove(
         if best is not None:
             marks.add(best.y)
         mixed = SenseProgram(model, marks)
-        answer = mixed.search(best, Budget(seconds=clock.left, nodes=nodes), cuts=True)
+        answer = mixed.search(best, Budget(clock, nodes=nodes), cuts=True)
         total_nodes += answer.nodes
         if answer.reason is LPStatus.INFEASIBLE:
             return Proof(None, np.inf, LPStatus.INFEASIBLE, total_nodes)

@@ -29,7 +29,7 @@ import numpy as np
 from cellveil.arrays import Bool, Float, Int
 from cellveil.attack.bound_propagation import Unpicked, unpick
 from cellveil.attack.intervals import OutsiderAttack
-from cellveil.clock import counted_time
+from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.components import Component, split
 from cellveil.errors import InputError
 from cellveil.public_view import PublicView
@@ -233,7 +233,7 @@ class _Dual:
         least, most = self._free
         self._lp.set_bounds(np.concatenate([least, lower]), np.concatenate([most, upper]))
         # From the slack basis, which is optimal but for the cell itself.
-        point = self._lp.solve(time_limit, fresh=True).point
+        point = self._lp.solve(Deadline(time_limit), fresh=True).point
         return None if point is None else point[: self._m] - point[self._m : 2 * self._m]
 
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from cellveil.arrays import Float
+from cellveil.clock import Deadline
 from cellveil.deviations.components import Component
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.ties import Ties
@@ -152,7 +153,7 @@ class CellFront:
         lp.set_costs(np.zeros(2), self._costed)
         self._costed = np.array([column, self._opposite(column)])
         lp.set_costs(np.array([-1.0, 1.0]), self._costed)
-        answer = lp.solve(seconds)
+        answer = lp.solve(Deadline(seconds))
         if answer.status is LPStatus.UNBOUNDED:
             return Moved(np.inf)
         return None if answer.point is None else self._net(answer.point, column, unit)
@@ -177,7 +178,7 @@ class CellFront:
         self._lp.set_costs(self._members)
         self._lp.set_bounds(lower, upper)
         self._is_whole = False
-        answer = self._lp.solve(seconds, fresh=True)
+        answer = self._lp.solve(Deadline(seconds), fresh=True)
         if answer.status is LPStatus.INFEASIBLE:
             return STUCK
         return None if answer.point is None else self._net(answer.point, column, wanted)
@@ -194,7 +195,7 @@ class CellFront:
         self._is_whole = False
         self._lp.set_bounds(np.zeros(2 * self.size), upper)
         self._lp.set_costs(costs)
-        answer = self._lp.solve_whole(seconds)
+        answer = self._lp.solve_whole(Deadline(seconds))
         return None if answer.point is None else self._net(np.rint(answer.point), column, 1.0)
 
     def _opposite(self, column: int) -> int:
@@ -233,7 +234,7 @@ class CoordinateFront:
             return STUCK
         line = self._basis[[column % front.size]].toarray().ravel()
         self._lp.set_rhs(line if column < front.size else -line)
-        answer = self._lp.solve(seconds)
+        answer = self._lp.solve(Deadline(seconds))
         if answer.status is LPStatus.INFEASIBLE and not self._is_limited:
             return Moved(np.inf)
         if answer.status is not LPStatus.OPTIMAL:

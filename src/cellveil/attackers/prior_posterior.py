@@ -34,7 +34,7 @@ import numpy as np
 from cellveil.arrays import Bool, Float, Int
 from cellveil.attackers.insiders import PriorPosteriorInsiders
 from cellveil.attackers.own_parts import EVERYBODY, NOBODY
-from cellveil.clock import counted_time
+from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.components import Component, split
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.witness import Witness
@@ -273,7 +273,7 @@ class _SumQuestion:
             np.concatenate([lower, -others[mine], [0.0]]), np.concatenate([upper, others[mine], [1.0]])
         )
         self._lp.set_costs(np.concatenate([np.zeros(n + len(mine)), [-1.0]]))
-        answer = self._lp.solve(left, fresh=True)
+        answer = self._lp.solve(Deadline(left), fresh=True)
         self.totals.num_lps += 1
         if answer.point is None:
             self.totals.unclear += 1

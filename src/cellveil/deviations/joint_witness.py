@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
+from cellveil.clock import Deadline
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.ledger import Book
 from cellveil.deviations.witness import Witness
@@ -236,7 +237,7 @@ class _Program:
 
         if (self.bounds[0] > self.bounds[1]).any() or not len(self.cells) or time_limit <= 0.0:
             return None
-        point = interior_point(self.matrix, self.rows, self.cost, self.bounds, time_limit=time_limit)
+        point = interior_point(self.matrix, self.rows, self.cost, self.bounds, deadline=Deadline(time_limit))
         if point is None:
             return None
         moved = np.zeros(self.size)

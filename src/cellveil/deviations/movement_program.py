@@ -129,7 +129,7 @@ class MovementProgram:
             if not self._new_weight(best, is_hidden):
                 break
             self._set_costs(self.weight / (np.abs(best) + slope), is_hidden)
-            again = self._lp.solve(deadline.left, fresh=True)
+            again = self._lp.solve(deadline, fresh=True)
             if again.point is None:
                 break
             moved = self._net(again)
@@ -146,7 +146,7 @@ class MovementProgram:
         """The same among deviations by whole units, by an integer program without slopes."""
         self._set_costs(self.weight, is_hidden)
         self._lp.set_bounds(*_both_ways(lower, upper))
-        answer = self._lp.solve_whole(deadline.left)
+        answer = self._lp.solve_whole(deadline)
         if answer.point is None:
             return answer
         moved = np.rint(self._net(answer))
@@ -176,7 +176,7 @@ class MovementProgram:
         most[moving] = min(most[moving], 1.0)
         self._lp.set_costs(costs)
         self._lp.set_bounds(least, most)
-        answer = self._lp.solve(deadline.left, fresh=True)
+        answer = self._lp.solve(deadline, fresh=True)
         if answer.point is None:
             return answer
         moved = (answer.point[:n] - answer.point[n:]) * amount
@@ -188,7 +188,7 @@ class MovementProgram:
         answer = LPAnswer(LPStatus.UNKNOWN)
         for reach in (REACH, np.inf):
             self._lp.set_bounds(least, np.maximum(np.minimum(most, reach), least))
-            answer = self._lp.solve(deadline.left, fresh=True)
+            answer = self._lp.solve(deadline, fresh=True)
             if answer.status is not LPStatus.INFEASIBLE:
                 break
         return answer

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.clock import counted_time
+from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.cubes import Cubes, may_have_cubes
 from cellveil.problem import Problem
 from cellveil.tables.scaled import UNBOUNDED
@@ -264,7 +264,7 @@ def _possible(known: Candidates, place: int, up: bool, reach: int, seconds: floa
         np.zeros(matrix.shape[1]),
         np.arange(matrix.shape[1]) >= len(low),
     )
-    answer = solve(program, budget=Budget(seconds=max(seconds, 0.1), nodes=20))
+    answer = solve(program, budget=Budget(Deadline(seconds), nodes=20))
     return None if answer.point is None else np.rint(answer.point[: len(low)]).astype(np.int64)
 
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.solvers.cutting_planes import Row
 from cellveil.solvers.scip_model import linear, scip_model
 
@@ -64,7 +65,7 @@ def search(
     *,
     barred: Bool,
     eager: bool = False,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     on_node: Callable[[float, int], None] | None = None,
 ) -> Searched:
@@ -87,7 +88,7 @@ def search(
     """
     from cellveil.solvers.scip import Talk, include
 
-    model = _model(seed, time_limit, eager)
+    model = _model(seed, deadline, eager)
     variables = _variables(model, cost, fixed, np.flatnonzero(~barred))
     for row in rows:
         _add_constraint(model, variables, row)
@@ -122,7 +123,7 @@ def solve_rows(
     *,
     barred: Bool,
     gap: float = 0.0,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     nodes: int | None = None,
     seed: int = 0,
     on_node: Callable[[float, int], None] | None = None,
@@ -143,7 +144,7 @@ def solve_rows(
     limits: dict[str, float] = {"limits/gap": gap, "limits/absgap": 0.0}
     if nodes is not None:
         limits["limits/totalnodes"] = nodes
-    model = scip_model(time_limit, limits, seed=seed)
+    model = scip_model(deadline, limits, seed=seed)
     variables = _variables(model, cost, fixed, np.flatnonzero(~barred))
     for row in rows:
         _add_constraint(model, variables, row)
@@ -171,7 +172,7 @@ def _variables(model: Any, cost: Float, fixed: Bool, columns: Int) -> dict[int, 
     }
 
 
-def _model(seed: int, time_limit: float | None, eager: bool) -> Any:
+def _model(seed: int, deadline: Deadline, eager: bool) -> Any:
     options = {
         "misc/usesymmetry": 0,
         "misc/allowstrongdualreds": False,
@@ -185,7 +186,7 @@ def _model(seed: int, time_limit: float | None, eager: bool) -> Any:
         "branching/relpscost/initcand": 20,
     }
     # SCIP's own heuristics know only the rows that were there from the beginning.
-    return scip_model(time_limit, options, seed=seed, heuristics="AGGRESSIVE" if eager else "FAST")
+    return scip_model(deadline, options, seed=seed, heuristics="AGGRESSIVE" if eager else "FAST")
 
 
 def _add_constraint(model: Any, variables: dict[int, Any], row: Row) -> None:

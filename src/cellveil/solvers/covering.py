@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.arrays import Float
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.solvers import tolerances
 from cellveil.solvers.highs import HighsModel
 
@@ -48,10 +49,10 @@ class Covered:
     bound: float
 
 
-def solve_relaxed(program: Covering, time_limit: float | None = None) -> Covered:
+def solve_relaxed(program: Covering, deadline: Deadline = NO_LIMIT) -> Covered:
     """Solve with fractions allowed."""
     model = _load(program)
-    model.run(time_limit)
+    model.run(deadline)
     solution = model.solution
     rows, columns = program.matrix.shape
     point = (
@@ -64,7 +65,7 @@ def solve_relaxed(program: Covering, time_limit: float | None = None) -> Covered
     return Covered(point, multipliers, proven_bound(program, multipliers))
 
 
-def solve_whole(program: Covering, time_limit: float | None = None, nodes: int | None = None) -> Covered:
+def solve_whole(program: Covering, deadline: Deadline = NO_LIMIT, nodes: int | None = None) -> Covered:
     """Solve with x whole; without a point where a limit came first."""
     model = _load(program)
     rows, columns = program.matrix.shape
@@ -73,7 +74,7 @@ def solve_whole(program: Covering, time_limit: float | None = None, nodes: int |
     model.set(presolve="off")
     if nodes is not None:
         model.set(mip_max_nodes=nodes)
-    model.run(time_limit)
+    model.run(deadline)
     solution = model.solution
     point = np.round(np.array(solution.col_value)) if solution.value_valid else np.full(columns, np.nan)
     bound = float(model.info.mip_dual_bound) * _unit(program.cost)

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from cellveil.arrays import Float, Int
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.solvers.highs import HighsModel, LPStatus
 
 
@@ -75,8 +76,8 @@ class GrowingLP(HighsModel):
         if len(numbers):
             self.must(self._solver.deleteRows(len(numbers), numbers.astype(np.int32)))
 
-    def solve(self, time_limit: float | None = None) -> Relaxed:
+    def solve(self, deadline: Deadline = NO_LIMIT) -> Relaxed:
         """Solve from the last basis."""
-        is_optimal = self.run(time_limit) is LPStatus.OPTIMAL
+        is_optimal = self.run(deadline) is LPStatus.OPTIMAL
         solution, objective = self.solution, float(self.info.objective_function_value)
         return Relaxed(is_optimal, np.array(solution.col_value), np.array(solution.row_dual), objective)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.errors import SolverError
 
 if TYPE_CHECKING:
@@ -89,9 +90,10 @@ class HighsModel:
         if status == self._api.HighsStatus.kError:
             raise SolverError("the solver rejected the model. Please report this with the table's shape.")
 
-    def run(self, time_limit: float | None = None) -> LPStatus:
+    def run(self, deadline: Deadline = NO_LIMIT) -> LPStatus:
         """Solve from where the last solve ended."""
-        limit = np.inf if time_limit is None else self._solver.getRunTime() + max(time_limit, 0.0)
+        left = deadline.left
+        limit = np.inf if left is None else self._solver.getRunTime() + left
         self.set(time_limit=limit)  # always: it would bind the next solve too
         self._solver.run()
         kinds = self._api.HighsModelStatus

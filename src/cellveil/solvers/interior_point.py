@@ -12,15 +12,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.arrays import Float
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.solvers import tolerances
 from cellveil.solvers.highs import HighsModel, LPStatus
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
-
-
-LEAST_SECONDS = 0.1
-"""What a solve gets however little time is left."""
 
 
 def interior_point(
@@ -29,7 +26,7 @@ def interior_point(
     cost: Float,
     bounds: tuple[Float, Float],
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
 ) -> Float | None:
     """The point; None where there is none, or no clear answer."""
     model = HighsModel(
@@ -42,5 +39,5 @@ def interior_point(
         primal_feasibility_tolerance=tolerances.FEASIBILITY,
         ipm_optimality_tolerance=tolerances.FEASIBILITY,
     )
-    status = model.run(None if time_limit is None else max(time_limit, LEAST_SECONDS))
+    status = model.run(deadline.for_a_solve())
     return np.array(model.solution.col_value) if status is LPStatus.OPTIMAL else None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.arrays import Float
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.solvers import tolerances
 from cellveil.solvers.highs import HighsModel
 from cellveil.solvers.highs import LPStatus as LPStatus
@@ -58,7 +59,7 @@ class LiveLP(HighsModel):
         rows = np.arange(len(rhs), dtype=np.int32)
         self.must(self._solver.changeRowsBounds(len(rows), rows, rhs, rhs))
 
-    def solve(self, time_limit: float | None = None, *, fresh: bool = False) -> LPAnswer:
+    def solve(self, deadline: Deadline = NO_LIMIT, *, fresh: bool = False) -> LPAnswer:
         """Solve from the last basis, or a fresh one; where that ends unclear, once more from scratch.
 
         A fresh start pays where costs are nonnegative and few bounds force a movement: the slack basis is
@@ -66,11 +67,11 @@ class LiveLP(HighsModel):
         """
         if fresh:
             self._solver.clearSolver()
-        answer = self._solve_once(time_limit)
+        answer = self._solve_once(deadline)
         if answer.status in (LPStatus.UNKNOWN, LPStatus.UNBOUNDED_OR_INFEASIBLE):
             self._solver.clearSolver()
             self.set(presolve="on")
-            answer = self._solve_once(time_limit)
+            answer = self._solve_once(deadline)
             self.set(presolve="off")
         return answer
 
@@ -82,18 +83,18 @@ class LiveLP(HighsModel):
         """Dual variables of the rows, after an optimal solve."""
         return np.array(self.solution.row_dual)
 
-    def solve_whole(self, time_limit: float | None = None) -> LPAnswer:
+    def solve_whole(self, deadline: Deadline = NO_LIMIT) -> LPAnswer:
         """Solve with every variable a whole number; only a proven optimum counts."""
         self.change_whole(True)
         self._solver.clearSolver()
-        answer = self._solve_once(time_limit)
+        answer = self._solve_once(deadline)
         self.change_whole(False)
         self._solver.clearSolver()
         return answer
 
-    def _solve_once(self, time_limit: float | None) -> LPAnswer:
+    def _solve_once(self, deadline: Deadline) -> LPAnswer:
         self.num_solves += 1
-        status = self.run(time_limit)
+        status = self.run(deadline)
         self.num_steps += max(int(self.info.simplex_iteration_count), 0)
         if status is not LPStatus.OPTIMAL:
             return LPAnswer(status)

@@ -13,15 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.arrays import Bool, Float
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.solvers import tolerances
 from cellveil.solvers.highs import HighsModel, LPStatus
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
-
-
-LEAST_SECONDS = 0.1
-"""What a search gets however little time is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +55,9 @@ class MIPAnswer:
 
 @dataclass(frozen=True)
 class Budget:
-    """When to stop: seconds, nodes, a gap that is small enough."""
+    """When to stop: a deadline, nodes, a gap that is small enough."""
 
-    seconds: float | None = None
+    deadline: Deadline = NO_LIMIT
     nodes: int | None = None
     gap: float = tolerances.MIP_GAP
 
@@ -82,7 +79,7 @@ def solve(program: Program, *, start: Float | None = None, budget: Budget | None
     )
     if start is not None:
         model.start_from(start)
-    status = model.run(None if budget.seconds is None else max(budget.seconds, LEAST_SECONDS))
+    status = model.run(budget.deadline.for_a_solve())
     if status in (LPStatus.INFEASIBLE, LPStatus.UNBOUNDED_OR_INFEASIBLE):
         return MIPAnswer(None, np.inf, LPStatus.INFEASIBLE)
     info, point = model.info, model.feasible_point()

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Float
+from cellveil.clock import Deadline
 from cellveil.solvers.highs import LPStatus
-from cellveil.solvers.mip import LEAST_SECONDS, Budget, MIPAnswer, Program
+from cellveil.solvers.mip import Budget, MIPAnswer, Program
 
 
 def scip_model(
-    time_limit: float | None, params: Mapping[str, Any], *, seed: int | None = None, heuristics: str = ""
+    deadline: Deadline, params: Mapping[str, Any], *, seed: int | None = None, heuristics: str = ""
 ) -> Any:
     """An empty model that says nothing."""
     import pyscipopt
@@ -27,8 +28,8 @@ def scip_model(
     model.hideOutput()
     if heuristics:
         model.setHeuristics(getattr(api.SCIP_PARAMSETTING, heuristics))
-    if time_limit is not None:
-        model.setParam("limits/time", max(time_limit, 0.01))
+    if (seconds := deadline.for_a_solve().left) is not None:
+        model.setParam("limits/time", seconds)
     if seed is not None:  # then interrupts are for the caller, too
         model.setParams({"misc/catchctrlc": False, "randomization/randomseedshift": seed})
     model.setParams(dict(params))
@@ -45,9 +46,8 @@ def linear(coefs: Sequence[float], variables: Sequence[Any]) -> Any:
 def solve_by_cuts(program: Program, *, start: Float | None = None, budget: Budget | None = None) -> MIPAnswer:
     """Search within the budget, from a start where there is one."""
     budget = budget or Budget()
-    seconds = None if budget.seconds is None else max(budget.seconds, LEAST_SECONDS)
     limits = {} if budget.nodes is None else {"limits/nodes": budget.nodes}
-    model = scip_model(seconds, {"limits/gap": budget.gap, **limits})
+    model = scip_model(budget.deadline, {"limits/gap": budget.gap, **limits})
     variables = _variables(model, program)
     _rows(model, program, variables)
     if start is not None:

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.clock import counted_time
+from cellveil.clock import Deadline, counted_time
 from cellveil.problem import Problem, Status
 from cellveil.solvers.covering import Covered, Covering, proven_bound, solve_relaxed, solve_whole
 from cellveil.solvers.tolerances import EQUAL, INTEGRALITY
@@ -162,7 +162,7 @@ class _Model:
         """Solve the relaxation, adding rows until no cell is lonely; the best bound of all rounds counts."""
         for _ in range(ROUNDS):
             self.program = self._program()
-            self.relaxed = solve_relaxed(self.program, _left(deadline))
+            self.relaxed = solve_relaxed(self.program, Deadline(_left(deadline)))
             self.point = self.relaxed.point
             self.bound = max(self.bound, self.relaxed.bound)
             if _left(deadline) == 0.0 or not self._add_lonely():
@@ -390,7 +390,7 @@ def _whole_parts(
         part, columns, multipliers = parts.part(number)
         least = proven_bound(part, multipliers)
         if _left(deadline) != 0.0:
-            answer = solve_whole(part, _left(deadline), nodes)
+            answer = solve_whole(part, Deadline(_left(deadline)), nodes)
             least = max(least, answer.bound)
             point[columns] = np.where(np.isnan(answer.point), point[columns], answer.point)
         solved.append(least)

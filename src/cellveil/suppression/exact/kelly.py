@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from cellveil.clock import Deadline
 from cellveil.deviations.demand import Demand
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
@@ -63,7 +64,7 @@ class _Program:
 
     def __init__(self, problem: Problem, time_limit: float | None, seed: int) -> None:
         self.problem = problem
-        self.model = scip_model(time_limit, {"numerics/feastol": tolerances.FEASIBILITY}, seed=seed)
+        self.model = scip_model(Deadline(time_limit), {"numerics/feastol": tolerances.FEASIBILITY}, seed=seed)
         self.movable = np.flatnonzero(problem.status != Status.FROZEN)
         started = problem.hidden_at_start
         self.chosen: dict[int, Any] = {

@@ -36,7 +36,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.arrays import Bool, Float
-from cellveil.clock import counted_time
+from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.demand import Demand
 from cellveil.deviations.witness import Witness, Witnesses
 from cellveil.params import param, part
@@ -329,7 +329,7 @@ class _PartSolver:
         searched = search(
             self.part.price, self.part.held, [*self._rows, *further], self, [self.best.hidden],
             barred=self._barred(), eager=eager,
-            time_limit=seconds, seed=self.seed + shift, on_node=self._tell,
+            deadline=Deadline(seconds), seed=self.seed + shift, on_node=self._tell,
         )  # fmt: skip
         self.nodes += searched.nodes
         if searched.was_interrupted:
@@ -353,7 +353,7 @@ class _PartSolver:
             known, barred = len(pool), self._barred()
             solved = solve_rows(
                 self.part.price, self.part.held, rows, self.best.hidden, barred=barred, gap=gap,
-                time_limit=None if math.isinf(left) else left, nodes=nodes, seed=self.seed,
+                deadline=Deadline(None if math.isinf(left) else left), nodes=nodes, seed=self.seed,
                 on_node=self._tell,
             )  # fmt: skip
             before = self.bound
