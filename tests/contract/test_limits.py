@@ -91,7 +91,7 @@ def test_overtime_leaves_room_within_the_promise() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_ends_soon_after_the_limit(method: str, kind: str, limit: float, clock: Clock) -> None:
     problem = problem_of(kind)
-    draft = METHODS[method].run(problem, time_limit=limit, seed=0, progress=None)
+    draft = METHODS[method].run(problem, deadline=Deadline(limit), seed=0, progress=None)
     assert clock.looks <= limit + LOOKS_AFTERWARDS
     assert (draft.hidden[problem.status == Status.PRIMARY]).all()
     assert not draft.hidden[problem.status == Status.FROZEN].any()
@@ -100,7 +100,7 @@ def test_every_method_ends_soon_after_the_limit(method: str, kind: str, limit: f
 @pytest.mark.parametrize("method", METHODS)
 def test_out_of_time_few_programs_are_solved(method: str) -> None:
     problem = problem_of("linked tables")
-    hurried = METHODS[method].run(problem, time_limit=1e-9, seed=0, progress=None)
+    hurried = METHODS[method].run(problem, deadline=Deadline(1e-9), seed=0, progress=None)
     assert hurried.num_lps <= 2 * len(problem.primaries) if method == "optimal" else hurried.num_lps <= 3
 
 
@@ -241,7 +241,7 @@ def frozen_row() -> Problem:
 
 
 def test_a_diagnosis_cut_short_claims_nothing() -> None:
-    diagnosis = diagnose(frozen_row(), time_limit=1e-12)
+    diagnosis = diagnose(frozen_row(), deadline=Deadline(1e-12))
     assert diagnosis.was_cut and diagnosis.relaxation is None
     assert not diagnose(frozen_row()).was_cut
     with pytest.raises(InfeasibleError) as caught:
@@ -255,9 +255,9 @@ def test_the_diagnosis_has_its_share_of_the_limit(monkeypatch: pytest.MonkeyPatc
     limits: list[float] = []
     original = run.diagnose
 
-    def spy(problem: Problem, *, time_limit: float, seed: int) -> Any:
-        limits.append(time_limit)
-        return original(problem, time_limit=time_limit, seed=seed)
+    def spy(problem: Problem, *, deadline: Deadline, **options: Any) -> Any:
+        limits.append(deadline.limit or 0.0)
+        return original(problem, deadline=deadline, **options)
 
     monkeypatch.setattr(run, "diagnose", spy)
     found = suppress(frozen_row(), time_limit=100.0, relax=True)
