@@ -27,13 +27,13 @@ from cellveil.arrays import Int
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.errors import InfeasibleError, name_some
 from cellveil.judge.outsider import audit_outsider
-from cellveil.params import Params, param, part
+from cellveil.params import Params, param
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.solvers.tolerances import ROUNDING
 from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.infeasible.conflicts import Conflict, Level, Reach, Side, conflict_with, levels_of
-from cellveil.suppression.methods.optimal import OptimalParams, optimal
+from cellveil.suppression.methods.optimal import optimal
 
 FIXED = ("must be published", "is zero")
 
@@ -46,7 +46,6 @@ class DiagnosisParams(Params):
 
     audit_share: float = param(0.4, "Share of the time for finding the cells in conflict.", least=0, most=1)
     most_conflicts: int = param(20, "Levels that are explained.", least=0)
-    optimal: OptimalParams = part(OptimalParams)
 
 
 @dataclass(frozen=True)
@@ -190,7 +189,7 @@ def diagnose(
     weaker = _with_levels(problem, lowered)
     if isinstance(weaker, tuple):
         return Diagnosis(cells, conflicts, None, weaker)
-    draft = optimal(_to_free(problem, weaker, cells), deadline=deadline, seed=seed, params=params.optimal)
+    draft = optimal(_to_free(problem, weaker, cells), deadline=deadline, seed=seed)
     return Diagnosis(cells, conflicts, _freeing(problem, weaker, lowered, draft), ())
 
 
