@@ -14,7 +14,8 @@ tolerance, the least cost where the draft is complete, else a bound and a patter
 over no witnesses: the audit finds them.
 Cost: 2 n variables and 6 n rows for each primary.
 
-Reference: Kelly, Golden & Assad (1992).
+Reference: Kelly, Golden & Assad (1992); equations (4) to (6) and (10) to (13) of Zhang, Chen, Cheng &
+Jacobsen, *Overview of Cell Suppression Methods*.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ class _KellyProgram:
         levels = [int(level[cell]) for level in (problem.upl, problem.lpl, problem.spl)]
         unit = float(max(levels))
         above, below = (self._deviation(unit) for _ in range(2))
-        self.model.addCons(above[cell] >= levels[0] / unit)
-        self.model.addCons(-below[cell] >= levels[1] / unit)
+        self.model.addCons(above[cell] >= levels[0] / unit)  # (12)
+        self.model.addCons(-below[cell] >= levels[1] / unit)  # (13)
         self.model.addCons(above[cell] - below[cell] >= levels[2] / unit)
 
     def solve(self) -> Draft:
@@ -102,6 +103,7 @@ class _KellyProgram:
         return Draft(hidden, reason=reason, lower_bound=bound)
 
     def _deviation(self, unit: float) -> dict[int, Any]:
+        # (10) and (11)
         moves: dict[int, Any] = {cell: self.model.addVar(lb=None) for cell in self.movable.tolist()}
         for cell, move in moves.items():
             self._tie(move, cell, self.problem.up[cell] / unit)

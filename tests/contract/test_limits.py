@@ -25,9 +25,10 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
 from cellveil.suppression import METHODS, suppress
-from cellveil.suppression.engines import auto_steps
+from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.infeasible import relaxing
 from cellveil.suppression.infeasible.relaxing import diagnose
+from cellveil.suppression.methods import auto
 from cellveil.suppression.other_attackers import outsider_shield
 from cellveil.suppression.other_attackers.defence import Defence
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
@@ -206,7 +207,12 @@ def test_a_clean_up_cut_short_keeps_the_verdict_of_the_pattern(monkeypatch: pyte
 
 def test_a_better_bound_is_a_matter_of_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
-    monkeypatch.setattr(auto_steps, "merged", lambda problem: asked.append(True))
+
+    def spy(problem: Problem, **options: Any) -> Any:
+        asked.extend([True] * bool(options.get("integral")))
+        return cover_bound(problem, **options)
+
+    monkeypatch.setattr(auto, "cover_bound", spy)
     problem = random_table((5, 5, 5), seed=2)
     options: dict[str, object] = {"always_bounded": 0, "good_enough": 1.0}
     plain = suppress(problem, options=options)

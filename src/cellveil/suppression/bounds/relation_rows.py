@@ -2,7 +2,8 @@
 
 Cover inequalities, two for each relation that holds a primary cell and a third for sliding levels; and
 bridge-less inequalities, for cells that a point hides alone in a relation. Both as in Fischetti & Salazar
-(2001), there for all combinations of the relations, here for the relations themselves.
+(2001), there for all combinations of the relations, here for the relations themselves: (17) of Zhang, Chen,
+Cheng & Jacobsen, *Overview of Cell Suppression Methods*, where the cut is around a single node.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ class RelationCovers:
         sums = np.bincount(self.row, weights=held, minlength=self.num_rows)[self.row]
         doubt = np.where(sums + need < EXACT, 0.0, (sums + need) * self._longest * 2.0**-52)
         missing = np.where(need > 0, need - (sums - held) - doubt, 0.0)
-        residual = self._largest(missing)
+        residual = self._largest(missing)  # the right side of (17)
         is_open = residual > 0
         share = np.where(self.hidden, 0.0, cap) / np.where(is_open, residual, np.inf)[self.row]
         return Needs(np.minimum(share * (1 + 2.0**-50), 1.0), is_open)

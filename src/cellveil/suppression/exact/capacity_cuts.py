@@ -27,6 +27,9 @@ a knapsack cover row. It is the stronger the more of S is hidden anyway, since m
 published, so each of its secondaries moves in some deviation, and in no combination h may it be the only
 hidden cell: Σ_{i ≠ j, h_i ≠ 0} x_i ≥ x_j. (Where some of these is hidden at the start there is nothing to
 ask.)
+
+References: Fischetti & Salazar (1999, 2000, 2001). Equation numbers are those of Zhang, Chen, Cheng &
+Jacobsen, *Overview of Cell Suppression Methods*.
 """
 
 from __future__ import annotations
@@ -132,6 +135,7 @@ def rounded(row: Row, x: Float, params: CutParams) -> Row:
 
 def need_capacity(part: Part, combination: Int, need: Need) -> Capacity | None:
     """What a combination says about one direction; None where it says nothing."""
+    # (17): Σ q x ≥ level over a cut of the network; here for any combination of any relations
     columns = np.flatnonzero(combination)
     reach = _reach(part, columns, combination[columns], need.own, need.up)
     return None if reach is None else _capacity(part, columns, reach, float(need.amount))

@@ -9,6 +9,9 @@ taste, since whatever comes out is turned into an exact row, see `capacity_cuts`
 variables give a combination of the relations, which is rounded to whole numbers.
 
 Two engines: an LP for any relations, and a maximum flow where the part is a network.
+
+References: Fischetti & Salazar (1999) for flows, (2000, 2001) for any relations; equation numbers as in
+`capacity_cuts`.
 """
 
 from __future__ import annotations
@@ -157,7 +160,7 @@ class FlowAttacker:
             return Push(1.0)
         units = np.floor(np.minimum(caps, 1.0) * FLOW_UNITS).astype(np.int64)
         units[[own, own + self.n]] = 0
-        value, sides = self._cut(source, sink, units)
+        value, sides = self._cut(source, sink, units)  # (16): the largest movement is a minimum cut
         if value >= FLOW_UNITS * (1 - GUESS):
             return Push(1.0)
         combinations = tuple(self._combination(side) for side in sides)

@@ -210,6 +210,7 @@ class PartSearch(PartOracle):
     def _searched(
         self, further: Sequence[Row], deadline: Deadline, *, eager: bool = False, shift: int = 0
     ) -> Searched:
+        # (4) and (5), under the capacity cuts (17) in place of the deviations (10) to (13)
         searched = search(
             self.part.price, self.part.held, [*self._cuts, *further], self, [self.best.hidden],
             barred=self._barred(), eager=eager,

@@ -25,7 +25,8 @@ was unclear, the cost itself is the bound.
 Does not ensure an end within any time: at a time limit, or an interrupt, the best pattern so far comes back.
 
 References: Fischetti & Salazar (1999) for two-way tables, (2000, 2001) for any relations; Kelly, Golden &
-Assad (1992) for the model with the deviations in it.
+Assad (1992) for the model with the deviations in it: equations (4) to (6) and (10) to (13) of Zhang, Chen,
+Cheng & Jacobsen, *Overview of Cell Suppression Methods*.
 """
 
 from __future__ import annotations

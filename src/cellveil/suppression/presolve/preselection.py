@@ -63,8 +63,9 @@ def preselected(problem: Problem, *, large: bool = False) -> Bool:
         before = [need.copy() for need in needs]
         for need, room in zip(needs, rooms, strict=True):
             lacking = need[sums.cells] - sums.others(room)
+            # equation (20)
             asks = (need[sums.cells] > 0) & (lacking > 0) & sums.can_move[sums.totals]
-            np.maximum.at(need, sums.totals[asks], lacking[asks])  # equation (20), with repetition
+            np.maximum.at(need, sums.totals[asks], lacking[asks])  # equations (21) and (22)
             chosen[sums.totals[asks]] = True
         if all((need == old).all() for need, old in zip(needs, before, strict=True)):
             break
@@ -72,7 +73,7 @@ def preselected(problem: Problem, *, large: bool = False) -> Bool:
     if large:
         hidden |= chosen
         for need, room in zip(needs, rooms, strict=True):
-            chosen |= sums.indispensable(need, room, hidden)
+            chosen |= sums.indispensable(need, room, hidden)  # equation (23)
     return chosen
 
 
