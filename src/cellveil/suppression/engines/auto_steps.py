@@ -1,4 +1,4 @@
-"""Steps of `auto`: packing of cubes, incremental programs, splitting, ruin and recreate, and lower bounds.
+"""Steps of `auto`: packing of cubes, incremental programs, splitting, ruin and recreate.
 
 Each step works on what the ones before it left: a book of witnesses, a complete pattern to fall back on, and
 the incumbent. The order of the steps, and their shares of the time, are the tables of
@@ -19,8 +19,7 @@ from cellveil.deviations.ledger import Book
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
-from cellveil.suppression.bounds.cover import CoverBound, cover_bound
-from cellveil.suppression.bounds.relaxation import lower_bound as relaxed_bound
+from cellveil.suppression.bounds.cover import CoverBound, CoverParams
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
 from cellveil.suppression.engines.irregular import IrregularParams, everything, finish_jointly, harvesting
@@ -29,7 +28,6 @@ from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsPar
 from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.engines.splitting_search import Growth, SplittingSearchParams, stepwise
 from cellveil.suppression.engines.stages import Incumbent
-from cellveil.suppression.presolve.merge_ties import merged
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +62,7 @@ class AutoStepsParams(Params):
     barren: int = param(2_000, "Trials in vain that end ruin and recreate.", least=1)
     trials_at_once: int = param(20, "Trials between two looks at the bound.", least=1)
     slack: float = param(0.03, "Cost above the best at which trials go on, at first, as a share.", least=0)
+    cover: CoverParams = part(CoverParams)
     cubes: CubePackingParams = part(CubePackingParams)
     splitting: SplittingSearchParams = part(SplittingSearchParams)
     meet_demands: MeetDemandsParams = part(MeetDemandsParams)
@@ -390,7 +389,7 @@ class AutoRun(Incumbent):
         self.tell(self.book)
         return deadline.is_over or (self.start is not None and self.is_short())
 
-    # -- search and bounds ---------------------------------------------------------------------------------
+    # -- search ---------------------------------------------------------------------------------
 
     def search(self, deadline: Deadline) -> None:
         """Clean-up, then ruin and recreate by incremental programs."""
@@ -418,17 +417,6 @@ class AutoRun(Incumbent):
             self.book = self.completion.book = Book(book.problem, self.kept.hidden)
             self.book.add_all(self.kept.witnesses)
         self.keep(self.completion.draft(), self.completion.book.cost)
-
-    def bound_better(self, deadline: Deadline) -> None:
-        """Whole covers; with a time limit, in tables not too large, the relaxation of branch and cut."""
-        is_small = self.size <= self.params.most_to_relax
-        tied = merged(self.problem) if is_small else None
-        problem, forced = (self.problem, 0.0) if tied is None else (tied.problem, tied.forced)
-        half, nodes = deadline.share(0.5).left, self.params.bound_nodes
-        bound = cover_bound(problem, time_limit=half, integral=True, nodes=nodes).bound
-        if is_small and deadline.limit is not None and not deadline.is_over:
-            bound = max(bound, relaxed_bound(problem, time_limit=deadline.left))
-        self.prove(bound + forced)
 
 
 def largest_component(problem: Problem) -> int:

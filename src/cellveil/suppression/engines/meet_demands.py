@@ -29,15 +29,12 @@ from cellveil.deviations.movement_program import Feasibility
 from cellveil.params import Params, param, part
 from cellveil.problem import LEVELS, Problem, Status
 from cellveil.progress import Progress
-from cellveil.suppression.draft import Draft
+from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.engines.cube_packing import Packing, applies
 from cellveil.suppression.engines.local_search import LocalSearchParams, Search, drop_unused
 from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams
 from cellveil.suppression.engines.splitting_search import stepwise
 from cellveil.tables.structure import structured
-
-OUT_OF_TIME = "time limit: what was still open was protected by hiding more than needed"
-UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +65,7 @@ class Completion:
     infeasible
         Demands that no pattern meets.
     reason
-        Why it stopped: "complete", or what cut it short.
+        Why it stopped.
     hurried
         Cells that were hidden only because time ran out; None for none.
     earlier_lps
@@ -89,7 +86,7 @@ class Completion:
         self.protector = make(book)
         self.deadline, self.progress, self.seed = deadline, progress or Progress(), seed
         self.infeasible: list[Demand] = []
-        self.reason = "complete"
+        self.reason = MethodEnding.COMPLETE
         self._unclear: set[tuple[int, bool]] = set()
         self.hurried: Bool | None = None
         self.earlier_lps = 0
@@ -129,7 +126,7 @@ class Completion:
         cells, ups, _ = self.book.open_demands()
         for done, (cell, up) in enumerate(zip(cells.tolist(), ups.tolist(), strict=True)):
             if self.deadline.is_over:
-                self.reason = OUT_OF_TIME
+                self.reason = MethodEnding.REST_OVERPROTECTED
                 return False
             if (cell, up) in self._unclear or not self.book.is_open(cell, up):
                 continue
@@ -163,8 +160,8 @@ class Completion:
     def _hide_what_is_left(self) -> None:
         """Protect what is open by cubes, or else by everything movable in its component."""
         book, problem = self.book, self.book.problem
-        if self.reason == "complete":
-            self.reason = UNCLEAR
+        if self.reason is MethodEnding.COMPLETE:
+            self.reason = MethodEnding.UNCLEAR
         overtime = self.deadline.overtime()
         if applies(problem.table):
             Packing(book, seed=self.seed).protect(overtime.moment)
@@ -173,7 +170,7 @@ class Completion:
         number, _ = split(problem.table.relations, problem.status != Status.FROZEN)
         touched = np.isin(number, number[book.open_demands()[0]]) & (number >= 0)
         new = touched & ~book.hidden
-        if self.reason == OUT_OF_TIME:
+        if self.reason is MethodEnding.REST_OVERPROTECTED:
             self.hurried = new
         book.hide(np.flatnonzero(new))
 

@@ -1,34 +1,29 @@
-"""Primal heuristics: good patterns for one part, from scratch or around a fractional point.
+"""Primal heuristics of branch and cut: good patterns for one part, from scratch or around a fractional point.
 
 By incremental programs and trials, or by cheapest flows where the part is a network. Sliding levels are
 shared out between both sides first, as far as the cell can move if everything is hidden, so that a book of
-witnesses can be kept; the pattern is then good for the sliding levels as well. All moments are those of the
-clock of time limits; None is never.
+witnesses can be kept; the pattern is then good for the sliding levels as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.clock import Deadline, counted_time
+from cellveil.clock import Deadline
 from cellveil.deviations.demand import shared_out
 from cellveil.deviations.ledger import Book
 from cellveil.deviations.movement_program import Feasibility
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
-from cellveil.suppression.bounds.relaxation import until
+from cellveil.suppression.engines.cheapest_flows import cheapest_flows
 from cellveil.suppression.engines.flow_search import Networks, build
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.exact.separation import Separation
-from cellveil.suppression.methods.network import network
-
-Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,10 +38,10 @@ class HeuristicsParams(Params):
 class Starter(Protocol):
     """Finds patterns of one part."""
 
-    def from_scratch(self, end: float | None) -> Bool | None:
+    def from_scratch(self, deadline: Deadline) -> Bool | None:
         """A good pattern; None where none was finished in time."""
 
-    def around(self, point: Float, end: float | None) -> Bool | None:
+    def around(self, point: Float, deadline: Deadline) -> Bool | None:
         """A pattern near a fractional point; None where none was finished in time."""
 
 
@@ -68,32 +63,31 @@ def starter_of(
 class NoStarter:
     """Where sliding levels cannot be shared out beforehand: the search must find patterns itself."""
 
-    def from_scratch(self, end: float | None) -> Bool | None:
+    def from_scratch(self, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
 
-    def around(self, point: Float, end: float | None) -> Bool | None:
+    def around(self, point: Float, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
 
 
 class FlowStarter:
-    """By cheapest flows: `network`, and its first step begun with what the point hides."""
+    """By cheapest flows; around a point their first step, begun with what the point hides."""
 
     def __init__(self, networks: Networks, cells: Int, seed: int, params: HeuristicsParams) -> None:
         self.networks, self.cells, self.seed, self.params = networks, cells, seed, params
 
-    def from_scratch(self, end: float | None) -> Bool | None:
+    def from_scratch(self, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
-        left = None if end is None else max(end - counted_time(), 0.0)
-        draft = network(self.networks.problem, time_limit=left, seed=self.seed)
+        draft = cheapest_flows(self.networks.problem, deadline, seed=self.seed)
         return None if draft.infeasible else np.asarray(draft.hidden[self.cells])
 
-    def around(self, point: Float, end: float | None) -> Bool | None:
+    def around(self, point: Float, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
         from cellveil.suppression.engines._flow_search_jit import BOTH
 
         hidden = np.zeros(len(self.networks.tail), dtype=bool)
         hidden[self.cells[point > self.params.firm]] = True
-        search, infeasible = build(self.networks, BOTH, end, hidden)
+        search, infeasible = build(self.networks, BOTH, deadline.moment, hidden)
         if infeasible or search.book.num_open:
             return None
         search.clean_up()
@@ -106,39 +100,38 @@ class ProgramStarter:
     def __init__(self, problem: Problem, cells: Int, seed: int, params: HeuristicsParams) -> None:
         self.problem, self.cells, self.seed, self.params = problem, cells, seed, params
 
-    def from_scratch(self, end: float | None) -> Bool | None:
+    def from_scratch(self, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
-        book, stop = Book(self.problem), until(end)
-        return self._improved(book, stop, self.params.trials) if _protect_all(book, end) else None
+        book = Book(self.problem)
+        return self._improved(book, deadline, self.params.trials) if _protect_all(book, deadline) else None
 
-    def around(self, point: Float, end: float | None) -> Bool | None:
+    def around(self, point: Float, deadline: Deadline) -> Bool | None:
         """See `Starter`: what the point hides is cheap."""
-        cells, stop = self.cells, until(end)
+        cells = self.cells
         weight = self.problem.weight.copy()
         weight[cells] *= np.maximum(1.0 - point, self.params.guided)
         hidden = np.zeros(len(weight), dtype=bool)
         hidden[cells[point > 1.0 - self.params.guided]] = True
         guided = Book(self.problem.replace(weight=weight), hidden)
-        if not _protect_all(guided, end):
+        if not _protect_all(guided, deadline):
             return None
         drop_unused(guided)
         book = Book(self.problem, guided.hidden)
         book.add_all(guided.witnesses())
-        return self._improved(book, stop, 0) if _protect_all(book, end) else None
+        return self._improved(book, deadline, 0) if _protect_all(book, deadline) else None
 
-    def _improved(self, book: Book, stop: Stop, trials: int) -> Bool:
+    def _improved(self, book: Book, deadline: Deadline, trials: int) -> Bool:
         drop_unused(book)
         book.tidy()
         search = Search(book, OneDemand(book), seed=self.seed)
-        search.clean_up(stop)
-        search.shake(stop, trials)
+        search.clean_up(lambda: deadline.is_over)
+        search.shake(lambda: deadline.is_over, trials)
         return np.asarray(book.hidden[self.cells])
 
 
-def _protect_all(book: Book, end: float | None) -> bool:
+def _protect_all(book: Book, deadline: Deadline) -> bool:
     """Meet every open demand of the book; False where one cannot be met, or the time is over."""
     protector = OneDemand(book)
-    deadline = Deadline(None if end is None else max(end - counted_time(), 0.0))
     while book.num_open:
         cells, up, _ = book.open_demands()
         if deadline.is_over:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cellveil.clock import counted_time
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.params import Params, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -45,7 +45,7 @@ class CyclesParams(Params):
 def cycles(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     params: CyclesParams | None = None,
@@ -53,10 +53,9 @@ def cycles(
     """Protect all demands by sums of alternating cycles; see the head of the module."""
     from cellveil.suppression.engines._flow_search_jit import CYCLES
 
-    deadline = None if time_limit is None else counted_time() + time_limit
     params, progress = params or CyclesParams(), progress or Progress()
     progress.stage("cycles")
-    search, infeasible = build(Networks.of(problem), CYCLES, deadline, params=params.search)
+    search, infeasible = build(Networks.of(problem), CYCLES, deadline.moment, params=params.search)
     if search.book.num_open == 0:
         search.clean_up()
     return conclude(search, infeasible, seed, progress)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.ledger import Book
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem
@@ -46,13 +46,12 @@ class HypercubeParams(Params):
 def hypercube(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     params: HypercubeParams | None = None,
 ) -> Draft:
     """Protect all demands by cubes; see the head of the module."""
-    deadline = Deadline(time_limit)
     progress = progress or Progress()
     progress.stage("hypercube")
     book = Book(problem.replace(table=structured(problem.table)))

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.arrays import Int
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.demand import Demand, Demands
 from cellveil.deviations.movement import Movement
 from cellveil.deviations.movement_program import MovementParams, MovementProgram
@@ -36,11 +36,8 @@ from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers.lp import LPAnswer, LPStatus
 from cellveil.solvers.tolerances import ROUNDING
-from cellveil.suppression.draft import Draft
+from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.presolve.preparation import PreparationParams
-
-OUT_OF_TIME = "time limit: the rest of the table was hidden whole"
-UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +56,13 @@ class TextbookParams(PreparationParams):
 def textbook(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     params: TextbookParams | None = None,
 ) -> Draft:
     """Protect all demands one after the other; see the head of the module."""
-    params, deadline, progress = params or TextbookParams(), Deadline(time_limit), progress or Progress()
+    params, progress = params or TextbookParams(), progress or Progress()
     progress.stage("textbook")
     demands, draft = Demands(problem), Draft(problem.hidden_at_start.copy())
     movable = problem.status != Status.FROZEN
@@ -78,7 +75,7 @@ def textbook(
             assert program is not None
             for demand in filter(demands.is_open, _in_order(queue, params.order)):
                 if deadline.is_over:
-                    _give_up(component.cells, demands, draft, OUT_OF_TIME)
+                    _give_up(component.cells, demands, draft, MethodEnding.REST_HIDDEN)
                     break
                 _protect(program, demand, demands, draft, deadline, params.harvest)
                 hidden = int(draft.hidden.sum())
@@ -117,7 +114,7 @@ def _protect(
             draft.infeasible.append(demand)
             demands.settle(demand)
     elif answer.point is None:
-        _give_up(cells, demands, draft, UNCLEAR)
+        _give_up(cells, demands, draft, MethodEnding.UNCLEAR)
     else:
         draft.hidden[cells[answer.point != 0]] = True
         demands.settle(demand)
@@ -125,11 +122,11 @@ def _protect(
             demands.harvest(cells, answer.point, down, up)
 
 
-def _give_up(cells: Int, demands: Demands, draft: Draft, reason: str) -> None:
+def _give_up(cells: Int, demands: Demands, draft: Draft, reason: MethodEnding) -> None:
     """Hide everything movable, which protects whatever can be protected at all."""
     new = np.zeros_like(draft.hidden)
     new[cells] = ~draft.hidden[cells]
-    if reason == OUT_OF_TIME:
+    if reason is MethodEnding.REST_HIDDEN:
         draft.add_hurried(new)
     draft.hidden |= new
     draft.reason = reason
