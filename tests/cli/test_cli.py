@@ -18,8 +18,10 @@ from cellveil.formats.jj import write_jj
 from cellveil.formats.tidy_folder import write_folder
 from cellveil.pattern import Pattern
 from cellveil.problem import Status
+from cellveil.suppression.draft import MethodEnding
 from helpers.command import Command, listing
 
+INTERRUPTED = MethodEnding.INTERRUPTED_SEARCH
 INTERIOR = [[20, 50, 10, 45], [8, 19, 22, 71], [17, 32, 12, 33], [61, 28, 77, 15]]
 SUPPRESS_KEYS = {
     *("method", "outcome", "reason", "cells", "primaries", "secondaries", "cost", "lower_bound", "gap"),
@@ -311,7 +313,7 @@ def test_an_interrupted_search_keeps_its_pattern_and_says_so(
     search = cv.suppress
 
     def interrupted(*given: Any, **settings: Any) -> cv.Suppression:
-        return replace(search(*given, **settings), reason="interrupted: the cheapest so far")
+        return replace(search(*given, **settings), ending=INTERRUPTED, reason=str(INTERRUPTED))
 
     monkeypatch.setattr("cellveil.suppression.suppress", interrupted)
     ended = command("suppress", jj, "--out", tmp_path / "p.csv")

@@ -17,10 +17,13 @@ import pytest
 import cellveil as cv
 from cellveil.job.reference import reference
 from cellveil.pattern import Pattern
+from cellveil.suppression.draft import MethodEnding
 from helpers.command import Command, listing
 
 Members = Mapping[str, Mapping[str, set[str]]]
 """Dimension → code → the codes of the microdata it stands for."""
+
+INTERRUPTED = MethodEnding.INTERRUPTED_SEARCH
 
 REGIONS = {"N1": "N", "N2": "N", "S1": "S", "S2": "S", "S3": "S"}
 SIZES = ["small", "medium", "large"]
@@ -599,7 +602,7 @@ def test_a_search_that_was_interrupted_releases_nothing(
     before = listing(folder)
 
     def interrupted(*given: Any, **settings: Any) -> cv.Suppression:
-        return replace(cv.suppress(*given, **settings), reason="interrupted: the cheapest so far")
+        return replace(cv.suppress(*given, **settings), ending=INTERRUPTED, reason=str(INTERRUPTED))
 
     monkeypatch.setattr("cellveil.job.running.suppress", interrupted)
     ended = command("run", folder / "job.toml")

@@ -15,7 +15,7 @@ from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
-from cellveil.suppression.draft import Draft
+from cellveil.suppression.draft import Draft, MethodEnding
 from experiments import BUDGETS, EXPERIMENTS, preprocessing, reproduce, scaling, searching
 from experiments.__main__ import app
 from experiments.record import Figures, Record
@@ -76,7 +76,7 @@ def test_runs_that_were_cut_short_by_an_interrupt_do_not_count(monkeypatch: pyte
     """Methods answer an interrupt with the best they have: that is no figure of an experiment."""
 
     def cut_short(problem: Problem, seconds: float | None = None, **_: object) -> Draft:
-        return Draft(problem.hidden_at_start, reason="interrupted")
+        return Draft(problem.hidden_at_start, reason=MethodEnding.INTERRUPTED)
 
     monkeypatch.setattr(preprocessing, "optimal", cut_short)
     with pytest.raises(KeyboardInterrupt):
