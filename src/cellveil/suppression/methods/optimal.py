@@ -62,18 +62,18 @@ Plan = tuple[Stage[PartSearch], ...]
 
 PREPARING: Plan = (
     Stage("relaxation", 0.70, PartSearch.always, PartSearch.relax, is_needed=True),
-    Stage("rounding", 0.15, PartSearch.always, PartSearch.round_point),
-    Stage("pattern from nothing", 0.15, PartSearch.needs_start, PartSearch.start_afresh),
+    Stage("rounding", 0.25, PartSearch.always, PartSearch.round_point),
+    Stage("pattern from nothing", 0.05, PartSearch.needs_start, PartSearch.start_afresh),
 )
 SEARCHING: Plan = (
     Stage("programs of cuts", 1.00, PartSearch.is_for_flows, PartSearch.solve_programs),
-    Stage("programs of cuts", 0.15, PartSearch.is_for_programs, PartSearch.solve_programs),
+    Stage("programs of cuts", 0.06, PartSearch.is_for_programs, PartSearch.solve_programs),
     Stage("first branch and cut", 0.15, PartSearch.is_hard, PartSearch.branch_and_cut),
     Stage("relaxation again", 0.15, PartSearch.is_hard, PartSearch.relax),
     Stage("exchanges", 0.05, PartSearch.is_hard, PartSearch.exchange),
     Stage("local branching", 0.30, PartSearch.is_hard, PartSearch.look_around),
     Stage("programs of cuts again", 0.15, PartSearch.is_nearly_solved, PartSearch.solve_programs),
-    Stage("branch and cut", 0.85, PartSearch.always, PartSearch.branch_and_cut),
+    Stage("branch and cut", 0.35, PartSearch.always, PartSearch.branch_and_cut),
 )
 PLANS: Mapping[str, Plan] = {"preparing": PREPARING, "searching": SEARCHING}
 """The plans of `optimal`, for each part."""
