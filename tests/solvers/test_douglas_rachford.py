@@ -10,8 +10,8 @@ from cellveil.certificate import verify
 from cellveil.datasets import random_table
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.joint_witness import JointWitness, Task
-from cellveil.deviations.ledger import Book
-from cellveil.deviations.witness import Ledger, Witnesses, are_deviations
+from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.witness import Witnesses, are_deviations
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Status
@@ -128,7 +128,7 @@ def test_the_lattice_makes_floats_exact(table, seed):
     cells = np.flatnonzero(hidden)
     matrix = problem.table.relations.matrix[:, cells].toarray()
     y = dense_projector(matrix) @ rng.standard_normal(len(cells)) * 1000
-    ledger = Ledger(problem, hidden)
+    ledger = Ledger(problem, hidden, is_final=True)
     witness = Lattice(problem.table.relations, cells, rng.random(len(cells))).lift(
         y, ledger.room_down[cells], ledger.room_up[cells]
     )
@@ -177,15 +177,15 @@ def test_interior_points_keep_the_conditions_or_there_are_none():
 def test_settling_does_what_linear_programs_say_can_be_done(shape):
     for seed in range(6):
         problem = small_problem(shape, np.random.default_rng(seed))
-        book = Book(problem, np.asarray(problem.status != Status.FROZEN))
+        ledger = Ledger(problem, np.asarray(problem.status != Status.FROZEN))
         settling = JointWitness(problem)
         for cell in problem.primaries.tolist():
-            amount = float(max(book.need_up[cell], 1))
+            amount = float(max(ledger.need_up[cell], 1))
             task = Task(np.array([cell]), np.array([1.0]), np.array([amount]), False)
-            witness = settling.exact(book, task, book.hidden)
+            witness = settling.exact(ledger, task, ledger.hidden)
             bounds = [
                 (-d, min(u, 1e9)) if h else (0, 0)
-                for d, u, h in zip(problem.down, problem.up, book.hidden, strict=True)
+                for d, u, h in zip(problem.down, problem.up, ledger.hidden, strict=True)
             ]
             bounds = [(max(low, -1e9), high) for low, high in bounds]
             cost = np.zeros(problem.table.num_cells)
@@ -195,32 +195,32 @@ def test_settling_does_what_linear_programs_say_can_be_done(shape):
             if witness is None:
                 assert farthest < amount * 1.01, "it is possible"
             else:
-                assert are_deviations(problem, book.hidden, Witnesses.of([witness])).all()
+                assert are_deviations(problem, ledger.hidden, Witnesses.of([witness])).all()
 
 
 @pytest.mark.parametrize("weight", ["value", "one"])
 @EVERY_TABLE
 def test_growth_ends_with_exact_witnesses_for_all(table, weight):
     problem = table_named(table, 5, weight=weight)
-    book = Book(problem)
+    ledger = Ledger(problem)
     growth = Growth(problem, seed=2)
-    growth.harvest(book, never)
-    assert book.cost == 0, "a harvest is free"
-    growth.build(book, never)
-    assert book.num_open <= 2, "next to nothing is left for others"
-    if book.num_open:
+    growth.harvest(ledger, never)
+    assert ledger.cost == 0, "a harvest is free"
+    growth.build(ledger, never)
+    assert ledger.num_open <= 2, "next to nothing is left for others"
+    if ledger.num_open:
         return
-    pattern = Pattern.hiding(problem, book.hidden, "growth")
-    report = audit_outsider(problem, pattern, exact=False, claims=book.witnesses())
+    pattern = Pattern.hiding(problem, ledger.hidden, "growth")
+    report = audit_outsider(problem, pattern, exact=False, claims=ledger.witnesses())
     assert report.is_safe and report.num_lps == 0, "its own witnesses suffice"
     assert verify(problem, pattern, report.certificate).is_valid
 
 
 def test_growth_stops_when_told():
     problem = table_named("flat 3-D", 5)
-    book = Book(problem)
-    Growth(problem).build(book, lambda: True)
-    assert book.cost == 0
+    ledger = Ledger(problem)
+    Growth(problem).build(ledger, lambda: True)
+    assert ledger.cost == 0
 
 
 @EVERY_TABLE
@@ -244,12 +244,12 @@ def test_a_window_shows_deviations_of_the_whole_table(table):
 @pytest.mark.parametrize("trees", [[], [1]])
 def test_growth_through_windows_is_exact(trees, weight):
     problem = random_table((9, 12, 8), hierarchical=trees, zeros=0.2, seed=3, weight=weight)
-    growth, book = Growth(problem, SplittingSearchParams(window=150), seed=2), Book(problem)
+    growth, ledger = Growth(problem, SplittingSearchParams(window=150), seed=2), Ledger(problem)
     assert growth.is_windowed
-    began = book.num_open
-    growth.build(book, never)
-    assert book.num_open < began / 4
-    assert are_deviations(problem, book.hidden, book.witnesses()).all()
+    began = ledger.num_open
+    growth.build(ledger, never)
+    assert ledger.num_open < began / 4
+    assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
 
 
 @EVERY_TABLE
@@ -292,14 +292,14 @@ def test_work_in_parts_is_done_once_and_errors_come_through(monkeypatch):
 
 def test_regrowing_keeps_a_complete_book_and_only_gets_cheaper():
     problem = table_named("two trees", 5)
-    book, growth = Book(problem), Growth(problem, seed=2)
-    growth.build(book, never)
-    assert not book.num_open
-    costs, trials = [book.cost], iter(range(6))
+    ledger, growth = Ledger(problem), Growth(problem, seed=2)
+    growth.build(ledger, never)
+    assert not ledger.num_open
+    costs, trials = [ledger.cost], iter(range(6))
 
     def stop():
-        return next(trials, None) is None and not book.num_open
+        return next(trials, None) is None and not ledger.num_open
 
-    growth.regrow(book, stop, lambda book: costs.append(book.cost))
-    assert book.cost == costs[-1] == min(costs) and not book.num_open
-    assert are_deviations(problem, book.hidden, book.witnesses()).all()
+    growth.regrow(ledger, stop, lambda ledger: costs.append(ledger.cost))
+    assert ledger.cost == costs[-1] == min(costs) and not ledger.num_open
+    assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()

@@ -18,7 +18,7 @@ import numpy as np
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.integer_kernel import Lattice
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import Witness
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
@@ -106,14 +106,14 @@ class JointWitness:
         """
         return _Program(self, task, allowed, candidates, slope).solve(self._seconds())
 
-    def exact(self, book: Book, task: Task, allowed: Bool) -> Witness | None:
+    def exact(self, ledger: Ledger, task: Task, allowed: Bool) -> Witness | None:
         """An exact deviation of the allowed cells that does the task, or much of it."""
         moved = _Program(self, task, allowed, None, None).solve(self._seconds())
         if moved is None:
             return None
         cells = np.flatnonzero(allowed)
         lattice = self._lattice_of(cells)
-        return lattice.lift(moved[cells] * task.unit, book.room_down[cells], book.room_up[cells])
+        return lattice.lift(moved[cells] * task.unit, ledger.room_down[cells], ledger.room_up[cells])
 
     def _lattice_of(self, cells: Int) -> Lattice:
         """The lattice of these cells: often the same ones are asked for several times in a row."""
@@ -122,17 +122,17 @@ class JointWitness:
             self._lattice = Lattice(self.problem.table.relations, cells, room)
         return self._lattice
 
-    def harvest(self, book: Book, rng: np.random.Generator, *, rounds: int | None = None) -> None:
+    def harvest(self, ledger: Ledger, rng: np.random.Generator, *, rounds: int | None = None) -> None:
         """Meet open demands inside what is hidden, as many as possible by one deviation."""
         for _ in range(self.params.rounds if rounds is None else rounds):
-            left = book.num_open
-            for task in grouped(book, rng, params=self.params):
+            left = ledger.num_open
+            for task in grouped(ledger, rng, params=self.params):
                 if self.is_over:
                     return
-                witness = self.exact(book, task, book.hidden)
+                witness = self.exact(ledger, task, ledger.hidden)
                 if witness is not None:
-                    book.add(witness, stretch=True)
-            if book.num_open > (1 - self.params.fewest) * left:
+                    ledger.add(witness, stretch=True)
+            if ledger.num_open > (1 - self.params.fewest) * left:
                 return
 
     @property
@@ -146,13 +146,13 @@ class JointWitness:
 
 
 def grouped(
-    book: Book,
+    ledger: Ledger,
     rng: np.random.Generator,
     among: Int | None = None,
     params: JointWitnessParams | None = None,
 ) -> list[Task]:
     """Open demands by size, the largest first: each cell once, in a direction drawn at random."""
-    cells, up, _ = book.open_demands()
+    cells, up, _ = ledger.open_demands()
     if among is not None:
         inside = np.isin(cells, among)
         cells, up = cells[inside], up[inside]
@@ -160,7 +160,7 @@ def grouped(
     rises, falls = np.isin(either, cells[up]), np.isin(either, cells[~up])
     drawn = rng.choice([-1.0, 1.0], len(either))
     signs = np.where(rises & falls, drawn, np.where(rises, 1.0, -1.0))
-    amounts = np.where(signs > 0, book.need_up[either], book.need_down[either]).astype(float)
+    amounts = np.where(signs > 0, ledger.need_up[either], ledger.need_down[either]).astype(float)
     size = np.floor(np.log10(np.maximum(amounts, 1)) / (params or JointWitnessParams()).size_class).astype(
         int
     )

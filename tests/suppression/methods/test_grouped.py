@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 from cellveil.cli.app import run_command
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.errors import InputError
 from cellveil.formats.jj import write_jj
 from cellveil.job.sections import SuppressJob
@@ -170,18 +170,18 @@ def program_as_printed(problem: Problem, group: np.ndarray, up: bool) -> float |
 @pytest.mark.parametrize("up", [True, False])
 def test_a_group_moves_as_cheaply_as_the_printed_program(problem: Problem, up: bool) -> None:
     group = groups_of(problem, problem.primaries, wanted=2)[-1]
-    book = Book(problem)
-    GroupPrograms(OneDemand(book)).protect_group(group, up, Deadline(None))
-    witness_of = book.witness_up if up else book.witness_down
+    ledger = Ledger(problem)
+    GroupPrograms(OneDemand(ledger)).protect_group(group, up, Deadline(None))
+    witness_of = ledger.witness_up if up else ledger.witness_down
     assert (witness_of[group] >= 0).all(), "one deviation protects all of them"
     assert len(np.unique(witness_of[group])) == 1
-    moves = book.witness(int(witness_of[group[0]]))
+    moves = ledger.witness(int(witness_of[group[0]]))
     amount = np.abs(moves.numerators) / moves.denominator
     priced = ~problem.hidden_at_start[moves.cells]
     stretched = float((problem.weight[moves.cells] * amount)[priced].sum())
     need = (problem.upl if up else problem.lpl)[group]
     place = np.searchsorted(moves.cells, group)
-    times = float((amount[place] / need).min())  # the book keeps it stretched as far as it goes
+    times = float((amount[place] / need).min())  # the ledger keeps it stretched as far as it goes
     least = program_as_printed(problem, group, up)
     assert least is not None
     assert stretched / times == pytest.approx(least, rel=1e-3)

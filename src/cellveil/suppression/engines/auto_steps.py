@@ -1,7 +1,7 @@
 """Steps of `auto`: packing of cubes, incremental programs, splitting, ruin and recreate, and lower bounds.
 
-Each step works on what the ones before it left: a book of witnesses, a complete pattern to fall back on, and
-the incumbent. The order of the steps, and their shares of the time, are the tables of
+Each step works on what the ones before it left: a ledger of witnesses, a complete pattern to fall back on,
+and the incumbent. The order of the steps, and their shares of the time, are the tables of
 `cellveil.suppression.methods.auto`.
 """
 
@@ -15,14 +15,15 @@ from functools import partial
 import numpy as np
 
 from cellveil.clock import Deadline, counted_time
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.cubes import has_cubes
+from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.bounds.cover import CoverBound, cover_bound
 from cellveil.suppression.bounds.relaxation import lower_bound as relaxed_bound
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
+from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing
 from cellveil.suppression.engines.irregular import IrregularParams, everything, finish_jointly, harvesting
 from cellveil.suppression.engines.local_search import LocalSearchParams, Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
@@ -76,7 +77,7 @@ class AutoRun(Incumbent):
 
     Attributes
     ----------
-    book
+    ledger
         The witnesses that the next step goes on from.
     start
         A pattern by cubes or joint solves, to fall back on.
@@ -93,8 +94,8 @@ class AutoRun(Incumbent):
         super().__init__(problem, cover.bound, progress)
         self.cover, self.deadline, self.seed, self.params = cover, deadline, seed, params
         self.size = problem.table.num_cells
-        self.book = Book(problem)
-        self.start: Book | None = None
+        self.ledger = Ledger(problem)
+        self.start: Ledger | None = None
         self.completion: Completion | None = None
         self.ended: Draft | None = None
         self.proven, self.packing_time = 0.0, 0.0
@@ -127,7 +128,7 @@ class AutoRun(Incumbent):
 
     def has_cubes(self) -> bool:
         """The table has dimensions that cubes can be packed in."""
-        return applies(self.problem.table)
+        return has_cubes(self.problem.table)
 
     def has_no_pattern(self) -> bool:
         """No pattern is complete yet."""
@@ -147,7 +148,7 @@ class AutoRun(Incumbent):
 
     def is_open(self) -> bool:
         """Demands are open."""
-        return self.book.num_open > 0
+        return self.ledger.num_open > 0
 
     def is_left_open(self) -> bool:
         """Programs have left demands open, and there is time to pack cubes around what splitting finds."""
@@ -163,7 +164,7 @@ class AutoRun(Incumbent):
 
     def is_above_bound(self) -> bool:
         """The pattern is complete and dearer than the bound."""
-        return self.completion is None or (self.completion.book.cost > self.bound)
+        return self.completion is None or (self.completion.ledger.cost > self.bound)
 
     def can_polish_start(self) -> bool:
         """The pattern of cubes is complete and dearer than the bound."""
@@ -171,7 +172,7 @@ class AutoRun(Incumbent):
 
     def can_polish(self) -> bool:
         """There is a time limit, and the pattern is complete and dearer than the bound."""
-        return self.deadline.limit is not None and self.has_cubes() and self._can_polish(self.book)
+        return self.deadline.limit is not None and self.has_cubes() and self._can_polish(self.ledger)
 
     def can_regrow(self) -> bool:
         """There is a time limit, and no demand is open."""
@@ -183,7 +184,7 @@ class AutoRun(Incumbent):
 
     def needs_cubes(self) -> bool:
         """More than `few` demands are open, or time is short, and there are cubes."""
-        is_asked = self.book.num_open > self.params.few or (self.is_open() and self.is_short())
+        is_asked = self.ledger.num_open > self.params.few or (self.is_open() and self.is_short())
         return self.start is not None and is_asked
 
     def is_for_exact(self) -> bool:
@@ -236,17 +237,17 @@ class AutoRun(Incumbent):
     def _has_gap(self, most: float) -> bool:
         return bool(np.isfinite(self.least)) and self.least - self.bound <= most * self.least
 
-    def _can_polish(self, book: Book) -> bool:
-        return not book.num_open and book.cost > self.bound
+    def _can_polish(self, ledger: Ledger) -> bool:
+        return not ledger.num_open and ledger.cost > self.bound
 
     # -- cubes ---------------------------------------------------------------------------------------------
 
     def pack(self, deadline: Deadline) -> None:
         """Single cubes of hidden cells, then sums of cubes for a complete pattern."""
         began = counted_time()
-        self._packing(self.book).prove(deadline.moment)
-        self.start = self._copied(self.book)
-        self._packing(self.start).protect(deadline.moment)
+        self._packing(self.ledger).prove(deadline)
+        self.start = self._copied(self.ledger)
+        self._packing(self.start).protect(deadline)
         self.packing_time = counted_time() - began
         self.tell(self.start)
 
@@ -255,10 +256,10 @@ class AutoRun(Incumbent):
         assert self.start is not None
         left = self.deadline.left
         if left is not None and left <= self.packing_time:
-            self.book = self.start
+            self.ledger = self.start
             return
-        self._packing(self.book).protect(deadline.moment)
-        self.book.add_all(self.start.witnesses(), hide=True)
+        self._packing(self.ledger).protect(deadline)
+        self.ledger.add_all(self.start.witnesses(), hide=True)
 
     def polish_start(self, deadline: Deadline) -> None:
         """Ruin and recreate by cubes."""
@@ -267,38 +268,38 @@ class AutoRun(Incumbent):
 
     def polish(self, deadline: Deadline) -> None:
         """Ruin and recreate by cubes."""
-        self._polish(self.book, deadline)
+        self._polish(self.ledger, deadline)
 
-    def _polish(self, book: Book, deadline: Deadline) -> None:
+    def _polish(self, ledger: Ledger, deadline: Deadline) -> None:
         trials = self.params.polish_trials if deadline.left is None else None
-        self._packing(book).improve(deadline.moment, trials=trials)
-        self.tell(book)
+        self._packing(ledger).improve(deadline, trials=trials)
+        self.tell(ledger)
 
-    def _packing(self, book: Book) -> Packing:
-        return Packing(book, self.params.cubes, seed=self.seed)
+    def _packing(self, ledger: Ledger) -> Packing:
+        return Packing(ledger, self.params.cubes, seed=self.seed)
 
     # -- joint solves --------------------------------------------------------------------------------------
 
     def start_jointly(self, deadline: Deadline) -> None:
         """Joint witnesses of groups of demands, hiding what they need."""
-        self.start = self._copied(self.book)
+        self.start = self._copied(self.ledger)
         finish_jointly(self.start, deadline.seconds, seed=self.seed, params=self.params.irregular)
         self._keep_start()
 
     def start_singly(self, deadline: Deadline) -> None:
         """Incremental programs for the few demands left open."""
         assert self.start is not None
-        self.start = self._completed(self.start, self._harvesting(deadline), deadline, is_spare=True).book
+        self.start = self._completed(self.start, self._harvesting(deadline), deadline, is_spare=True).ledger
         self._keep_start()
 
     def start_whole(self, deadline: Deadline) -> None:
         """Everything movable, less what no witness moves."""
-        book = everything(self.problem, deadline.seconds, seed=self.seed, params=self.params.irregular)
-        self.tell(book, ~self.problem.hidden_at_start)
+        ledger = everything(self.problem, deadline.seconds, seed=self.seed, params=self.params.irregular)
+        self.tell(ledger, ~self.problem.hidden_at_start)
 
     def group_rest(self, deadline: Deadline) -> None:
         """Joint witnesses of groups of demands, hiding what they need."""
-        finish_jointly(self.book, deadline.seconds, seed=self.seed, params=self.params.irregular)
+        finish_jointly(self.ledger, deadline.seconds, seed=self.seed, params=self.params.irregular)
 
     def _keep_start(self) -> None:
         assert self.start is not None
@@ -310,15 +311,15 @@ class AutoRun(Incumbent):
 
     def protect(self, deadline: Deadline) -> None:
         """One demand after the other, with harvests of joint witnesses."""
-        self._protect(self.book, deadline)
+        self._protect(self.ledger, deadline)
 
     def protect_afresh(self, deadline: Deadline) -> None:
         """One demand after the other, with harvests of joint witnesses."""
-        self._protect(Book(self.problem), deadline)
+        self._protect(Ledger(self.problem), deadline)
 
     def protect_cover(self, deadline: Deadline) -> None:
         """The same, with the cells that the cover bound suggests hidden to begin with."""
-        self._protect(Book(self.problem, self.cover.suggestion), deadline)
+        self._protect(Ledger(self.problem, self.cover.suggestion), deadline)
 
     def finish_by_harvests(self, deadline: Deadline) -> None:
         """Incremental programs; whole components where time is up and no pattern is complete."""
@@ -329,40 +330,40 @@ class AutoRun(Incumbent):
         one_demand = self.params.meet_demands.one_demand
         self._finish(partial(stepwise, seed=self.seed, params=one_demand), deadline)
 
-    def _protect(self, book: Book, deadline: Deadline) -> None:
-        self._take(self._completed(book, self._harvesting(deadline), deadline, is_spare=True))
+    def _protect(self, ledger: Ledger, deadline: Deadline) -> None:
+        self._take(self._completed(ledger, self._harvesting(deadline), deadline, is_spare=True))
 
-    def _finish(self, make: Callable[[Book], OneDemand], deadline: Deadline) -> None:
+    def _finish(self, make: Callable[[Ledger], OneDemand], deadline: Deadline) -> None:
         self.completion = None
-        self._take(self._completed(self.book, make, deadline, is_spare=self.kept is not None))
+        self._take(self._completed(self.ledger, make, deadline, is_spare=self.kept is not None))
 
-    def _harvesting(self, deadline: Deadline) -> Callable[[Book], OneDemand]:
+    def _harvesting(self, deadline: Deadline) -> Callable[[Ledger], OneDemand]:
         return partial(harvesting, time_left=deadline.seconds, seed=self.seed, params=self.params.irregular)
 
     def _completed(
-        self, book: Book, make: Callable[[Book], OneDemand], deadline: Deadline, *, is_spare: bool
+        self, ledger: Ledger, make: Callable[[Ledger], OneDemand], deadline: Deadline, *, is_spare: bool
     ) -> Completion:
-        """The book with what open demands need; not finished where it is spare and the time is over."""
-        completion = Completion(book, make, deadline, self.progress, seed=self.seed, is_spare=is_spare)
+        """The ledger with what open demands need; not finished where it is spare and the time is over."""
+        completion = Completion(ledger, make, deadline, self.progress, seed=self.seed, is_spare=is_spare)
         completion.prove_by_cubes()
         completion.run()
-        if not completion.book.num_open:
-            drop_unused(completion.book)
+        if not completion.ledger.num_open:
+            drop_unused(completion.ledger)
         return completion
 
     def _take(self, completion: Completion) -> None:
         """Go on with a completion, where it is better than the one before."""
-        self.tell(completion.book, completion.hurried)
+        self.tell(completion.ledger, completion.hurried)
         if completion.infeasible:
             self.ended = completion.draft()
         if self.completion is None or _rank(completion) < _rank(self.completion):
-            self.completion, self.book = completion, completion.book
+            self.completion, self.ledger = completion, completion.ledger
             if not self.is_open():
-                self.keep(completion.draft(), completion.book.cost)
+                self.keep(completion.draft(), completion.ledger.cost)
 
-    def _copied(self, book: Book) -> Book:
-        copy = Book(self.problem, book.hidden)
-        copy.add_all(book.witnesses())
+    def _copied(self, ledger: Ledger) -> Ledger:
+        copy = Ledger(self.problem, ledger.hidden)
+        copy.add_all(ledger.witnesses())
         return copy
 
     # -- splitting -----------------------------------------------------------------------------------------
@@ -370,24 +371,26 @@ class AutoRun(Incumbent):
     def harvest(self, deadline: Deadline) -> None:
         """Joint witnesses inside what is hidden."""
         self.growth = self._growth()
-        self.growth.harvest(self.book, partial(self._is_late, deadline))
+        self.growth.harvest(self.ledger, partial(self._is_late, deadline))
 
     def split(self, deadline: Deadline) -> None:
         """Reweighted Douglas–Rachford splitting, made exact: large demands singly, the others in groups."""
-        self._growth().build(self.book, partial(self._is_late, deadline))
+        self._growth().build(self.ledger, partial(self._is_late, deadline))
 
     def regrow(self, deadline: Deadline) -> None:
         """Ruin and recreate by splitting."""
-        self._growth().regrow(self.book, lambda: deadline.is_over, self.tell)
+        self._growth().regrow(self.ledger, lambda: deadline.is_over, self.tell)
 
     def _growth(self) -> Growth:
-        if self.growth is None or self.growth.problem is not self.book.problem:
+        if self.growth is None or self.growth.problem is not self.ledger.problem:
             seconds = self.deadline.seconds
-            self.growth = Growth(self.book.problem, self.params.splitting, seed=self.seed, time_left=seconds)
+            self.growth = Growth(
+                self.ledger.problem, self.params.splitting, seed=self.seed, time_left=seconds
+            )
         return self.growth
 
     def _is_late(self, deadline: Deadline) -> bool:
-        self.tell(self.book)
+        self.tell(self.ledger)
         return deadline.is_over or (self.start is not None and self.is_short())
 
     # -- search and bounds ---------------------------------------------------------------------------------
@@ -395,29 +398,29 @@ class AutoRun(Incumbent):
     def search(self, deadline: Deadline) -> None:
         """Clean-up, then ruin and recreate by incremental programs."""
         assert self.completion is not None
-        book, params, has_limit = self.completion.book, self.params, deadline.limit is not None
-        protector = harvesting(book, deadline.seconds, seed=self.seed, params=params.irregular)
+        ledger, params, has_limit = self.completion.ledger, self.params, deadline.limit is not None
+        protector = harvesting(ledger, deadline.seconds, seed=self.seed, params=params.irregular)
         search = Search(
-            book, protector, seed=self.seed, time_left=deadline.seconds, params=params.local_search
+            ledger, protector, seed=self.seed, time_left=deadline.seconds, params=params.local_search
         )
         trials, steps = (math.inf, math.inf) if has_limit else (params.trials, params.steps)
 
         def stop() -> bool:
-            self.tell(book)
+            self.tell(ledger)
             return deadline.is_over or protector.num_steps >= steps
 
         search.clean_up(stop)
-        self.tell(book)
+        self.tell(ledger)
         while search.trials < trials and search.barren < params.barren and not stop():
             if search.least <= self.bound:
                 break
             slack = params.slack * (1 - search.barren / params.barren)
             search.shake(stop, params.trials_at_once, slack)
-        self.tell(book)
-        if self.kept is not None and self.least == search.least < book.cost:
-            self.book = self.completion.book = Book(book.problem, self.kept.hidden)
-            self.book.add_all(self.kept.witnesses)
-        self.keep(self.completion.draft(), self.completion.book.cost)
+        self.tell(ledger)
+        if self.kept is not None and self.least == search.least < ledger.cost:
+            self.ledger = self.completion.ledger = Ledger(ledger.problem, self.kept.hidden)
+            self.ledger.add_all(self.kept.witnesses)
+        self.keep(self.completion.draft(), self.completion.ledger.cost)
 
     def bound_better(self, deadline: Deadline) -> None:
         """Whole covers; with a time limit, in tables not too large, the relaxation of branch and cut."""
@@ -433,9 +436,9 @@ class AutoRun(Incumbent):
 
 def largest_component(problem: Problem) -> int:
     """Cells of the largest component that has a demand."""
-    program = OneDemand(Book(problem))
+    program = OneDemand(Ledger(problem))
     return max((program.size_of(int(cell)) for cell in problem.primaries), default=0)
 
 
 def _rank(completion: Completion) -> tuple[int, float]:
-    return completion.book.num_open, completion.book.cost
+    return completion.ledger.num_open, completion.ledger.cost

@@ -1,7 +1,7 @@
 """Primal heuristics: good patterns for one part, from scratch or around a fractional point.
 
 By incremental programs and trials, or by cheapest flows where the part is a network. Sliding levels are
-shared out between both sides first, as far as the cell can move if everything is hidden, so that a book of
+shared out between both sides first, as far as the cell can move if everything is hidden, so that a ledger of
 witnesses can be kept; the pattern is then good for the sliding levels as well. All moments are those of the
 clock of time limits; None is never.
 """
@@ -17,7 +17,7 @@ import numpy as np
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.demand import shared_out
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement_program import Feasibility
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
@@ -89,15 +89,17 @@ class FlowStarter:
 
     def around(self, point: Float, end: float | None) -> Bool | None:
         """See `Starter`."""
-        from cellveil.suppression.engines._flow_search_jit import BOTH
+        from cellveil.suppression.engines._flow_witness_jit import BOTH
 
         hidden = np.zeros(len(self.networks.tail), dtype=bool)
         hidden[self.cells[point > self.params.firm]] = True
-        search, infeasible = build(self.networks, BOTH, end, hidden)
-        if infeasible or search.book.num_open:
+        search, infeasible = build(
+            self.networks, BOTH, Deadline(None if end is None else end - counted_time()), hidden
+        )
+        if infeasible or search.ledger.num_open:
             return None
         search.clean_up()
-        return np.asarray(search.book.hidden[self.cells])
+        return np.asarray(search.ledger.hidden[self.cells])
 
 
 class ProgramStarter:
@@ -108,8 +110,8 @@ class ProgramStarter:
 
     def from_scratch(self, end: float | None) -> Bool | None:
         """See `Starter`."""
-        book, stop = Book(self.problem), until(end)
-        return self._improved(book, stop, self.params.trials) if _protect_all(book, end) else None
+        ledger, stop = Ledger(self.problem), until(end)
+        return self._improved(ledger, stop, self.params.trials) if _protect_all(ledger, end) else None
 
     def around(self, point: Float, end: float | None) -> Bool | None:
         """See `Starter`: what the point hides is cheap."""
@@ -118,29 +120,29 @@ class ProgramStarter:
         weight[cells] *= np.maximum(1.0 - point, self.params.guided)
         hidden = np.zeros(len(weight), dtype=bool)
         hidden[cells[point > 1.0 - self.params.guided]] = True
-        guided = Book(self.problem.replace(weight=weight), hidden)
+        guided = Ledger(self.problem.replace(weight=weight), hidden)
         if not _protect_all(guided, end):
             return None
         drop_unused(guided)
-        book = Book(self.problem, guided.hidden)
-        book.add_all(guided.witnesses())
-        return self._improved(book, stop, 0) if _protect_all(book, end) else None
+        ledger = Ledger(self.problem, guided.hidden)
+        ledger.add_all(guided.witnesses())
+        return self._improved(ledger, stop, 0) if _protect_all(ledger, end) else None
 
-    def _improved(self, book: Book, stop: Stop, trials: int) -> Bool:
-        drop_unused(book)
-        book.tidy()
-        search = Search(book, OneDemand(book), seed=self.seed)
+    def _improved(self, ledger: Ledger, stop: Stop, trials: int) -> Bool:
+        drop_unused(ledger)
+        ledger.tidy()
+        search = Search(ledger, OneDemand(ledger), seed=self.seed)
         search.clean_up(stop)
         search.shake(stop, trials)
-        return np.asarray(book.hidden[self.cells])
+        return np.asarray(ledger.hidden[self.cells])
 
 
-def _protect_all(book: Book, end: float | None) -> bool:
-    """Meet every open demand of the book; False where one cannot be met, or the time is over."""
-    protector = OneDemand(book)
+def _protect_all(ledger: Ledger, end: float | None) -> bool:
+    """Meet every open demand of the ledger; False where one cannot be met, or the time is over."""
+    protector = OneDemand(ledger)
     deadline = Deadline(None if end is None else max(end - counted_time(), 0.0))
-    while book.num_open:
-        cells, up, _ = book.open_demands()
+    while ledger.num_open:
+        cells, up, _ = ledger.open_demands()
         if deadline.is_over:
             return False
         if protector.protect(int(cells[0]), bool(up[0]), deadline) is not Feasibility.MET:

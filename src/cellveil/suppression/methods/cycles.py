@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cellveil.clock import counted_time
+from cellveil.clock import Deadline
 from cellveil.params import Params, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -51,12 +51,12 @@ def cycles(
     params: CyclesParams | None = None,
 ) -> Draft:
     """Protect all demands by sums of alternating cycles; see the head of the module."""
-    from cellveil.suppression.engines._flow_search_jit import CYCLES
+    from cellveil.suppression.engines._flow_witness_jit import CYCLES
 
-    deadline = None if time_limit is None else counted_time() + time_limit
+    deadline = Deadline(time_limit)
     params, progress = params or CyclesParams(), progress or Progress()
     progress.stage("cycles")
     search, infeasible = build(Networks.of(problem), CYCLES, deadline, params=params.search)
-    if search.book.num_open == 0:
+    if search.ledger.num_open == 0:
         search.clean_up()
     return conclude(search, infeasible, seed, progress)

@@ -30,7 +30,7 @@ from functools import partial
 import numpy as np
 
 from cellveil.clock import Deadline
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement_program import Feasibility
 from cellveil.params import param, part
 from cellveil.problem import Problem, Status
@@ -67,21 +67,21 @@ def elimination(
     params, deadline = params or EliminationParams(), Deadline(time_limit)
     problem = problem.replace(table=structured(problem.table))
     flat = replace(params.meet_demands.one_demand, slopes=())
-    start = Completion(Book(problem), partial(OneDemand, params=flat), deadline, progress, seed=seed)
+    start = Completion(Ledger(problem), partial(OneDemand, params=flat), deadline, progress, seed=seed)
     start.prove_by_cubes()
     start.run()
-    if start.book.num_open or start.reason != "complete" or not len(problem.primaries):
+    if start.ledger.num_open or start.reason != "complete" or not len(problem.primaries):
         return start.draft()
     remaining = _Remaining(start.protector, params.rebuild)
     candidates = np.flatnonzero((problem.status != Status.FROZEN) & ~problem.hidden_at_start)
     order = candidates[np.argsort(-problem.weight[candidates], kind="stable")]
-    drop_unused(start.book)
+    drop_unused(start.ledger)
     for done, cell in enumerate(order.tolist()):
         if deadline.is_over:
             start.reason = OUT_OF_TIME
             break
         remaining.eliminate(cell, deadline)
-        progress.advance(done + 1, len(order), hidden=int(start.book.hidden.sum()))
+        progress.advance(done + 1, len(order), hidden=int(start.ledger.hidden.sum()))
     return start.draft()
 
 
@@ -90,25 +90,25 @@ class _Remaining:
 
     def __init__(self, engine: OneDemand, rebuild: float) -> None:
         self._engine, self._rebuild = engine, rebuild
-        self._allowed = engine.book.problem.status != Status.FROZEN
+        self._allowed = engine.ledger.problem.status != Status.FROZEN
         self._num_in_programs = int(self._allowed.sum())
 
     def eliminate(self, cell: int, deadline: Deadline) -> None:
         """Publish a cell for good if every demand keeps a witness or finds another."""
-        engine, book = self._engine, self._engine.book
-        mark, rooms = book.mark(), (engine.down[cell], engine.up[cell])
+        engine, ledger = self._engine, self._engine.ledger
+        mark, rooms = ledger.mark(), (engine.down[cell], engine.up[cell])
         engine.down[cell] = engine.up[cell] = 0.0
-        if book.hidden[cell]:
-            opened = zip(*(each.tolist() for each in book.publish(cell)), strict=True)
+        if ledger.hidden[cell]:
+            opened = zip(*(each.tolist() for each in ledger.publish(cell)), strict=True)
             for primary, up in sorted(opened, key=lambda one: (-engine.amount(*one), one[0], not one[1])):
-                if not book.is_open(primary, up):
+                if not ledger.is_open(primary, up):
                     continue
                 if engine.protect(primary, up, deadline) is not Feasibility.MET:
-                    book.rollback(mark)
+                    ledger.rollback(mark)
                     engine.down[cell], engine.up[cell] = rooms
                     return
-            drop_unused(book)
-            book.tidy()
+            drop_unused(ledger)
+            ledger.tidy()
         self._allowed[cell] = False
         if (left := int(self._allowed.sum())) < self._rebuild * self._num_in_programs:
             engine.restrict(self._allowed)

@@ -37,13 +37,14 @@ import numpy as np
 
 from cellveil.arrays import Int
 from cellveil.clock import Deadline
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.cubes import has_cubes
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import Witnesses, are_deviations
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
+from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import OneDemand
@@ -88,11 +89,11 @@ def modular(
     descent = Descent(problem, modules_of(problem.table), params)
     descent.run(deadline, progress)
     progress.stage("whole table")
-    book = Book(problem, descent.hidden)
+    ledger = Ledger(problem, descent.hidden)
     witnesses = descent.whole_witnesses()
     if len(witnesses):
-        book.add_all(witnesses)
-    whole = Completion(book, OneDemand, deadline, progress, seed=seed)
+        ledger.add_all(witnesses)
+    whole = Completion(ledger, OneDemand, deadline, progress, seed=seed)
     whole.prove_by_cubes()
     _pack_where_large(whole, params, deadline, seed)
     whole.run()
@@ -103,32 +104,34 @@ def modular(
 
 def _pruned(whole: Completion, large: int, deadline: Deadline, progress: Progress, seed: int) -> Completion:
     """The same demands, met anew by what is hidden at least cost; as it was where that does not help."""
-    if whole.book.num_open or whole.reason != "complete":
+    if whole.ledger.num_open or whole.reason != "complete":
         return whole
-    drop_unused(whole.book)
-    allowed = whole.book.hidden.copy()
-    book = Book(whole.book.problem)
-    if any(whole.protector.size_of(cell) > large for cell in np.unique(book.open_demands()[0]).tolist()):
+    drop_unused(whole.ledger)
+    allowed = whole.ledger.hidden.copy()
+    ledger = Ledger(whole.ledger.problem)
+    if any(whole.protector.size_of(cell) > large for cell in np.unique(ledger.open_demands()[0]).tolist()):
         return whole
     progress.stage("pruning")
-    again = Completion(book, lambda book: OneDemand(book, allowed=allowed), deadline, progress, seed=seed)
+    again = Completion(
+        ledger, lambda ledger: OneDemand(ledger, allowed=allowed), deadline, progress, seed=seed
+    )
     again.prove_by_cubes()
     again.run()
-    is_complete = not again.book.num_open and again.reason == "complete"
-    best, other = (again, whole) if is_complete and again.book.cost < whole.book.cost else (whole, again)
+    is_complete = not again.ledger.num_open and again.reason == "complete"
+    best, other = (again, whole) if is_complete and again.ledger.cost < whole.ledger.cost else (whole, again)
     best.earlier_lps += other.num_lps
     return best
 
 
 def _pack_where_large(whole: Completion, params: ModularParams, deadline: Deadline, seed: int) -> None:
     """Components too large for linear programs are left to cubes, where the table has them."""
-    cells = np.unique(whole.book.open_demands()[0]).tolist()
+    cells = np.unique(whole.ledger.open_demands()[0]).tolist()
     is_small = all(whole.protector.size_of(cell) <= params.large for cell in cells)
-    if is_small or not applies(whole.book.problem.table):
+    if is_small or not has_cubes(whole.ledger.problem.table):
         return
-    packing = Packing(whole.book, params.packing, seed=seed)
-    packing.protect(deadline.moment)
-    packing.clean(deadline.moment)
+    packing = Packing(whole.ledger, params.packing, seed=seed)
+    packing.protect(deadline)
+    packing.clean(deadline)
 
 
 # -- modules -------------------------------------------------------------------------------------------------
@@ -287,19 +290,19 @@ class Descent:
         part = self._part(number)
         if not len(part.primaries):
             return []
-        book = Book(part)
-        book.add_all(self._found[number])
-        program = OneDemand(book)
-        cells, ups, _ = book.open_demands()
+        ledger = Ledger(part)
+        ledger.add_all(self._found[number])
+        program = OneDemand(ledger)
+        cells, ups, _ = ledger.open_demands()
         for cell, up in zip(cells.tolist(), ups.tolist(), strict=True):
             if deadline.is_over:
                 break
-            if program.size_of(cell) <= self.params.large and _is_open(book, cell, up):
+            if program.size_of(cell) <= self.params.large and _is_open(ledger, cell, up):
                 program.protect(cell, up, deadline)
-        drop_unused(book)
+        drop_unused(ledger)
         self.num_lps += program.num_lps
-        self._found[number] = book.witnesses()
-        new: list[int] = self.modules[number].cells[book.secondaries()].tolist()
+        self._found[number] = ledger.witnesses()
+        new: list[int] = self.modules[number].cells[ledger.secondaries()].tolist()
         self._own[number].update(new)
         self.hidden[new] = True
         return new
@@ -333,8 +336,8 @@ class Descent:
         )
 
 
-def _is_open(book: Book, cell: int, up: bool) -> bool:
-    return bool((book.witness_up if up else book.witness_down)[cell] < 0)
+def _is_open(ledger: Ledger, cell: int, up: bool) -> bool:
+    return bool((ledger.witness_up if up else ledger.witness_down)[cell] < 0)
 
 
 def _subtable(table: Table, module: Module) -> Table:

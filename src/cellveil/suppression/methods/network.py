@@ -39,7 +39,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cellveil.arrays import Bool
-from cellveil.clock import counted_time
+from cellveil.clock import Deadline
 from cellveil.deviations.demand import Demand
 from cellveil.params import param, part
 from cellveil.problem import Problem
@@ -71,9 +71,9 @@ def network(
     params: NetworkParams | None = None,
 ) -> Draft:
     """Protect all demands by cheapest flows; see the head of the module."""
-    from cellveil.suppression.engines._flow_search_jit import BOTH, LINEAR
+    from cellveil.suppression.engines._flow_witness_jit import BOTH, LINEAR
 
-    deadline = None if time_limit is None else counted_time() + time_limit
+    deadline = Deadline(time_limit)
     params, progress = params or NetworkParams(), progress or Progress()
     progress.stage("network")
     networks = Networks.of(problem)
@@ -84,27 +84,23 @@ def network(
     for hidden, proven in _beginnings(networks, params, deadline):
         bound = max(bound, proven)
         search, infeasible = build(networks, way, deadline, hidden, params.search)
-        if search.book.num_open == 0:
+        if search.ledger.num_open == 0:
             search.clean_up()
         best = _cheaper(best, search)
-        if best.book.num_open or best.is_late or best.book.cost <= bound:
+        if best.ledger.num_open or best.deadline.is_over or best.ledger.cost <= bound:
             break
     assert best is not None
-    if best.book.num_open == 0 and best.book.cost > bound:
+    if best.ledger.num_open == 0 and best.ledger.cost > bound:
         best.improve(np.random.default_rng(seed), progress)
     return replace(conclude(best, infeasible, seed, progress), lower_bound=None if infeasible else bound)
 
 
 def _beginnings(
-    networks: Networks, params: NetworkParams, deadline: float | None
+    networks: Networks, params: NetworkParams, deadline: Deadline
 ) -> Iterator[tuple[Bool | None, float]]:
     """Cells to hide from the beginning, with a bound on the cost of every safe pattern."""
     problem = networks.problem
-
-    def left() -> float | None:
-        return None if deadline is None else max(params.cover_share * (deadline - counted_time()), 0.0)
-
-    relaxed = cover_bound(problem, time_limit=left())
+    relaxed = cover_bound(problem, time_limit=deadline.share(params.cover_share).left)
     if np.isinf(relaxed.bound):
         yield None, 0.0
         return
@@ -112,7 +108,9 @@ def _beginnings(
         yield None, relaxed.bound
     inside = networks.tail >= 0
     yield relaxed.suggestion & inside, relaxed.bound
-    whole = cover_bound(problem, time_limit=left(), integral=True, nodes=params.cover_nodes)
+    whole = cover_bound(
+        problem, time_limit=deadline.share(params.cover_share).left, integral=True, nodes=params.cover_nodes
+    )
     yield whole.suggestion & inside, whole.bound
 
 
@@ -120,4 +118,4 @@ def _cheaper(best: FlowSearch | None, other: FlowSearch) -> FlowSearch:
     """The one with fewer open demands, then the cheaper one."""
     if best is None:
         return other
-    return min(best, other, key=lambda search: (search.book.num_open, search.book.cost))
+    return min(best, other, key=lambda search: (search.ledger.num_open, search.ledger.cost))
