@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from cellveil.certificate import verify
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.datasets import random_table
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.joint_witness import JointWitness, Task
@@ -35,10 +36,6 @@ EVERY_TABLE = pytest.mark.parametrize("table", list(TABLES))
 def table_named(name, seed=1, **options):
     sizes, trees = TABLES[name]
     return random_table(sizes, hierarchical=trees, zeros=0.2, seed=seed, **options)
-
-
-def never():
-    return False
 
 
 def dense_projector(matrix):
@@ -204,9 +201,9 @@ def test_growth_ends_with_exact_witnesses_for_all(table, weight):
     problem = table_named(table, 5, weight=weight)
     ledger = Ledger(problem)
     growth = Growth(problem, seed=2)
-    growth.harvest(ledger, never)
+    growth.harvest(ledger, NO_LIMIT)
     assert ledger.cost == 0, "a harvest is free"
-    growth.build(ledger, never)
+    growth.build(ledger, NO_LIMIT)
     assert ledger.num_open <= 2, "next to nothing is left for others"
     if ledger.num_open:
         return
@@ -219,7 +216,7 @@ def test_growth_ends_with_exact_witnesses_for_all(table, weight):
 def test_growth_stops_when_told():
     problem = table_named("flat 3-D", 5)
     ledger = Ledger(problem)
-    Growth(problem).build(ledger, lambda: True)
+    Growth(problem).build(ledger, Deadline(0.0))
     assert ledger.cost == 0
 
 
@@ -247,7 +244,7 @@ def test_growth_through_windows_is_exact(trees, weight):
     growth, ledger = Growth(problem, SplittingSearchParams(window=150), seed=2), Ledger(problem)
     assert growth.is_windowed
     began = ledger.num_open
-    growth.build(ledger, never)
+    growth.build(ledger, NO_LIMIT)
     assert ledger.num_open < began / 4
     assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
 
@@ -290,16 +287,16 @@ def test_work_in_parts_is_done_once_and_errors_come_through(monkeypatch):
     assert (done == 1).all()
 
 
-def test_regrowing_keeps_a_complete_book_and_only_gets_cheaper():
+def test_regrowing_keeps_a_complete_ledger_and_only_gets_cheaper():
     problem = table_named("two trees", 5)
     ledger, growth = Ledger(problem), Growth(problem, seed=2)
-    growth.build(ledger, never)
+    growth.build(ledger, NO_LIMIT)
     assert not ledger.num_open
     costs, trials = [ledger.cost], iter(range(6))
 
     def stop():
         return next(trials, None) is None and not ledger.num_open
 
-    growth.regrow(ledger, stop, lambda ledger: costs.append(ledger.cost))
+    growth.regrow(ledger, NO_LIMIT.or_when(stop), lambda ledger: costs.append(ledger.cost))
     assert ledger.cost == costs[-1] == min(costs) and not ledger.num_open
     assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()

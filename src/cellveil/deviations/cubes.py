@@ -28,9 +28,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Int
-from cellveil.clock import Deadline, counted_time
+from cellveil.clock import NO_LIMIT, Deadline, counted_time
 from cellveil.deviations.ledger import Ledger
-from cellveil.deviations.movement_program import ENDLESS
 from cellveil.params import Params, param
 from cellveil.solvers import tolerances
 from cellveil.tables.dimension import Dimension
@@ -61,7 +60,7 @@ def has_cubes(table: Table) -> bool:
     return fits_array(table, MAX_DIMENSIONS) and has_lines_only(table)
 
 
-def prove_by_cubes(ledger: Ledger, deadline: Deadline = ENDLESS) -> None:
+def prove_by_cubes(ledger: Ledger, deadline: Deadline = NO_LIMIT) -> None:
     """Meet open demands by single cubes of hidden cells, where the table has cubes."""
     if ledger.num_open and has_cubes(ledger.problem.table):
         HiddenCubes(ledger).prove(deadline)
@@ -112,7 +111,7 @@ class HiddenCubes(Cubes):
         self.ledger = ledger
         self._most_entries = 3 * self.grid.cube_places.size
 
-    def prove(self, deadline: Deadline = ENDLESS) -> int:
+    def prove(self, deadline: Deadline = NO_LIMIT) -> int:
         """Meet open demands by single cubes of hidden cells; return how many are open still."""
         from cellveil.deviations import _cubes_jit as kernels
 

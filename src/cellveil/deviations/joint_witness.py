@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import Witness
@@ -72,17 +72,17 @@ class JointWitness:
 
     Parameters
     ----------
-    time_left
-        Tells how many seconds there are; None for as many as it takes.
+    deadline
+        When to stop; each solve has a limit of its own besides.
     """
 
     def __init__(
         self,
         problem: Problem,
-        time_left: TimeLeft | None = None,
+        deadline: Deadline = NO_LIMIT,
         params: JointWitnessParams | None = None,
     ) -> None:
-        self._time_left = time_left or (lambda: None)
+        self.deadline = deadline
         self.params = params or JointWitnessParams()
         self._lattice: Lattice | None = None
         movable = problem.status != Status.FROZEN
@@ -104,11 +104,11 @@ class JointWitness:
 
         `slope` multiplies the weight of each cell per unit moved.
         """
-        return _Program(self, task, allowed, candidates, slope).solve(self._seconds())
+        return _TaskProgram(self, task, allowed, candidates, slope).solve(self._solve_limit())
 
     def exact(self, ledger: Ledger, task: Task, allowed: Bool) -> Witness | None:
         """An exact deviation of the allowed cells that does the task, or much of it."""
-        moved = _Program(self, task, allowed, None, None).solve(self._seconds())
+        moved = _TaskProgram(self, task, allowed, None, None).solve(self._solve_limit())
         if moved is None:
             return None
         cells = np.flatnonzero(allowed)
@@ -138,11 +138,11 @@ class JointWitness:
     @property
     def is_over(self) -> bool:
         """Whether time is up."""
-        return self._seconds() <= 0.0
+        return self.deadline.is_over
 
-    def _seconds(self) -> float:
-        left = self._time_left()
-        return self.params.seconds if left is None else min(left, self.params.seconds)
+    def _solve_limit(self) -> Deadline:
+        left = self.deadline.left
+        return Deadline(self.params.seconds if left is None else min(left, self.params.seconds))
 
 
 def grouped(
@@ -170,7 +170,7 @@ def grouped(
     ]
 
 
-class _Program:
+class _TaskProgram:
     """The linear program of one task inside some cells.
 
     Variables are the movements of the cells; for cells at a price rises and falls apart; and for tasks of
@@ -231,13 +231,13 @@ class _Program:
             np.concatenate([self.high, falls[self.priced], np.full(goals, params.enough)]),
         )
 
-    def solve(self, time_limit: float) -> Float | None:
+    def solve(self, deadline: Deadline) -> Float | None:
         """The movements of all cells, in units of the task; None where the task cannot be done in time."""
         from cellveil.solvers.interior_point import interior_point
 
-        if (self.bounds[0] > self.bounds[1]).any() or not len(self.cells) or time_limit <= 0.0:
+        if (self.bounds[0] > self.bounds[1]).any() or not len(self.cells) or deadline.is_over:
             return None
-        point = interior_point(self.matrix, self.rows, self.cost, self.bounds, deadline=Deadline(time_limit))
+        point = interior_point(self.matrix, self.rows, self.cost, self.bounds, deadline=deadline)
         if point is None:
             return None
         moved = np.zeros(self.size)

@@ -232,7 +232,7 @@ class _Judge:
 
     def attack_together(self, deadline: Deadline) -> None:
         """Look for deviations that move many cells at once, by interior points, made exact on the lattice."""
-        joint = JointWitness(self.problem, deadline.seconds)
+        joint = JointWitness(self.problem, deadline)
         joint.harvest(self.ledger, np.random.default_rng(0))
 
     def examine(self, cell: int) -> None:

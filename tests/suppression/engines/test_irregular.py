@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.datasets import random_table
 from cellveil.deviations.joint_witness import JointWitness
 from cellveil.deviations.ledger import Ledger
@@ -54,10 +54,6 @@ def assert_all_met(ledger: Ledger) -> None:
     assert are_deviations(ledger.problem, ledger.hidden, ledger.witnesses()).all()
 
 
-def over() -> float:
-    return 0.0
-
-
 def test_linked_tables_are_irregular_and_crossed_ones_are_not():
     assert not is_product(linked(0).table)
     assert is_product(random_table((6, 5, 4), hierarchical=[0], zeros=0.3, seed=1).table)
@@ -65,7 +61,7 @@ def test_linked_tables_are_irregular_and_crossed_ones_are_not():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_everything_movable_meets_all_demands_by_harvests(seed):
-    ledger = everything(linked(seed), lambda: None)
+    ledger = everything(linked(seed), NO_LIMIT)
     assert_all_met(ledger)
 
 
@@ -73,7 +69,7 @@ def test_everything_movable_meets_all_demands_by_harvests(seed):
 def test_harvests_meet_only_what_deviations_of_hidden_cells_meet(seed):
     problem = linked(seed)
     ledger = Ledger(problem)
-    protector = harvesting(ledger, lambda: None)
+    protector = harvesting(ledger, NO_LIMIT)
     while ledger.num_open:
         cells, up, _ = ledger.open_demands()
         assert protector.protect(int(cells[0]), bool(up[0])) is Feasibility.MET
@@ -86,7 +82,7 @@ def test_harvests_meet_only_what_deviations_of_hidden_cells_meet(seed):
 def test_joint_solves_meet_all_demands_of_linked_tables(seed):
     problem = linked(seed)
     ledger = Ledger(problem)
-    finish_jointly(ledger, lambda: None)
+    finish_jointly(ledger, NO_LIMIT)
     assert_all_met(ledger)
     assert ledger.cost < problem.weight[~problem.hidden_at_start].sum()
 
@@ -108,10 +104,10 @@ def test_what_costs_more_than_the_budget_stays_published():
 def test_a_search_only_gains_and_keeps_all_demands_met():
     problem = linked(2)
     ledger = Ledger(problem)
-    protector = harvesting(ledger, lambda: None)
+    protector = harvesting(ledger, NO_LIMIT)
     Completion(ledger, lambda _: protector, Deadline(None)).run()
     before = ledger.cost
-    Search(ledger, protector).clean_up(lambda: False)
+    Search(ledger, protector).clean_up(NO_LIMIT)
     assert ledger.cost <= before
     assert_all_met(ledger)
 
@@ -119,11 +115,11 @@ def test_a_search_only_gains_and_keeps_all_demands_met():
 def test_without_time_nothing_is_settled_and_trials_are_in_vain():
     problem = linked(0)
     ledger = Ledger(problem, problem.status != Status.FROZEN)
-    JointWitness(problem, over).harvest(ledger, np.random.default_rng(0))
+    JointWitness(problem, Deadline(0.0)).harvest(ledger, np.random.default_rng(0))
     assert ledger.num_open == Ledger(problem).num_open
-    finished = everything(problem, lambda: None)
+    finished = everything(problem, NO_LIMIT)
     cost = finished.cost
-    Search(finished, OneDemand(finished), time_left=over).attempt(finished.secondaries()[:1])
+    Search(finished, OneDemand(finished), deadline=Deadline(0.0)).attempt(finished.secondaries()[:1])
     assert finished.cost <= cost
     assert_all_met(finished)
 

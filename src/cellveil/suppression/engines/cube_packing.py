@@ -29,10 +29,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.cubes import CubeParams, HiddenCubes, line_bits
 from cellveil.deviations.ledger import Ledger
-from cellveil.deviations.movement_program import ENDLESS
 from cellveil.params import param
 from cellveil.problem import Status
 
@@ -76,7 +75,7 @@ class Packing(HiddenCubes):
         self._most_entries += len(self._policy.sums.touched)
         self._rng = np.random.default_rng(seed)
 
-    def protect(self, deadline: Deadline = ENDLESS) -> int:
+    def protect(self, deadline: Deadline = NO_LIMIT) -> int:
         """Meet all demands, hiding what it takes, the largest first; return how many are open still.
 
         Leaves below a cell are drawn at random, so what stays open is tried again while that meets some.
@@ -88,7 +87,7 @@ class Packing(HiddenCubes):
             self._serve(cells, up, deadline, beams=self.params.most_beams)
         return self.ledger.num_open
 
-    def improve(self, deadline: Deadline = ENDLESS, *, trials: int | None = None) -> None:
+    def improve(self, deadline: Deadline = NO_LIMIT, *, trials: int | None = None) -> None:
         """Try to do without secondaries: the dearest first, then in random order, round after round.
 
         A trial publishes a cell and protects anew what that opens, for no more than what it set free. Ends
@@ -106,7 +105,7 @@ class Packing(HiddenCubes):
                 break
             cells = self._rng.permutation(self.ledger.secondaries())
 
-    def clean(self, deadline: Deadline = ENDLESS) -> None:
+    def clean(self, deadline: Deadline = NO_LIMIT) -> None:
         """Publish secondaries again, dearest first, where the demands that need them find free cubes."""
         self._serve(self._dearest_first(), None, deadline, beams=0)
 

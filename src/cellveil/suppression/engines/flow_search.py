@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.components import split
 from cellveil.deviations.demand import Demand, Demands
 from cellveil.deviations.ledger import Ledger
-from cellveil.deviations.movement_program import ENDLESS
 from cellveil.deviations.network_form import recognise
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
@@ -131,7 +130,7 @@ class FlowSearch:
 
     networks: Networks
     ledger: Ledger
-    deadline: Deadline = ENDLESS
+    deadline: Deadline = NO_LIMIT
     params: FlowSearchParams = field(default_factory=FlowSearchParams)
 
     @cached_property
@@ -276,7 +275,7 @@ class FlowSearch:
                 best, pattern = self.ledger.cost, self.ledger.hidden.copy()
             progress.advance(done, turns, cost=best)
         if self.ledger.cost > best:
-            self.deadline = ENDLESS  # a pattern that was met before is met again soon, flow after flow
+            self.deadline = NO_LIMIT  # a pattern that was met before is met again soon, flow after flow
             self.ledger = Ledger(self.ledger.problem, pattern)
             self.take_free()
 

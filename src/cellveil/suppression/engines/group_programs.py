@@ -105,7 +105,7 @@ class GroupPrograms:
     def harvest(self, deadline: Deadline) -> None:
         """Meet open demands inside what is hidden, where splitting has been at work."""
         if self._splitting.is_in_use:
-            self._splitting.growth(deadline).harvest(self.ledger, lambda: deadline.is_over)
+            self._splitting.growth(deadline).harvest(self.ledger, deadline)
 
     def _open(self, cells: Int, up: bool) -> Int:
         return cells[[self.ledger.is_open(cell, up) for cell in cells.tolist()]]
@@ -135,7 +135,7 @@ class GroupPrograms:
         self.ledger.hide(program.cells[(answer.point != 0) & ~is_hidden])
         if thorough:
             task = Task(cells, np.full(len(cells), 1.0 if up else -1.0), amounts, False)
-            joint = JointWitness(self.ledger.problem, deadline.seconds, engine.params.joint_witness)
+            joint = JointWitness(self.ledger.problem, deadline, engine.params.joint_witness)
             witness = joint.exact(self.ledger, task, self.ledger.hidden)
             if witness is not None:
                 self.ledger.add(witness, stretch=True)
@@ -148,4 +148,4 @@ class GroupPrograms:
             mine = self._open(cells[size == number], up)
             if len(mine):
                 task = Task(mine, np.full(len(mine), 1.0 if up else -1.0), need[mine].astype(float), False)
-                growth.protect_together(self.ledger, task, lambda: deadline.is_over)
+                growth.protect_together(self.ledger, task, deadline)

@@ -1,4 +1,4 @@
-"""Tables without a regular structure (linked tables, relations of any kind): programs, harvests, search.
+"""Irregular tables (linked ones, relations of any kind): linear programs, joint witnesses, local search.
 
 Here no projection is cheap, and cubes are few or none. But a linear program for one demand is: with almost
 everything hidden for free, dual simplex from the slack basis reaches the cheapest deviation in as many steps
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.clock import Deadline
-from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grouped
+from cellveil.deviations.joint_witness import JointWitness, Task, grouped
 from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
@@ -55,11 +55,11 @@ MOST_CELLS = IrregularParams().most_cells
 
 
 def everything(
-    problem: Problem, time_left: TimeLeft, *, seed: int = 0, params: IrregularParams | None = None
+    problem: Problem, deadline: Deadline, *, seed: int = 0, params: IrregularParams | None = None
 ) -> Ledger:
     """Everything movable, with the witnesses harvested in it; what none of them moves is published again."""
     ledger = Ledger(problem, problem.status != Status.FROZEN)
-    settling = JointWitness(problem, time_left, (params or IrregularParams()).one_demand.joint_witness)
+    settling = JointWitness(problem, deadline, (params or IrregularParams()).one_demand.joint_witness)
     settling.harvest(ledger, np.random.default_rng(seed))
     for cell, up, amount in zip(*(each.tolist() for each in ledger.open_demands()), strict=True):
         if settling.is_over:
@@ -74,12 +74,12 @@ def everything(
 
 
 def finish_jointly(
-    ledger: Ledger, time_left: TimeLeft, *, seed: int = 0, params: IrregularParams | None = None
+    ledger: Ledger, deadline: Deadline, *, seed: int = 0, params: IrregularParams | None = None
 ) -> None:
     """Hide what groups of open demands need together, and meet them: less good than one by one, but fast."""
     params = params or IrregularParams()
     joint = params.one_demand.joint_witness
-    settling, rng = JointWitness(ledger.problem, time_left, joint), np.random.default_rng(seed)
+    settling, rng = JointWitness(ledger.problem, deadline, joint), np.random.default_rng(seed)
     movable = ledger.problem.status != Status.FROZEN
     for _ in range(params.joint_rounds):
         for task in grouped(ledger, rng, params=joint):
@@ -124,9 +124,9 @@ class Harvests(Strategy):
 
 
 def harvesting(
-    ledger: Ledger, time_left: TimeLeft, *, seed: int = 0, params: IrregularParams | None = None
+    ledger: Ledger, deadline: Deadline, *, seed: int = 0, params: IrregularParams | None = None
 ) -> OneDemand:
     """Programs one demand at a time, with harvests."""
     params = params or IrregularParams()
-    joint = JointWitness(ledger.problem, time_left, params.one_demand.joint_witness)
+    joint = JointWitness(ledger.problem, deadline, params.one_demand.joint_witness)
     return OneDemand(ledger, params.one_demand, strategy=Harvests(joint, params, seed=seed))

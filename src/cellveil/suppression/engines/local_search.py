@@ -12,21 +12,17 @@ is rolled back, so the ledger is complete and exact at every moment between tria
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from cellveil.arrays import Int
-from cellveil.clock import Deadline
-from cellveil.deviations.joint_witness import TimeLeft
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.ledger import Ledger
-from cellveil.deviations.movement_program import ENDLESS, Feasibility
+from cellveil.deviations.movement_program import Feasibility
 from cellveil.params import Params, param
 from cellveil.solvers import tolerances
-
-Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +37,7 @@ class Protector(Protocol):
     """Meets one open demand of a ledger, hiding what it needs."""
 
     def protect(
-        self, cell: int, up: bool, deadline: Deadline = ENDLESS, budget: float = np.inf
+        self, cell: int, up: bool, deadline: Deadline = NO_LIMIT, budget: float = np.inf
     ) -> Feasibility:
         """Tell whether it succeeded; no cell that costs more than the budget is of use."""
 
@@ -51,9 +47,8 @@ class Search:
 
     Parameters
     ----------
-    time_left
-        Tells how many seconds there are; None for as many as it takes. A trial that they cut short is in
-        vain.
+    deadline
+        A trial that it cuts short is in vain.
     """
 
     def __init__(
@@ -62,31 +57,30 @@ class Search:
         protector: Protector,
         *,
         seed: int = 0,
-        time_left: TimeLeft | None = None,
+        deadline: Deadline = NO_LIMIT,
         params: LocalSearchParams | None = None,
     ) -> None:
         self.params = params or LocalSearchParams()
-        self.ledger, self.protector = ledger, protector
-        self._time_left = time_left or (lambda: None)
+        self.ledger, self.protector, self._deadline = ledger, protector, deadline
         self.rng = np.random.default_rng(seed)
         self.trials = self.barren = 0
         self.least = ledger.cost
 
-    def clean_up(self, stop: Stop) -> None:
+    def clean_up(self, deadline: Deadline) -> None:
         """One pass over all secondaries, the dearest first."""
         weight = self.ledger.problem.weight
         drop_unused(self.ledger)
         secondaries = self.ledger.secondaries()
         for cell in secondaries[np.argsort(-weight[secondaries], kind="stable")].tolist():
-            if stop():
+            if deadline.is_over:
                 return
             if self.ledger.hidden[cell]:
                 self.attempt(np.array([cell]))
 
-    def shake(self, stop: Stop, rounds: int, slack: float = 0.0) -> None:
+    def shake(self, deadline: Deadline, rounds: int, slack: float = 0.0) -> None:
         """Random trials; patterns dearer than the best by this share are kept as well."""
         for _ in range(rounds):
-            if stop():
+            if deadline.is_over:
                 return
             ruined = self._some_neighbours()
             if not len(ruined):
@@ -107,8 +101,8 @@ class Search:
             most = float(np.nextafter(before, -np.inf))
         while ledger.num_open and ledger.cost <= most:
             cells, up, _ = ledger.open_demands()
-            first, end = (int(cells[0]), bool(up[0])), Deadline(self._time_left())
-            if self.protector.protect(*first, end, most - ledger.cost) is not Feasibility.MET:
+            cell, budget = int(cells[0]), most - ledger.cost
+            if self.protector.protect(cell, bool(up[0]), self._deadline, budget) is not Feasibility.MET:
                 break
         if ledger.num_open or ledger.cost > most:
             ledger.rollback(mark)

@@ -1,4 +1,4 @@
-"""Completing a ledger: every open demand in turn, the largest first, until all are met or known not to be.
+"""Completing a pattern: a witness for every open demand in turn, the largest first, or it is infeasible.
 
 * A demand with a sliding level that cannot be met on this side is put on the other one as far as needed: the
   ledger is set up anew with those levels, and keeps its pattern and witnesses.
@@ -198,6 +198,6 @@ def protect_in_turn(
     ledger, protector = completion.ledger, completion.protector
     largest = max((protector.size_of(cell) for cell in ledger.secondaries().tolist()), default=0)
     if not ledger.num_open and largest <= params.most_to_clean:
-        search = Search(ledger, protector, seed=seed, time_left=deadline.seconds, params=params.local_search)
-        search.clean_up(lambda: deadline.is_over)
+        search = Search(ledger, protector, seed=seed, deadline=deadline, params=params.local_search)
+        search.clean_up(deadline)
     return completion.draft()

@@ -23,12 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.joint_witness import JointWitness, JointWitnessParams, Task
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement import Movement
-from cellveil.deviations.movement_program import ENDLESS, Feasibility, MovementParams, MovementProgram
+from cellveil.deviations.movement_program import Feasibility, MovementParams, MovementProgram
 from cellveil.params import param, part
 from cellveil.problem import Status
 from cellveil.solvers.lp import LPStatus
@@ -116,7 +116,7 @@ class OneDemand:
         return 0 if component is None else len(component.cells)
 
     def protect(
-        self, cell: int, up: bool, deadline: Deadline = ENDLESS, budget: float = math.inf
+        self, cell: int, up: bool, deadline: Deadline = NO_LIMIT, budget: float = math.inf
     ) -> Feasibility:
         """Hide what the open demand needs, as cheaply as the program knows, and write down the witness.
 
@@ -131,7 +131,7 @@ class OneDemand:
         self._strategy.follow_up(self)
         return verdict
 
-    def farthest(self, cell: int, up: bool, deadline: Deadline = ENDLESS) -> int:
+    def farthest(self, cell: int, up: bool, deadline: Deadline = NO_LIMIT) -> int:
         """How far the cell can move if everything movable is hidden, up to what is asked."""
         program, amount = self.movement.program(cell), self.amount(cell, up)
         if program is None:
@@ -176,7 +176,7 @@ class OneDemand:
         allowed, offered = np.zeros((2, len(self.ledger.hidden)), dtype=bool)
         allowed[few], offered[more] = True, True
         task = Task.single(cell, up, self.amount(cell, up))
-        joint = JointWitness(self.ledger.problem, deadline.seconds, self.params.joint_witness)
+        joint = JointWitness(self.ledger.problem, deadline, self.params.joint_witness)
         witness = joint.exact(self.ledger, task, allowed)
         if witness is None:
             missing = joint.missing(task, allowed, offered)

@@ -22,13 +22,13 @@ from math import prod
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
+from cellveil.clock import Deadline
 from cellveil.deviations.joint_witness import JointWitness, Task
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.solvers import tolerances
 from cellveil.solvers.douglas_rachford import Goals, Splitting, State
 from cellveil.solvers.projection import Projection, TensorProjection
-from cellveil.suppression.engines.local_search import Stop
 from cellveil.tables.dimension import Dimension
 
 
@@ -67,12 +67,14 @@ class Slopes:
         priced = problem.weight[self._movable & ~problem.hidden_at_start]
         self._unit = float(np.median(priced[priced > 0])) if (priced > 0).any() else 1.0
 
-    def cheapest(self, hidden: Bool, tasks: list[Task], stop: Stop, slack: float) -> tuple[State, Bool]:
+    def cheapest(
+        self, hidden: Bool, tasks: list[Task], deadline: Deadline, slack: float
+    ) -> tuple[State, Bool]:
         """Deviations of least slope cost that do the tasks, and all cells that were moved on the way."""
         state = self.engine.start(len(tasks), self.params.first_step)
         touched = np.zeros(len(hidden), dtype=bool)
         for slope in self.params.slopes:
-            if stop():
+            if deadline.is_over:
                 break
             state = self._at_slope(hidden, tasks, state, slope, slack, self.params.accuracy)
             touched |= self.moved(state)

@@ -21,15 +21,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.arrays import Bool
-from cellveil.clock import Deadline
-from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grouped
+from cellveil.clock import NO_LIMIT, Deadline
+from cellveil.deviations.joint_witness import JointWitness, Task, grouped
 from cellveil.deviations.ledger import Ledger
-from cellveil.deviations.movement_program import ENDLESS
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.solvers import tolerances
 from cellveil.solvers.projection import Projection, SparseProjection, projection_of
-from cellveil.suppression.engines.local_search import Stop, drop_unused
+from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams, Strategy
 from cellveil.suppression.engines.reweighted_splitting import ReweightedSplittingParams, Slopes, window
 
@@ -75,27 +74,31 @@ class Growth:
         params: SplittingSearchParams | None = None,
         *,
         seed: int = 0,
-        time_left: TimeLeft | None = None,
+        deadline: Deadline = NO_LIMIT,
     ) -> None:
         self.problem, self.params = problem, params or SplittingSearchParams()
         self.rng = np.random.default_rng(seed)
-        self._time_left = time_left or (lambda: None)
         self._movable = problem.status != Status.FROZEN
-        self._settling = JointWitness(problem, time_left)
+        self.deadline, self._settling = deadline, JointWitness(problem, deadline)
         self._whole = self._engine(projection_of(problem.table))
         projection = self._whole.projection
         self._is_irregular = isinstance(projection, SparseProjection)
         self.is_windowed = not self._is_irregular and projection.size > 2 * self.params.window
 
+    def within(self, deadline: Deadline) -> Growth:
+        """The same, with another time limit from now on."""
+        self.deadline = self._settling.deadline = deadline
+        return self
+
     # -- what to do ----------------------------------------------------------------------------------------
 
-    def harvest(self, ledger: Ledger, stop: Stop, *, rounds: int | None = None) -> None:
+    def harvest(self, ledger: Ledger, deadline: Deadline, *, rounds: int | None = None) -> None:
         """Meet open demands inside what is hidden, free of cost: as many as possible by one deviation."""
-        if int(ledger.hidden.sum()) <= self.params.most_to_settle and not stop():
+        if int(ledger.hidden.sum()) <= self.params.most_to_settle and not deadline.is_over:
             rounds = self.params.harvest_rounds if rounds is None else rounds
             self._settling.harvest(ledger, self.rng, rounds=rounds)
 
-    def build(self, ledger: Ledger, stop: Stop) -> None:
+    def build(self, ledger: Ledger, deadline: Deadline) -> None:
         """Hide what open demands need, and meet them: one by one, the largest first, then in groups.
 
         Demands that share a deviation cost more than one after the other, so groups are for what is left
@@ -103,53 +106,42 @@ class Growth:
         of the rest is.
         """
         params = self.params
-        self._one_by_one(ledger, stop, most=params.giants, only_dear=True)
-        self._one_by_one(ledger, self._for_share(params.tail_share, stop), most=params.tail)
+        self._one_by_one(ledger, deadline, most=params.giants, only_dear=True)
+        tail = self.deadline.share(params.tail_share).or_when(lambda: deadline.is_over)
+        self._one_by_one(ledger, tail, most=params.tail)
         if self.is_windowed:
-            self._protect_in_windows(ledger, stop)
+            self._protect_in_windows(ledger, deadline)
             return
         slack = params.slack
         for _ in range(params.rounds):
-            if not ledger.num_open or stop():
+            if not ledger.num_open or deadline.is_over:
                 return
-            self.harvest(ledger, stop)
+            self.harvest(ledger, deadline)
             left = ledger.num_open
             for task in grouped(ledger, self.rng):
-                if not stop():
-                    self._pay(ledger, [task], stop, slack, self._whole)
+                if not deadline.is_over:
+                    self._pay(ledger, [task], deadline, slack, self._whole)
             if 2 * ledger.num_open > left:
                 slack = min(slack * params.more_slack, params.most_slack / 2)
 
-    def _for_share(self, share: float, stop: Stop) -> Stop:
-        """Stops when such a share of the time left is over, too."""
-        at_first = self._time_left()
-
-        def is_over() -> bool:
-            left = self._time_left()
-            return stop() or (at_first is not None and left is not None and left < (1 - share) * at_first)
-
-        return is_over
-
-    def regrow(self, ledger: Ledger, stop: Stop, tell: Callable[[Ledger], None]) -> None:
+    def regrow(self, ledger: Ledger, deadline: Deadline, tell: Callable[[Ledger], None]) -> None:
         """Ruin and recreate on a complete ledger: publish some secondaries, build anew, keep what is cheaper.
 
         Not in tables that are looked at through windows: the rest would have to be proved without harvests.
         """
-        while not self.is_windowed and not stop():
-            if self._finds_cheaper(ledger, stop):
+        while not self.is_windowed and not deadline.is_over:
+            if self._finds_cheaper(ledger, deadline):
                 tell(ledger)
 
-    def _finds_cheaper(self, ledger: Ledger, stop: Stop) -> bool:
+    def _finds_cheaper(self, ledger: Ledger, deadline: Deadline) -> bool:
         before, mark = ledger.cost, ledger.mark()
         secondaries = ledger.secondaries()
         for cell in secondaries[self.rng.random(len(secondaries)) < self.params.ruined].tolist():
             ledger.publish(cell)
 
-        def is_vain() -> bool:
-            return ledger.cost >= before or stop()
-
-        self.harvest(ledger, is_vain)
-        self.build(ledger, is_vain)
+        until_vain = deadline.or_when(lambda: ledger.cost >= before)
+        self.harvest(ledger, until_vain)
+        self.build(ledger, until_vain)
         if not ledger.num_open:
             drop_unused(ledger)
         if ledger.num_open or ledger.cost >= before:
@@ -158,30 +150,30 @@ class Growth:
         ledger.tidy()
         return True
 
-    def _one_by_one(self, ledger: Ledger, stop: Stop, *, most: int, only_dear: bool = False) -> None:
+    def _one_by_one(self, ledger: Ledger, deadline: Deadline, *, most: int, only_dear: bool = False) -> None:
         """The largest open demands: as long as they cost much, or all."""
         tried: set[int] = set()
         cheap = 0
         while len(tried) < most and not (only_dear and cheap >= self.params.cheap_ones):
             cells, up, _ = ledger.open_demands()
             untried = np.flatnonzero(~np.isin(cells, list(tried)))
-            if not len(untried) or stop():
+            if not len(untried) or deadline.is_over:
                 return
             cell = int(cells[untried[0]])
             tried.add(cell)
             before = ledger.cost
-            self.protect(ledger, cell, bool(up[untried[0]]), stop)
+            self.protect(ledger, cell, bool(up[untried[0]]), deadline)
             cheap = cheap + 1 if ledger.cost - before < self.params.cheap * ledger.cost else 0
             if len(tried) % self.params.harvest_every == 0:
-                self.harvest(ledger, stop, rounds=1)
+                self.harvest(ledger, deadline, rounds=1)
 
-    def _protect_in_windows(self, ledger: Ledger, stop: Stop) -> None:
+    def _protect_in_windows(self, ledger: Ledger, deadline: Deadline) -> None:
         """Window after window around the largest open demand: what it shows of others like it as a group."""
         tried: set[int] = set()
         for _ in range(self.params.windowed_groups):
             cells, _, amounts = ledger.open_demands()
             untried = np.flatnonzero(~np.isin(cells, list(tried)))
-            if not len(untried) or stop():
+            if not len(untried) or deadline.is_over:
                 return
             first = untried[0]
             tried.add(int(cells[first]))
@@ -190,10 +182,10 @@ class Growth:
                 for task in grouped(ledger, self.rng, slopes.projection.cells)[:1]:
                     self._settle(ledger, task, slopes.inside(ledger.hidden))
             group = grouped(ledger, self.rng, slopes.projection.cells)
-            if group and not stop():
-                self._pay(ledger, group[:1], stop, self.params.slack, slopes)
+            if group and not deadline.is_over:
+                self._pay(ledger, group[:1], deadline, self.params.slack, slopes)
 
-    def protect(self, ledger: Ledger, cell: int, up: bool, stop: Stop) -> bool:
+    def protect(self, ledger: Ledger, cell: int, up: bool, deadline: Deadline) -> bool:
         """Hide what an open demand needs, and its opposite if that is open too; tells whether it was met."""
         tasks = [
             Task(np.array([cell]), np.array([sign]), np.array([float(need[cell])]), False)
@@ -203,20 +195,20 @@ class Growth:
             )
             if need[cell] > 0 and witness[cell] < 0
         ]
-        self._pay(ledger, tasks, stop, self.params.slack, self._near(ledger, cell, tasks[0].unit))
+        self._pay(ledger, tasks, deadline, self.params.slack, self._near(ledger, cell, tasks[0].unit))
         return bool((ledger.witness_up if up else ledger.witness_down)[cell] >= 0)
 
-    def protect_together(self, ledger: Ledger, task: Task, stop: Stop) -> None:
+    def protect_together(self, ledger: Ledger, task: Task, deadline: Deadline) -> None:
         """Hide what a group of demands needs, and meet as many as one deviation can.
 
         In very large tables through windows around its largest demands, until each has been in one.
         """
         if not self.is_windowed:
-            self._pay(ledger, [task], stop, self.params.slack, self._whole)
+            self._pay(ledger, [task], deadline, self.params.slack, self._whole)
             return
         for first in np.argsort(-task.amounts, kind="stable").tolist():
             cell, rises = int(task.cells[first]), bool(task.signs[first] > 0)
-            if stop():
+            if deadline.is_over:
                 return
             if not ledger.is_open(cell, rises):
                 continue
@@ -224,9 +216,11 @@ class Growth:
             inside = np.isin(task.cells, slopes.projection.cells)
             inside &= [ledger.is_open(one, rises) for one in task.cells.tolist()]
             part = Task(task.cells[inside], task.signs[inside], task.amounts[inside], task.both_ways)
-            self._pay(ledger, [part], stop, self.params.slack, slopes)
+            self._pay(ledger, [part], deadline, self.params.slack, slopes)
 
-    def _pay(self, ledger: Ledger, tasks: list[Task], stop: Stop, slack: float, slopes: Slopes) -> None:
+    def _pay(
+        self, ledger: Ledger, tasks: list[Task], deadline: Deadline, slack: float, slopes: Slopes
+    ) -> None:
         """Look for the deviations, hide what they move, and make them exact.
 
         Where something was read off too early to be feasible, the least that is missing is looked for among
@@ -235,10 +229,10 @@ class Growth:
         """
         if self._is_irregular and self._movable.sum() <= self.params.most_for_programs:
             for task in tasks:
-                if not stop():
+                if not deadline.is_over:
                     self._pay_by_programs(ledger, task)
             return
-        state, touched = slopes.cheapest(ledger.hidden, tasks, stop, slack)
+        state, touched = slopes.cheapest(ledger.hidden, tasks, deadline, slack)
         for _ in range(self.params.attempts):
             moved = slopes.moved(state)
             ledger.hide(np.flatnonzero(moved & ~ledger.hidden))
@@ -252,7 +246,7 @@ class Growth:
                     or self._settle(ledger, task, few, touched)
                 )
             ]
-            if not left or stop():
+            if not left or deadline.is_over:
                 return
             tasks, state = [tasks[k] for k in left], state.part(left)
             slack = min(slack * self.params.more_slack, self.params.most_slack)
@@ -309,15 +303,11 @@ class SplittingFirst(Strategy):
     def __init__(self, problem: Problem, *, seed: int = 0) -> None:
         self._problem, self._seed = problem, seed
         self._growth: Growth | None = None
-        self._deadline = ENDLESS
 
     def growth(self, deadline: Deadline) -> Growth:
         """The engine, made when it is needed."""
-        self._deadline = deadline
-        if self._growth is None:
-            left = lambda: self._deadline.left  # noqa: E731
-            self._growth = Growth(self._problem, seed=self._seed, time_left=left)
-        return self._growth
+        self._growth = self._growth or Growth(self._problem, seed=self._seed)
+        return self._growth.within(deadline)
 
     @property
     def is_in_use(self) -> bool:
@@ -328,7 +318,7 @@ class SplittingFirst(Strategy):
         """See `Strategy`."""
         if engine.size_of(cell) <= engine.params.most_cells or budget < math.inf:
             return False
-        return self.growth(deadline).protect(engine.ledger, cell, up, lambda: deadline.is_over)
+        return self.growth(deadline).protect(engine.ledger, cell, up, deadline)
 
 
 def stepwise(ledger: Ledger, *, seed: int = 0, params: OneDemandParams | None = None) -> OneDemand:

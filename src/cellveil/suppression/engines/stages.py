@@ -1,4 +1,4 @@
-"""Plans of a heuristic as tables of stages, and the incumbent: the cheapest complete pattern so far.
+"""Suppression heuristics as tables of stages, and the incumbent: the cheapest complete pattern so far.
 
 A plan is a literal table: each `Stage` has a name, a share of the time, when it applies and what it runs. The
 runner gives each stage its deadline. Shares count in proportion to those of the stages that apply and are

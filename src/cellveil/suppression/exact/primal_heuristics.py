@@ -8,7 +8,6 @@ clock of time limits; None is never.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -21,14 +20,11 @@ from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement_program import Feasibility
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
-from cellveil.suppression.bounds.relaxation import until
 from cellveil.suppression.engines.flow_search import Networks, build
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.exact.separation import Separation
 from cellveil.suppression.methods.network import network
-
-Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,9 +89,7 @@ class FlowStarter:
 
         hidden = np.zeros(len(self.networks.tail), dtype=bool)
         hidden[self.cells[point > self.params.firm]] = True
-        search, infeasible = build(
-            self.networks, BOTH, Deadline(None if end is None else end - counted_time()), hidden
-        )
+        search, infeasible = build(self.networks, BOTH, _deadline(end), hidden)
         if infeasible or search.ledger.num_open:
             return None
         search.clean_up()
@@ -110,12 +104,12 @@ class ProgramStarter:
 
     def from_scratch(self, end: float | None) -> Bool | None:
         """See `Starter`."""
-        ledger, stop = Ledger(self.problem), until(end)
-        return self._improved(ledger, stop, self.params.trials) if _protect_all(ledger, end) else None
+        ledger = Ledger(self.problem)
+        return self._improved(ledger, end, self.params.trials) if _protect_all(ledger, end) else None
 
     def around(self, point: Float, end: float | None) -> Bool | None:
         """See `Starter`: what the point hides is cheap."""
-        cells, stop = self.cells, until(end)
+        cells = self.cells
         weight = self.problem.weight.copy()
         weight[cells] *= np.maximum(1.0 - point, self.params.guided)
         hidden = np.zeros(len(weight), dtype=bool)
@@ -126,14 +120,15 @@ class ProgramStarter:
         drop_unused(guided)
         ledger = Ledger(self.problem, guided.hidden)
         ledger.add_all(guided.witnesses())
-        return self._improved(ledger, stop, 0) if _protect_all(ledger, end) else None
+        return self._improved(ledger, end, 0) if _protect_all(ledger, end) else None
 
-    def _improved(self, ledger: Ledger, stop: Stop, trials: int) -> Bool:
+    def _improved(self, ledger: Ledger, end: float | None, trials: int) -> Bool:
+        deadline = _deadline(end)
         drop_unused(ledger)
         ledger.tidy()
         search = Search(ledger, OneDemand(ledger), seed=self.seed)
-        search.clean_up(stop)
-        search.shake(stop, trials)
+        search.clean_up(deadline)
+        search.shake(deadline, trials)
         return np.asarray(ledger.hidden[self.cells])
 
 
@@ -170,3 +165,7 @@ def _apart(problem: Problem, separation: Separation) -> Problem | None:
     alone = problem.only(np.isin(np.arange(n), cells), upl=upl, lpl=lpl, spl=none)
     status[cells] = alone.status[cells]
     return alone.replace(status=status, reasons={})
+
+
+def _deadline(end: float | None) -> Deadline:
+    return Deadline(None if end is None else max(end - counted_time(), 0.0))
