@@ -41,6 +41,9 @@ OUT_OF_TIME = "time limit: what was still open was protected by hiding more than
 UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
 
 
+ORDERS_OF_DEMANDS = ("descending", "ascending", "given")
+
+
 @dataclass(frozen=True, kw_only=True)
 class MeetDemandsParams(Params):
     """Parameters of protection one demand after the other."""
@@ -61,6 +64,10 @@ class Completion:
         Makes the protector of a ledger; called again when sliding levels were shifted.
     is_spare
         Whether there is a complete pattern already, so that nothing need be finished when time is up.
+    order
+        Which demands come first: those of the largest or smallest amount, or as the cells are numbered.
+    harvest
+        Whether a witness counts for other demands, too, so that these need no program of their own.
 
     Attributes
     ----------
@@ -85,8 +92,11 @@ class Completion:
         *,
         seed: int = 0,
         is_spare: bool = False,
+        order: str = ORDERS_OF_DEMANDS[0],
+        harvest: bool = True,
     ) -> None:
         self.ledger, self._make, self._is_spare = ledger, make, is_spare
+        self._order, self._harvest = order, harvest
         self.protector = make(ledger)
         self.deadline, self.progress, self.seed = deadline, progress or Progress(), seed
         self.infeasible: list[Demand] = []
@@ -126,12 +136,12 @@ class Completion:
 
     def _pass(self) -> bool:
         """Go once through the open demands; tells whether another pass is needed."""
-        cells, ups, _ = self.ledger.open_demands()
-        for done, (cell, up) in enumerate(zip(cells.tolist(), ups.tolist(), strict=True)):
+        queue = self._queue()
+        for done, (cell, up) in enumerate(queue):
             if self.deadline.is_over:
                 self.reason = OUT_OF_TIME
                 return False
-            if (cell, up) in self._unclear or not self.ledger.is_open(cell, up):
+            if (cell, up) in self._unclear or (self._harvest and not self.ledger.is_open(cell, up)):
                 continue
             verdict = self.protector.protect(cell, up, self.deadline)
             if verdict is Feasibility.IMPOSSIBLE and self._retreat(cell, up):
@@ -140,8 +150,16 @@ class Completion:
                 self._unclear.add((cell, up))
             if verdict is Feasibility.IMPOSSIBLE:
                 self.infeasible.append(Demand(cell, up, self.protector.amount(cell, up)))
-            self.progress.advance(done + 1, len(cells), hidden=int(self.ledger.hidden.sum()))
+            self.progress.advance(done + 1, len(queue), hidden=int(self.ledger.hidden.sum()))
         return False
+
+    def _queue(self) -> list[tuple[int, bool]]:
+        """The open demands, in order."""
+        cells, ups, _ = self.ledger.open_demands()
+        queue = list(zip(cells.tolist(), ups.tolist(), strict=True))
+        if self._order == "given":
+            return sorted(queue, key=lambda demand: (demand[0], not demand[1]))
+        return queue if self._order == "descending" else queue[::-1]
 
     def _retreat(self, cell: int, up: bool) -> bool:
         """Put what this side cannot take of a sliding level on the other one, once."""
