@@ -187,58 +187,29 @@ def add_all(
 
 
 @outer
-def num_users(ledger: LedgerArrays, cell: Number) -> Number:
-    """How many witnesses move the cell and meet a demand."""
-    found, entry = 0, ledger.head[cell]
-    while entry >= 0:
-        if ledger.meets[ledger.owner[entry]] > 0:
-            found += 1
-        entry = ledger.following[entry]
-    return found
+def publish(ledger: LedgerArrays, cell: Number) -> Number:
+    """Publish a cell and reopen the demands whose witness moves it; return how many, the trail tells which.
 
-
-@outer
-def users(ledger: LedgerArrays, cell: Number, numbers: Int) -> None:
-    """Write the witnesses that move the cell and meet a demand, the latest first."""
-    found, entry = 0, ledger.head[cell]
-    while entry >= 0:
-        if ledger.meets[ledger.owner[entry]] > 0:
-            numbers[found] = ledger.owner[entry]
-            found += 1
-        entry = ledger.following[entry]
-
-
-@outer
-def num_met(ledger: LedgerArrays, numbers: Int) -> Number:
-    """How many demands some witnesses meet."""
-    met = 0
-    for number in numbers:
-        met += ledger.meets[number]
-    return met
-
-
-@outer
-def publish(ledger: LedgerArrays, cell: Number, using: Int, cells: Int, up: Bool) -> Number:
-    """Publish a cell and reopen the demands that the witnesses `using` it meet; write these demands.
-
-    The trail must have room for one change and for the demands. Returns how many there are.
+    The trail must have room for one change and for the demands.
     """
     ledger.hidden[cell] = False
     ledger.cost[0] -= ledger.weight[cell]
     note(ledger, PUBLISHED, cell, 0)
-    opened = 0
-    for number in using:
+    opened, user = 0, ledger.head[cell]
+    while user >= 0:
+        number = ledger.owner[user]
+        user = ledger.following[user]
+        if ledger.meets[number] == 0:
+            continue
         for entry in range(ledger.starts[number], ledger.starts[number + 1]):
             moved = ledger.cells[entry]
             if ledger.need_up[moved] > 0 and ledger.witness_up[moved] == number:
                 note(ledger, UP, moved, number)
                 ledger.witness_up[moved] = -1
-                cells[opened], up[opened] = moved, True
                 opened += 1
             if ledger.need_down[moved] > 0 and ledger.witness_down[moved] == number:
                 note(ledger, DOWN, moved, number)
                 ledger.witness_down[moved] = -1
-                cells[opened], up[opened] = moved, False
                 opened += 1
         ledger.meets[number] = 0
     ledger.counts[OPEN] += opened

@@ -17,7 +17,7 @@ Cost: linear in the entries of the witnesses taken in or dropped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd
 from typing import TYPE_CHECKING, Any
@@ -175,37 +175,40 @@ class Ledger:
         need, witness = (self.need_up, self.witness_up) if up else (self.need_down, self.witness_down)
         return bool(need[cell] > 0 and witness[cell] < 0)
 
-    def users(self, cell: int) -> Int:
-        """Numbers of the witnesses that move the cell and meet a demand at present."""
-        from cellveil.deviations import _ledger_jit as kernels
+    def users(self, cell: int) -> list[int]:
+        """Numbers of the witnesses that move the cell and meet a demand at present, the latest first."""
+        arrays, found = self.arrays, []
+        entry = arrays.head[cell]
+        while entry >= 0:
+            if arrays.meets[arrays.owner[entry]] > 0:
+                found.append(int(arrays.owner[entry]))
+            entry = arrays.following[entry]
+        return found
 
-        numbers = np.empty(kernels.num_users(self.arrays, cell), dtype=np.int64)
-        kernels.users(self.arrays, cell, numbers)
-        return numbers
+    def copied(self, problem: Problem | None = None) -> Ledger:
+        """Another one with the same pattern and witnesses; of another problem with the same table."""
+        copy = Ledger(problem or self.problem, self.hidden)
+        copy.add_all(self.witnesses())
+        return copy
 
     def witness(self, number: int) -> Witness:
         """One of the witnesses."""
-        part = slice(*self._arrays["starts"][[number, number + 1]].tolist())
-        cells = self._arrays["cells"][part].astype(np.int64)
-        order = np.argsort(cells)
-        return Witness(
-            cells[order], self._arrays["numerators"][part][order], int(self._arrays["denominators"][number])
-        )
+        arrays = self.arrays
+        part = slice(*arrays.starts[[number, number + 1]].tolist())
+        order = np.argsort(arrays.cells[part])
+        cells, numerators = arrays.cells[part][order].astype(np.int64), arrays.numerators[part][order]
+        return Witness(cells, numerators, int(arrays.denominators[number]))
 
     def witnesses(self) -> Witnesses:
         """The witnesses that meet a demand at present, cells ascending."""
         num, entries = self._arrays["counts"][:2].tolist()
         used = np.flatnonzero(self._arrays["meets"][:num] > 0)
-        stored = Witnesses(
-            self._arrays["starts"][: num + 1],
-            self._arrays["cells"][:entries],
-            self._arrays["numerators"][:entries],
-            self._arrays["denominators"][:num],
-        ).take(used)
+        arrays = self.arrays
+        cells, numerators = arrays.cells[:entries].astype(np.int64), arrays.numerators[:entries]
+        stored = Witnesses(arrays.starts[: num + 1], cells, numerators, arrays.denominators[:num]).take(used)
         owner = np.repeat(np.arange(len(used)), np.diff(stored.starts))
         order = np.argsort(owner * np.int64(self.problem.table.num_cells) + stored.cells, kind="stable")
-        cells = stored.cells[order].astype(np.int64)
-        found = Witnesses(stored.starts, cells, stored.numerators[order], stored.denominators)
+        found = replace(stored, cells=stored.cells[order], numerators=stored.numerators[order])
         return Witnesses.joined([found, Witnesses.of(self._widening)]) if self._widening else found
 
     def farthest(self) -> tuple[Int, Int]:
@@ -325,12 +328,11 @@ class Ledger:
 
         if not self.hidden[cell] or self.problem.hidden_at_start[cell]:
             raise ValueError("only a hidden cell that was not hidden at the start can be published")
-        using = self.users(cell)
-        met = int(self._arrays["meets"][using].sum())
-        self.reserve(trail=1 + met)
-        cells, up = np.empty(met, dtype=np.int64), np.empty(met, dtype=bool)
-        kernels.publish(self.arrays, cell, using, cells, up)
-        return cells, up
+        self.reserve(trail=1 + int(self._arrays["meets"][self.users(cell)].sum()))
+        opened = int(kernels.publish(self.arrays, cell))
+        end = int(self._arrays["counts"][2])
+        changes = self._arrays["trail"][end - opened : end]
+        return changes[:, 1].copy(), changes[:, 0] == kernels.UP
 
     def mark(self) -> Mark:
         """Note the present state, for `rollback`; good until `tidy` or `compact`."""

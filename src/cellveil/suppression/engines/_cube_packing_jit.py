@@ -10,19 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.deviations._cube_sums_jit import Sums, corners_without, find_paid, price
-from cellveil.deviations._cubes_jit import UNLIMITED, go_back, prove, sync
+from cellveil.deviations._cubes_jit import UNLIMITED, UNSET, go_back, prove, sync
 from cellveil.deviations._ledger_jit import (
     TRAIL,
+    UP,
     WITNESSES,
     LedgerArrays,
     add,
     asked,
     has_room,
     is_open,
-    num_met,
-    num_users,
     publish,
-    users,
 )
 from cellveil.jit.compiled import inner, outer
 from cellveil.jit.kinds import Arrays, Bool, Float, Int, Number
@@ -178,24 +176,19 @@ def repair(
 
 
 @inner
-def ruin(ledger: LedgerArrays, cell: Number, using: Int, opened: Int, ways: Bool, old: Int) -> None:
-    """Publish a cell, and what no witness needs any more then; write what is open again, and who met it.
-
-    What was met by the oldest witness comes first: it is mostly the largest.
-    """
+def ruin(ledger: LedgerArrays, cell: Number) -> Number:
+    """Publish a cell, and what no witness needs any more then; return how many demands are open again."""
     first = ledger.counts[TRAIL] + 1
-    count = publish(ledger, cell, using, opened, ways)
-    for i in range(count):
-        old[count - 1 - i] = ledger.trail[first + i, 2]
-    for i in range(count // 2):
-        j = count - 1 - i
-        opened[i], opened[j] = opened[j], opened[i]
-        ways[i], ways[j] = ways[j], ways[i]
-    for number in using:
+    count = publish(ledger, cell)
+    for place in range(first, first + count):
+        number = ledger.trail[place, 2]
+        if place > first and ledger.trail[place - 1, 2] == number:
+            continue
         for entry in range(ledger.starts[number], ledger.starts[number + 1]):
             other = ledger.cells[entry]
             if ledger.hidden[other] and not ledger.is_free[other] and not is_used(ledger, other):
-                publish(ledger, other, using[:0], opened[:0], ways[:0])
+                publish(ledger, other)
+    return count
 
 
 @inner
@@ -253,33 +246,28 @@ def serve(
     possible; all of it is undone unless they are met and the pattern got no dearer.
     """
     sums, grid, needed = policy.sums, policy.sums.grid, policy.limits[NEEDED]
-    here, upwards = np.empty(1, dtype=np.int64), np.empty(1, dtype=np.bool_)
     for i in range(start, len(cells)):
         trail, witnesses, cost = ledger.counts[TRAIL], ledger.counts[WITNESSES], ledger.cost[0]
         cell = cells[i]
-        here[0], upwards[0] = cell, up[i]
-        opened, ways, old = here, upwards, here
+        count: Number = 1
         if ruining:
             if not ledger.hidden[cell] or ledger.is_free[cell]:
                 continue
             if trail + 12 * needed > len(ledger.trail):
                 return i
-            using = np.empty(num_users(ledger, cell), dtype=np.int64)
-            users(ledger, cell, using)
-            met = num_met(ledger, using)
-            opened, ways = np.empty(met, dtype=np.int64), np.empty(met, dtype=np.bool_)
-            old = np.empty(met, dtype=np.int64)
-            ruin(ledger, cell, using, opened, ways, old)
+            count = ruin(ledger, cell)
             sync(ledger, grid)
             sums.barred[cell] = True
         fine, short = True, False
-        for j in range(len(opened)):
-            if not is_open(ledger, opened[j], ways[j]):
+        for j in range(count, 0, -1):  # what the oldest witness met comes first: it is mostly the largest
+            asking, rises, ruined, old = cell, up[i], UNSET, UNSET
+            if ruining:
+                asking, rises = ledger.trail[trail + j, 1], ledger.trail[trail + j, 0] == UP
+                ruined, old = cell, ledger.trail[trail + j, 2]
+            if not is_open(ledger, asking, rises):
                 continue
             short = not has_room(ledger, 4, needed)
-            fine = not short and meet(
-                ledger, policy, opened[j], ways[j], cell if ruining else -1, old[j], cost
-            )
+            fine = not short and meet(ledger, policy, asking, rises, ruined, old, cost)
             if not fine:
                 break
         sums.barred[cell] = False

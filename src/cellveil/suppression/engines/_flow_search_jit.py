@@ -15,11 +15,8 @@ from cellveil.deviations._ledger_jit import (
     LedgerArrays,
     has_room,
     is_open,
-    num_met,
-    num_users,
     publish,
     roll_back,
-    users,
 )
 from cellveil.jit.compiled import inner, outer
 from cellveil.jit.kinds import Float, Int
@@ -215,16 +212,6 @@ def _recreate(ledger: LedgerArrays, plan: Plan, trail: int, way: int, allowed: f
     return True
 
 
-@inner
-def _publish(ledger: LedgerArrays, cell: int) -> None:
-    """Publish a cell; the trail tells what that reopens."""
-    using = np.empty(num_users(ledger, cell), dtype=np.int64)
-    users(ledger, cell, using)
-    met = num_met(ledger, using)
-    opened, ways = np.empty(met, dtype=np.int64), np.empty(met, dtype=np.bool_)
-    publish(ledger, cell, using, opened, ways)
-
-
 @outer
 def publish_each(ledger: LedgerArrays, plan: Plan, candidates: Int, begin: int) -> int:
     """Publish cells, one after the other, where all demands find a witness within what stays hidden.
@@ -238,7 +225,7 @@ def publish_each(ledger: LedgerArrays, plan: Plan, candidates: Int, begin: int) 
         if not ledger.hidden[cell]:
             continue
         trail, witnesses, cost = ledger.counts[TRAIL], ledger.counts[WITNESSES], ledger.cost[0]
-        _publish(ledger, cell)
+        publish(ledger, cell)
         if not _recreate(ledger, plan, trail, FREE, cost):
             roll_back(ledger, trail, witnesses, cost)
     return len(candidates)
@@ -270,7 +257,7 @@ def improve(
         chosen = np.empty(count, dtype=np.int64)
         count = _ruined(ledger, plan, rng, found[:count], most, chosen)
         for cell in chosen[:count]:
-            _publish(ledger, cell)
+            publish(ledger, cell)
         noise = rng.random() * plan.tuning[NOISE]
         for cell in plan.cells:
             plan.weight[cell] = ledger.weight[cell] * (1 + noise * rng.random())

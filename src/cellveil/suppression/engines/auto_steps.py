@@ -35,7 +35,7 @@ class AutoRun(AutoState):
         """Single cubes of hidden cells, then sums of cubes for a complete pattern."""
         began = counted_time()
         self._packing(self.ledger).prove(deadline)
-        self.start = self._copied(self.ledger)
+        self.start = self.ledger.copied()
         self._packing(self.start).protect(deadline)
         self.packing_time = counted_time() - began
         self.tell(self.start)
@@ -71,7 +71,7 @@ class AutoRun(AutoState):
 
     def start_jointly(self, deadline: Deadline) -> None:
         """Joint witnesses of groups of demands, hiding what they need."""
-        self.start = self._copied(self.ledger)
+        self.start = self.ledger.copied()
         finish_jointly(self.start, deadline, seed=self.seed, params=self.params.irregular)
         self._keep_start()
 
@@ -149,11 +149,6 @@ class AutoRun(AutoState):
             self.completion, self.ledger = completion, completion.ledger
             if not self.is_open():
                 self.keep(completion.draft(), completion.ledger.cost)
-
-    def _copied(self, ledger: Ledger) -> Ledger:
-        copy = Ledger(self.problem, ledger.hidden)
-        copy.add_all(ledger.witnesses())
-        return copy
 
     # -- splitting -----------------------------------------------------------------------------------------
 

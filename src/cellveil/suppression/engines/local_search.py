@@ -126,7 +126,7 @@ class Search:
         columns, relations = problem.table.relations.columns, problem.table.relations
         for row in columns.rows[columns.indptr[first] : columns.indptr[first + 1]].tolist():
             near.update(relations.row(row)[0].tolist())
-        for number in ledger.users(first)[: self.params.witnesses].tolist():
+        for number in ledger.users(first)[: self.params.witnesses]:
             near.update(ledger.witness(number).cells.tolist())
         candidates = np.intersect1d(np.array(sorted(near - {first}), dtype=np.int64), secondaries)
         more = self.rng.permutation(candidates)[: size - 1]

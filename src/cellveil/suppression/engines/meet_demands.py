@@ -173,9 +173,8 @@ class Completion:
         levels = {name: getattr(problem, name).copy() for name in LEVELS}
         levels["upl"][cell], levels["lpl"][cell], levels["spl"][cell] = *shifted, 0
         self.earlier_lps += self.protector.num_lps
-        ledger = Ledger(problem.replace(**levels), self.ledger.hidden)
-        ledger.add_all(self.ledger.witnesses())
-        self.ledger, self.protector = ledger, self._make(ledger)
+        self.ledger = self.ledger.copied(problem.replace(**levels))
+        self.protector = self._make(self.ledger)
         return True
 
     def _hide_what_is_left(self) -> None:
