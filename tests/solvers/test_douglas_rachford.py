@@ -21,7 +21,7 @@ from cellveil.solvers.douglas_rachford import Goals, Splitting
 from cellveil.solvers.interior_point import interior_point
 from cellveil.solvers.projection import SparseProjection, TensorProjection, projection_of
 from cellveil.suppression.engines.reweighted_splitting import window
-from cellveil.suppression.engines.splitting_search import Growth, SplittingSearchParams
+from cellveil.suppression.engines.splitting_search import SplittingSearch, SplittingSearchParams
 from helpers.small_problems import SHAPES, small_problem
 
 TABLES = {
@@ -200,7 +200,7 @@ def test_settling_does_what_linear_programs_say_can_be_done(shape):
 def test_growth_ends_with_exact_witnesses_for_all(table, weight):
     problem = table_named(table, 5, weight=weight)
     ledger = Ledger(problem)
-    growth = Growth(problem, seed=2)
+    growth = SplittingSearch(problem, seed=2)
     growth.harvest(ledger, NO_LIMIT)
     assert ledger.cost == 0, "a harvest is free"
     growth.build(ledger, NO_LIMIT)
@@ -216,7 +216,7 @@ def test_growth_ends_with_exact_witnesses_for_all(table, weight):
 def test_growth_stops_when_told():
     problem = table_named("flat 3-D", 5)
     ledger = Ledger(problem)
-    Growth(problem).build(ledger, Deadline(0.0))
+    SplittingSearch(problem).build(ledger, Deadline(0.0))
     assert ledger.cost == 0
 
 
@@ -241,7 +241,7 @@ def test_a_window_shows_deviations_of_the_whole_table(table):
 @pytest.mark.parametrize("trees", [[], [1]])
 def test_growth_through_windows_is_exact(trees, weight):
     problem = random_table((9, 12, 8), hierarchical=trees, zeros=0.2, seed=3, weight=weight)
-    growth, ledger = Growth(problem, SplittingSearchParams(window=150), seed=2), Ledger(problem)
+    growth, ledger = SplittingSearch(problem, SplittingSearchParams(window=150), seed=2), Ledger(problem)
     assert growth.is_windowed
     began = ledger.num_open
     growth.build(ledger, NO_LIMIT)
@@ -289,7 +289,7 @@ def test_work_in_parts_is_done_once_and_errors_come_through(monkeypatch):
 
 def test_regrowing_keeps_a_complete_ledger_and_only_gets_cheaper():
     problem = table_named("two trees", 5)
-    ledger, growth = Ledger(problem), Growth(problem, seed=2)
+    ledger, growth = Ledger(problem), SplittingSearch(problem, seed=2)
     growth.build(ledger, NO_LIMIT)
     assert not ledger.num_open
     costs, trials = [ledger.cost], iter(range(6))

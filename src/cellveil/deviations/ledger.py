@@ -156,9 +156,10 @@ class Ledger:
         """Sum of the weights of the hidden cells that were not hidden at the start."""
         return float(self._arrays["cost"][0])
 
-    def secondaries(self) -> Int:
+    def secondaries(self, *, dearest_first: bool = False) -> Int:
         """Numbers of the hidden cells that were not hidden at the start."""
-        return np.flatnonzero(self.hidden & ~self.problem.hidden_at_start)
+        cells = np.flatnonzero(self.hidden & ~self.problem.hidden_at_start)
+        return cells[np.argsort(-self.problem.weight[cells], kind="stable")] if dearest_first else cells
 
     def open_demands(self) -> tuple[Int, Bool, Int]:
         """Cells, directions (upwards or not) and amounts without a witness: the largest amount first."""

@@ -22,7 +22,7 @@ from cellveil.suppression.engines.cube_packing import CubePackingParams
 from cellveil.suppression.engines.irregular import IrregularParams
 from cellveil.suppression.engines.local_search import LocalSearchParams
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
-from cellveil.suppression.engines.splitting_search import Growth, SplittingSearchParams
+from cellveil.suppression.engines.splitting_search import SplittingSearch, SplittingSearchParams
 from cellveil.suppression.engines.stages import Incumbent
 
 
@@ -92,7 +92,7 @@ class AutoState(Incumbent):
         self.completion: Completion | None = None
         self.ended: Draft | None = None
         self.proven, self.packing_time = 0.0, 0.0
-        self.growth: Growth | None = None
+        self.splitting: SplittingSearch | None = None
 
     @property
     def is_done(self) -> bool:

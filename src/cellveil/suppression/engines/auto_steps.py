@@ -22,7 +22,7 @@ from cellveil.suppression.engines.irregular import everything, finish_jointly, h
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import OneDemand
-from cellveil.suppression.engines.splitting_search import Growth, stepwise
+from cellveil.suppression.engines.splitting_search import SplittingSearch, stepwise
 from cellveil.suppression.presolve.merge_ties import merged
 
 
@@ -154,22 +154,22 @@ class AutoRun(AutoState):
 
     def harvest(self, deadline: Deadline) -> None:
         """Joint witnesses inside what is hidden."""
-        self.growth = self._growth()
-        self.growth.harvest(self.ledger, deadline.or_when(self._is_late))
+        self.splitting = self._splitting_search()
+        self.splitting.harvest(self.ledger, deadline.or_when(self._is_late))
 
     def split(self, deadline: Deadline) -> None:
         """Reweighted Douglas–Rachford splitting, made exact: large demands singly, the others in groups."""
-        self._growth().build(self.ledger, deadline.or_when(self._is_late))
+        self._splitting_search().build(self.ledger, deadline.or_when(self._is_late))
 
     def regrow(self, deadline: Deadline) -> None:
         """Ruin and recreate by splitting."""
-        self._growth().regrow(self.ledger, deadline, self.tell)
+        self._splitting_search().regrow(self.ledger, deadline, self.tell)
 
-    def _growth(self) -> Growth:
-        if self.growth is None or self.growth.problem is not self.ledger.problem:
+    def _splitting_search(self) -> SplittingSearch:
+        if self.splitting is None or self.splitting.problem is not self.ledger.problem:
             own, params = self.ledger.problem, self.params.splitting
-            self.growth = Growth(own, params, seed=self.seed, deadline=self.deadline)
-        return self.growth
+            self.splitting = SplittingSearch(own, params, seed=self.seed, deadline=self.deadline)
+        return self.splitting
 
     def _is_late(self) -> bool:
         self.tell(self.ledger)

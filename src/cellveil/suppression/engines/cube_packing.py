@@ -94,7 +94,7 @@ class Packing(HiddenCubes):
         after so many trials, at the deadline, or when a round gains next to nothing. The result depends on
         time only by how far it gets.
         """
-        cells = self._dearest_first()
+        cells = self.ledger.secondaries(dearest_first=True)
         left = np.inf if trials is None else trials
         while len(cells) and left > 0 and not deadline.is_over:
             before = self.ledger.cost
@@ -107,11 +107,7 @@ class Packing(HiddenCubes):
 
     def clean(self, deadline: Deadline = NO_LIMIT) -> None:
         """Publish secondaries again, dearest first, where the demands that need them find free cubes."""
-        self._serve(self._dearest_first(), None, deadline, beams=0)
-
-    def _dearest_first(self) -> Int:
-        cells = self.ledger.secondaries()
-        return cells[np.argsort(-self.ledger.problem.weight[cells], kind="stable")]
+        self._serve(self.ledger.secondaries(dearest_first=True), None, deadline, beams=0)
 
     def _serve(self, cells: Int, up: Bool | None, deadline: Deadline, *, beams: int) -> None:
         """Meet demands of cells; without directions the cells are secondaries to do without."""

@@ -243,8 +243,7 @@ class FlowSearch:
         """Publish secondaries again where all demands keep a witness, the dearest first."""
         from cellveil.suppression.engines import _flow_search_jit as kernels
 
-        cells = self.ledger.secondaries()
-        cells = cells[np.argsort(-self.networks.problem.weight[cells], kind="stable")]
+        cells = self.ledger.secondaries(dearest_first=True)
         done = 0
         while done < len(cells) and not self.deadline.is_over:
             self.make_room()

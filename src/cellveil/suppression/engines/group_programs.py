@@ -105,7 +105,7 @@ class GroupPrograms:
     def harvest(self, deadline: Deadline) -> None:
         """Meet open demands inside what is hidden, where splitting has been at work."""
         if self._splitting.is_in_use:
-            self._splitting.growth(deadline).harvest(self.ledger, deadline)
+            self._splitting.search(deadline).harvest(self.ledger, deadline)
 
     def _open(self, cells: Int, up: bool) -> Int:
         return cells[[self.ledger.is_open(cell, up) for cell in cells.tolist()]]
@@ -141,11 +141,11 @@ class GroupPrograms:
                 self.ledger.add(witness, stretch=True)
 
     def _by_splitting(self, cells: Int, up: bool, deadline: Deadline) -> None:
-        growth = self._splitting.growth(deadline)
+        search = self._splitting.search(deadline)
         need = self.ledger.need_up if up else self.ledger.need_down
         size = np.floor(np.log10(need[cells]) / self.engine.params.joint_witness.size_class).astype(int)
         for number in np.unique(size)[::-1].tolist():
             mine = self._open(cells[size == number], up)
             if len(mine):
                 task = Task(mine, np.full(len(mine), 1.0 if up else -1.0), need[mine].astype(float), False)
-                growth.protect_together(self.ledger, task, deadline)
+                search.protect_together(self.ledger, task, deadline)

@@ -11,7 +11,7 @@ as cells have to move, some hundredths of a second for most demands of a table o
 3. when time runs short before all are met, the rest in groups, by a few joint solves;
 4. clean-up, and ruin and recreate, until time is up.
 
-Cells that every deviation moves alike have been merged before (`ties`).
+Cells that every deviation moves alike have been merged before (`merge_ties`).
 
 Requires any relations. Ensures exact witnesses for all it calls met. Does not ensure the least cost.
 """

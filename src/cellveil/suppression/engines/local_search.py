@@ -12,6 +12,7 @@ is rolled back, so the ledger is complete and exact at every moment between tria
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -68,10 +69,8 @@ class Search:
 
     def clean_up(self, deadline: Deadline) -> None:
         """One pass over all secondaries, the dearest first."""
-        weight = self.ledger.problem.weight
         drop_unused(self.ledger)
-        secondaries = self.ledger.secondaries()
-        for cell in secondaries[np.argsort(-weight[secondaries], kind="stable")].tolist():
+        for cell in self.ledger.secondaries(dearest_first=True).tolist():
             if deadline.is_over:
                 return
             if self.ledger.hidden[cell]:
@@ -94,21 +93,17 @@ class Search:
         ledger = self.ledger
         self.trials += 1
         self.barren += 1
-        before, mark = ledger.cost, ledger.mark()
-        for cell in ruined.tolist():
-            ledger.publish(cell)
-        if most is None:
-            most = float(np.nextafter(before, -np.inf))
-        while ledger.num_open and ledger.cost <= most:
-            cells, up, _ = ledger.open_demands()
-            cell, budget = int(cells[0]), most - ledger.cost
-            if self.protector.protect(cell, bool(up[0]), self._deadline, budget) is not Feasibility.MET:
-                break
-        if ledger.num_open or ledger.cost > most:
-            ledger.rollback(mark)
+        allowed = float(np.nextafter(ledger.cost, -np.inf)) if most is None else most
+
+        def recreate() -> None:
+            while ledger.num_open and ledger.cost <= allowed:
+                cells, up, _ = ledger.open_demands()
+                cell, budget = int(cells[0]), allowed - ledger.cost
+                if self.protector.protect(cell, bool(up[0]), self._deadline, budget) is not Feasibility.MET:
+                    return
+
+        if not trial(ledger, ruined, recreate, allowed):
             return False
-        drop_unused(ledger)
-        ledger.tidy()
         if ledger.cost < self.least:
             self.least, self.barren = ledger.cost, 0
         return True
@@ -131,6 +126,20 @@ class Search:
         candidates = np.intersect1d(np.array(sorted(near - {first}), dtype=np.int64), secondaries)
         more = self.rng.permutation(candidates)[: size - 1]
         return np.concatenate([[first], more]).astype(np.int64)
+
+
+def trial(ledger: Ledger, ruined: Int, recreate: Callable[[], None], most: float) -> bool:
+    """Publish secondaries, recreate, and keep what comes out if it is complete and costs at most so much."""
+    mark = ledger.mark()
+    for cell in ruined.tolist():
+        ledger.publish(cell)
+    recreate()
+    if ledger.num_open or ledger.cost > most:
+        ledger.rollback(mark)
+        return False
+    drop_unused(ledger)
+    ledger.tidy()
+    return True
 
 
 def drop_unused(ledger: Ledger) -> None:

@@ -2,8 +2,8 @@
 
 Most of the cost sits in a few large demands: these are protected one by one, both directions together. The
 others, grouped by size and each in a direction drawn at random, share one deviation as far as they do not
-stand in each other's way. What to hide for such a *task* is found by the splitting engine (`slopes`); in
-tables too large for that as a whole, one demand at a time through windows.
+stand in each other's way. What to hide for such a *task* is found by `reweighted_splitting`; in tables too
+large for that as a whole, one demand at a time through windows.
 
 A float is not a proof: each deviation is then settled inside what is hidden, made exact by the lattice of
 these cells, and only then written into the ledger. What does not come out exact stays open and comes up
@@ -28,9 +28,13 @@ from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.solvers import tolerances
 from cellveil.solvers.projection import Projection, SparseProjection, projection_of
-from cellveil.suppression.engines.local_search import drop_unused
+from cellveil.suppression.engines.local_search import drop_unused, trial
 from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams, Strategy
-from cellveil.suppression.engines.reweighted_splitting import ReweightedSplittingParams, Slopes, window
+from cellveil.suppression.engines.reweighted_splitting import (
+    ReweightedSplitting,
+    ReweightedSplittingParams,
+    window,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +69,7 @@ class SplittingSearchParams(Params):
     reweighting: ReweightedSplittingParams = part(ReweightedSplittingParams)
 
 
-class Growth:
+class SplittingSearch:
     """The splitting engine on the demands of one problem."""
 
     def __init__(
@@ -79,15 +83,15 @@ class Growth:
         self.problem, self.params = problem, params or SplittingSearchParams()
         self.rng = np.random.default_rng(seed)
         self._movable = problem.status != Status.FROZEN
-        self.deadline, self._settling = deadline, JointWitness(problem, deadline)
+        self.deadline, self._joint = deadline, JointWitness(problem, deadline)
         self._whole = self._engine(projection_of(problem.table))
         projection = self._whole.projection
         self._is_irregular = isinstance(projection, SparseProjection)
         self.is_windowed = not self._is_irregular and projection.size > 2 * self.params.window
 
-    def within(self, deadline: Deadline) -> Growth:
+    def within(self, deadline: Deadline) -> SplittingSearch:
         """The same, with another time limit from now on."""
-        self.deadline = self._settling.deadline = deadline
+        self.deadline = self._joint.deadline = deadline
         return self
 
     # -- what to do ----------------------------------------------------------------------------------------
@@ -96,7 +100,7 @@ class Growth:
         """Meet open demands inside what is hidden, free of cost: as many as possible by one deviation."""
         if int(ledger.hidden.sum()) <= self.params.most_to_settle and not deadline.is_over:
             rounds = self.params.harvest_rounds if rounds is None else rounds
-            self._settling.harvest(ledger, self.rng, rounds=rounds)
+            self._joint.harvest(ledger, self.rng, rounds=rounds)
 
     def build(self, ledger: Ledger, deadline: Deadline) -> None:
         """Hide what open demands need, and meet them: one by one, the largest first, then in groups.
@@ -134,21 +138,17 @@ class Growth:
                 tell(ledger)
 
     def _finds_cheaper(self, ledger: Ledger, deadline: Deadline) -> bool:
-        before, mark = ledger.cost, ledger.mark()
-        secondaries = ledger.secondaries()
-        for cell in secondaries[self.rng.random(len(secondaries)) < self.params.ruined].tolist():
-            ledger.publish(cell)
-
+        before, secondaries = ledger.cost, ledger.secondaries()
         until_vain = deadline.or_when(lambda: ledger.cost >= before)
-        self.harvest(ledger, until_vain)
-        self.build(ledger, until_vain)
-        if not ledger.num_open:
-            drop_unused(ledger)
-        if ledger.num_open or ledger.cost >= before:
-            ledger.rollback(mark)
-            return False
-        ledger.tidy()
-        return True
+
+        def recreate() -> None:
+            self.harvest(ledger, until_vain)
+            self.build(ledger, until_vain)
+            if not ledger.num_open:
+                drop_unused(ledger)
+
+        ruined = secondaries[self.rng.random(len(secondaries)) < self.params.ruined]
+        return trial(ledger, ruined, recreate, float(np.nextafter(before, -np.inf)))
 
     def _one_by_one(self, ledger: Ledger, deadline: Deadline, *, most: int, only_dear: bool = False) -> None:
         """The largest open demands: as long as they cost much, or all."""
@@ -219,7 +219,7 @@ class Growth:
             self._pay(ledger, [part], deadline, self.params.slack, slopes)
 
     def _pay(
-        self, ledger: Ledger, tasks: list[Task], deadline: Deadline, slack: float, slopes: Slopes
+        self, ledger: Ledger, tasks: list[Task], deadline: Deadline, slack: float, slopes: ReweightedSplitting
     ) -> None:
         """Look for the deviations, hide what they move, and make them exact.
 
@@ -252,7 +252,7 @@ class Growth:
             slack = min(slack * self.params.more_slack, self.params.most_slack)
             state = slopes.closer(ledger.hidden, tasks, state, slack)
 
-    def _near(self, ledger: Ledger, cell: int, amount: float) -> Slopes:
+    def _near(self, ledger: Ledger, cell: int, amount: float) -> ReweightedSplitting:
         """The engine in a window around a demand, or on the whole table if that is not much larger."""
         if not self.is_windowed:
             return self._whole
@@ -260,18 +260,16 @@ class Growth:
         part = window(self.problem, ledger.hidden, cell, amount, most, free)
         return self._engine(part)
 
-    def _engine(self, projection: Projection) -> Slopes:
-        return Slopes(self.problem, projection, self._settling, self.rng, self.params.reweighting)
+    def _engine(self, projection: Projection) -> ReweightedSplitting:
+        return ReweightedSplitting(self.problem, projection, self._joint, self.rng, self.params.reweighting)
 
     def _pay_by_programs(self, ledger: Ledger, task: Task) -> None:
         """The same by interior points on the whole table, where there is no cheap projection."""
-        moved = self._settling.missing(task, ledger.hidden, self._movable)
+        moved = self._joint.missing(task, ledger.hidden, self._movable)
         for slope in self.params.program_slopes:
             if moved is None:
                 return
-            again = self._settling.missing(
-                task, ledger.hidden, self._movable, slope=1 / (np.abs(moved) + slope)
-            )
+            again = self._joint.missing(task, ledger.hidden, self._movable, slope=1 / (np.abs(moved) + slope))
             moved = moved if again is None else again
         if moved is not None:
             ledger.hide(
@@ -287,13 +285,13 @@ class Growth:
         With `candidates` further cells may be used at their price, and are hidden.
         """
         if candidates is not None:
-            moved = self._settling.missing(task, allowed, candidates)
+            moved = self._joint.missing(task, allowed, candidates)
             if moved is None:
                 return False
             new = (np.abs(moved) > tolerances.SOLVED_SUPPORT) & ~ledger.hidden
             ledger.hide(np.flatnonzero(new))
             allowed = allowed | new
-        witness = self._settling.exact(ledger, task, allowed)
+        witness = self._joint.exact(ledger, task, allowed)
         return witness is not None and ledger.add(witness, stretch=True) > 0
 
 
@@ -302,23 +300,23 @@ class SplittingFirst(Strategy):
 
     def __init__(self, problem: Problem, *, seed: int = 0) -> None:
         self._problem, self._seed = problem, seed
-        self._growth: Growth | None = None
+        self._search: SplittingSearch | None = None
 
-    def growth(self, deadline: Deadline) -> Growth:
+    def search(self, deadline: Deadline) -> SplittingSearch:
         """The engine, made when it is needed."""
-        self._growth = self._growth or Growth(self._problem, seed=self._seed)
-        return self._growth.within(deadline)
+        self._search = self._search or SplittingSearch(self._problem, seed=self._seed)
+        return self._search.within(deadline)
 
     @property
     def is_in_use(self) -> bool:
         """Whether the engine has been needed."""
-        return self._growth is not None
+        return self._search is not None
 
     def try_first(self, engine: OneDemand, cell: int, up: bool, deadline: Deadline, budget: float) -> bool:
         """See `Strategy`."""
         if engine.size_of(cell) <= engine.params.most_cells or budget < math.inf:
             return False
-        return self.growth(deadline).protect(engine.ledger, cell, up, deadline)
+        return self.search(deadline).protect(engine.ledger, cell, up, deadline)
 
 
 def stepwise(ledger: Ledger, *, seed: int = 0, params: OneDemandParams | None = None) -> OneDemand:

@@ -32,6 +32,8 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -49,9 +51,11 @@ from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.tables.dimension import Dimension
-from cellveil.tables.relations import Relations
 from cellveil.tables.structure import structured
 from cellveil.tables.table import CELL, Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -151,16 +155,22 @@ def modules_of(table: Table) -> list[Module]:
     blocks = [_Blocks.of(dimension) for dimension in table.dimensions]
     if not table.is_structured or all(len(block.level) == 1 for block in blocks):
         return []
-    cells, numbers = _places(table, blocks)
-    rows, row_numbers = _rows_inside(table.relations, cells, numbers)
-    by_number = np.argsort(numbers, kind="stable")
+    inside = _places(table, blocks)
+    level = reduce(np.add.outer, [block.level for block in blocks]).ravel()
+    # relations all of whose cells stand in a module
+    parts = (table.relations.matrix != 0).astype(np.int64) @ inside
+    parts.data *= parts.data == np.diff(table.relations.indptr)[parts.tocoo().row]
+    parts = parts.tocsc()
+    parts.eliminate_zeros()
+    parts.sort_indices()
     found = []
-    for number in np.unique(row_numbers).tolist():
-        borders = np.searchsorted(numbers[by_number], [number, number + 1])
-        lines = np.searchsorted(row_numbers, [number, number + 1])
-        own = np.sort(cells[by_number[borders[0] : borders[1]]])
-        found.append((_level(blocks, number), Module(own, rows[lines[0] : lines[1]], _level(blocks, number))))
-    return [module for _, module in sorted(found, key=lambda one: one[0])]
+    for number in np.flatnonzero(np.diff(parts.indptr)).tolist():
+        cells, rows = (
+            matrix.indices[matrix.indptr[number] : matrix.indptr[number + 1]].astype(np.int64)
+            for matrix in (inside, parts)
+        )
+        found.append(Module(cells, rows, int(level[number])))
+    return sorted(found, key=lambda module: module.level)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -196,41 +206,23 @@ class _Blocks:
         return cls(np.searchsorted(codes[order], np.arange(len(dimension) + 1)), blocks[order], level)
 
 
-def _places(table: Table, blocks: list[_Blocks]) -> tuple[Int, Int]:
-    """Pairs of a cell and the number of a module it stands in, by cell."""
+def _places(table: Table, blocks: list[_Blocks]) -> csc_matrix:
+    """Which cell stands in which module: the number of a module is that of its blocks, row-major."""
+    from scipy.sparse import csc_matrix
+
     cells = np.arange(table.num_cells, dtype=np.int64)
-    numbers = np.zeros(table.num_cells, dtype=np.int64)
+    numbers, count = np.zeros(table.num_cells, dtype=np.int64), 1
     for block, column in zip(blocks, table.keys, strict=True):
         starts = block.starts[column[cells]]
         lengths = block.starts[column[cells] + 1] - starts
         offsets = np.cumsum(lengths) - lengths
         chosen = np.repeat(starts - offsets, lengths) + np.arange(int(lengths.sum()))
         cells, numbers = np.repeat(cells, lengths), np.repeat(numbers, lengths)
-        numbers = numbers * len(block.level) + block.blocks[chosen]
-    return cells, numbers
-
-
-def _rows_inside(relations: Relations, cells: Int, numbers: Int) -> tuple[Int, Int]:
-    """Pairs of a relation and the number of a module that holds all its cells, by module."""
-    borders = np.searchsorted(cells, np.arange(relations.num_cells + 1))
-    lengths = np.diff(borders)[relations.cells]
-    offsets = np.cumsum(lengths) - lengths
-    chosen = np.repeat(borders[relations.cells] - offsets, lengths) + np.arange(int(lengths.sum()))
-    many = int(numbers.max(initial=0)) + 1
-    pairs, count = np.unique(
-        np.repeat(relations.row_of_entry, lengths) * many + numbers[chosen], return_counts=True
-    )
-    rows, own = np.divmod(pairs[count == np.diff(relations.indptr)[pairs // many]], many)
-    order = np.lexsort((rows, own))
-    return rows[order], own[order]
-
-
-def _level(blocks: list[_Blocks], number: int) -> int:
-    level = 0
-    for block in reversed(blocks):
-        number, place = divmod(number, len(block.level))
-        level += int(block.level[place])
-    return level
+        numbers, count = numbers * len(block.level) + block.blocks[chosen], count * len(block.level)
+    one = np.ones(len(cells), dtype=np.int64)
+    inside = csc_matrix((one, (cells, numbers)), shape=(table.num_cells, count))
+    inside.sort_indices()
+    return inside
 
 
 # -- protecting them -----------------------------------------------------------------------------------------
@@ -297,7 +289,7 @@ class Descent:
         for cell, up in zip(cells.tolist(), ups.tolist(), strict=True):
             if deadline.is_over:
                 break
-            if program.size_of(cell) <= self.params.large and _is_open(ledger, cell, up):
+            if program.size_of(cell) <= self.params.large and ledger.is_open(cell, up):
                 program.protect(cell, up, deadline)
         drop_unused(ledger)
         self.num_lps += program.num_lps
@@ -336,19 +328,15 @@ class Descent:
         )
 
 
-def _is_open(ledger: Ledger, cell: int, up: bool) -> bool:
-    return bool((ledger.witness_up if up else ledger.witness_down)[cell] < 0)
-
-
 def _subtable(table: Table, module: Module) -> Table:
     """The cells of a module and the relations among them, without dimensions."""
-    rows = table.relations.take_rows(module.rows)
     cells, n = module.cells, len(module.cells)
-    own = np.searchsorted(cells, rows.cells).astype(np.int32)
+    number = np.zeros(table.num_cells, dtype=np.int64)
+    number[cells] = np.arange(n)
     return Table(
         (Dimension.unstructured(CELL, map(str, range(n))),),
         (np.arange(n, dtype=np.int32),),
         table.values[cells],
         table.decimals,
-        Relations(n, rows.indptr, own, rows.coefs, rows.rhs),
+        table.relations.take_rows(module.rows).renumber(n, number),
     )
