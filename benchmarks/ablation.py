@@ -1,40 +1,56 @@
 """What does each stage of `auto` bring? Costs with one stage left out, as ratios to the full plan.
 
-    python benchmarks/ablation.py                       twelve tables, three seeds, without a time limit
-    python benchmarks/ablation.py --time-limit 20       with one
-    python benchmarks/ablation.py --tables 6x6 4x4x4 --seeds 1
+    python benchmarks/ablation.py                       twelve tables, three seeds, 10 s of processor time
+    python benchmarks/ablation.py --time-limit 30
+    python benchmarks/ablation.py --tables 30x20 8x7x6 --seeds 1 --no-limit
 
-Printed is a table in Markdown: for each stage the geometric mean and the largest ratio of costs, and the
-ratio of times. A ratio of costs above 1 says that the stage pays; stages that no table runs are not listed.
+Time limits count processor time here, so that it does not matter what else the machine does. Printed is a
+table in Markdown: for each plan and stage the geometric mean, the least and the largest ratio of costs, and
+the ratio of times. A mean ratio of costs above 1 says that the stage pays; stages that no table runs are not
+listed. Tables AxBxC are random, with an h for each hierarchical dimension from the first on; other names are
+public instance files.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import os
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
 
 import cellveil as cv
+from cellveil import clock
 from cellveil.progress import Progress
-from cellveil.suppression.methods.auto import PLANS, optional_stages
+from cellveil.suppression.methods.auto import optional_stages
 
-TABLES: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "6x6": ((6, 6), ()),
-    "15x12": ((15, 12), ()),
-    "30x20": ((30, 20), ()),
-    "14x5h": ((14, 5), (0,)),
-    "12x10hh": ((12, 10), (0, 1)),
-    "4x4x4": ((4, 4, 4), ()),
-    "6x5x4": ((6, 5, 4), ()),
-    "8x7x6": ((8, 7, 6), ()),
-    "12x10x8": ((12, 10, 8), ()),
-    "9x4x4h": ((9, 4, 4), (0,)),
-    "3x3x3x3": ((3, 3, 3, 3), ()),
-    "5x4x3x3": ((5, 4, 3, 3), ()),
+INSTANCES = Path(os.environ.get("CELLVEIL_INSTANCES") or Path(__file__).parents[2] / "shared" / "instances")
+
+TABLES = {
+    "network": ("60x40", "40x30h"),
+    "small": ("8x7x6", "12x10x8", "13x9x5hh", "5x4x3x3"),
+    "large": ("17x17x17", "30x15x15", "40x20x6hh"),
+    "irregular": ("hier16", "two5in6", "ninenew"),
 }
-"""Sizes, and which dimensions are hierarchical."""
+"""Tables for each plan of `auto`."""
+
+
+def problem_of(name: str) -> cv.Problem:
+    """The table that a name stands for."""
+    if shape := re.fullmatch(r"(\d+(?:x\d+)+)(h*)", name):
+        sizes = [int(size) for size in shape[1].split("x")]
+        return cv.random_table(sizes, hierarchical=list(range(len(shape[2]))), seed=len(name))
+    return cv.read_instance(INSTANCES / "csp" / f"{name}.jj")
+
+
+def count_processor_time() -> None:
+    """Let time limits count processor time."""
+    ticking = SimpleNamespace(monotonic=time.process_time, perf_counter=time.perf_counter)
+    clock.time = ticking  # type: ignore[attr-defined]
 
 
 class Stages(Progress):
@@ -59,50 +75,60 @@ class Run:
 
 def run(problem: cv.Problem, seed: int, time_limit: float | None, without: str = "") -> Run:
     """Suppress by `auto`, with one stage left out."""
-    stages, begun = Stages(), time.perf_counter()
+    stages, begun = Stages(), time.process_time()
     result = cv.suppress(
         problem, "auto", seed=seed, time_limit=time_limit, options={"without": without}, progress=stages
     )
     assert result.is_safe
-    return Run(result.cost, time.perf_counter() - begun, stages.names)
+    return Run(result.cost, time.process_time() - begun, stages.names)
 
 
-def ablation(
-    tables: Sequence[str], seeds: int, time_limit: float | None
-) -> dict[str, list[tuple[float, float]]]:
-    """For each stage the ratios of costs and of seconds, over tables and seeds where it runs."""
-    names = dict.fromkeys(name for plan in PLANS for name in optional_stages(plan))
-    ratios: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
-    for table in tables:
-        sizes, hierarchical = TABLES[table]
-        problem = cv.random_table(sizes, hierarchical=list(hierarchical), seed=len(table))
+Ratios = dict[tuple[str, str], list[tuple[float, float]]]
+"""Of costs and of seconds, over tables and seeds, by plan and stage."""
+
+
+def ablation(tables: Sequence[tuple[str, str]], seeds: int, time_limit: float | None) -> Ratios:
+    """Leave out every stage that runs; `tables` are pairs of plan and table."""
+    ratios: Ratios = {}
+    for plan, table in tables:
+        problem = problem_of(table)
         for seed in range(1, seeds + 1):
             full = run(problem, seed, time_limit)
-            for name in names:
-                if name in full.stages and full.cost > 0:
-                    less = run(problem, seed, time_limit, name)
-                    ratios[name].append((less.cost / full.cost, less.seconds / full.seconds))
-    return {name: found for name, found in ratios.items() if found}
+            for stage in optional_stages(plan):
+                if stage in full.stages and full.cost > 0:
+                    less = run(problem, seed, time_limit, stage)
+                    found = ratios.setdefault((plan, stage), [])
+                    found.append((less.cost / full.cost, less.seconds / full.seconds))
+    return ratios
 
 
-def markdown(ratios: dict[str, list[tuple[float, float]]]) -> str:
+def markdown(ratios: Ratios) -> str:
     """The table."""
-    lines = ["| left out | runs | cost, mean | cost, largest | time, mean |", "|---|--:|--:|--:|--:|"]
-    for name, found in ratios.items():
+    lines = [
+        "| plan | left out | runs | cost, mean | least | largest | time, mean |",
+        "|---|---|--:|--:|--:|--:|--:|",
+    ]
+    for (plan, stage), found in ratios.items():
         costs, seconds = zip(*found, strict=True)
-        means = [math.exp(math.fsum(map(math.log, each)) / len(each)) for each in (costs, seconds)]
-        lines.append(f"| {name} | {len(found)} | {means[0]:.4f} | {max(costs):.4f} | {means[1]:.2f} |")
+        cost, taken = (math.exp(math.fsum(map(math.log, each)) / len(each)) for each in (costs, seconds))
+        spread = f"{min(costs):.3f} | {max(costs):.3f}"
+        lines.append(f"| {plan} | {stage} | {len(found)} | {cost:.3f} | {spread} | {taken:.2f} |")
     return "\n".join(lines)
 
 
 def main() -> None:
     """Run and print."""
+    pairs = [(plan, table) for plan, tables in TABLES.items() for table in tables]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--tables", nargs="+", choices=[table for _, table in pairs])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--time-limit", type=float)
+    parser.add_argument("--time-limit", type=float, default=10.0)
+    parser.add_argument("--no-limit", action="store_true")
     given = parser.parse_args()
-    print(markdown(ablation(given.tables, given.seeds, given.time_limit)))
+    count_processor_time()
+    run(problem_of("4x4x4"), 0, None)
+    chosen = [pair for pair in pairs if not given.tables or pair[1] in given.tables]
+    print(markdown(ablation(chosen, given.seeds, None if given.no_limit else given.time_limit)))
 
 
 if __name__ == "__main__":

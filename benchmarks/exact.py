@@ -64,6 +64,7 @@ def problem_of(name: str) -> Any:
 def run_one(name: str, method: str, time_limit: float) -> dict[str, Any]:
     """Solve one table; the pattern of `optimal` is audited and its certificate verified."""
     from cellveil.certificate import verify
+    from cellveil.clock import Deadline
     from cellveil.judge.outsider import audit_outsider
     from cellveil.pattern import Pattern
     from cellveil.suppression.methods.optimal import optimal
@@ -73,7 +74,7 @@ def run_one(name: str, method: str, time_limit: float) -> dict[str, Any]:
     began = time.monotonic()
     if method == "benders":
         return plain_benders(problem, time_limit) | {"seconds": time.monotonic() - began}
-    draft = optimal(problem, time_limit=time_limit)
+    draft = optimal(problem, deadline=Deadline(time_limit))
     seconds = time.monotonic() - began
     pattern = Pattern.hiding(problem, draft.hidden, "optimal")
     report = audit_outsider(problem, pattern, exact=False, claims=draft.witnesses)

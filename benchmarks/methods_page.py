@@ -12,22 +12,27 @@ BEGIN, END = "<!-- tables: made by benchmarks/methods_page.py -->", "<!-- end of
 
 
 def suppression_tables() -> str:
-    """Stages of `auto`, and the parameters of every method, as Markdown."""
+    """Stages of `auto` and `optimal`, and the parameters of every method and of a run, as Markdown."""
     from cellveil.suppression import METHODS
     from cellveil.suppression.engines.stages import ALL
-    from cellveil.suppression.methods.auto import PLANS
+    from cellveil.suppression.methods import auto, optimal
+    from cellveil.suppression.suppressing import RUN, RunParams
 
     lines = ["", "Shares are relative to those of the stages that apply and are still to come."]
-    for name, plan in PLANS.items():
-        lines += ["", f"Plan *{name}* of `auto`:", "", "| stage | share | when | runs |", "|---|--:|---|---|"]
+    plans = {f"Plan *{name}* of `auto`": plan for name, plan in auto.PLANS.items()}
+    plans |= {f"Plan *{name}* of `optimal`": plan for name, plan in optimal.PLANS.items()}
+    for title, plan in plans.items():
+        lines += ["", f"{title}:", "", "| stage | share | when | runs |", "|---|--:|---|---|"]
         for stage in plan:
             share = "all there is" if stage.share == ALL else f"{stage.share:.2f}"
             when, runs = (" ".join((each.__doc__ or "").split()) for each in (stage.applies, stage.runs))
             lines.append(f"| {stage.name} | {share} | {when} | {runs} |")
-    for name, entry in METHODS.items():
-        if entry.options:
-            lines += ["", f"Parameters of `{name}`:", "", "| name | default | meaning |", "|---|---|---|"]
-            lines += [f"| `{key}` | {one.default} | {one.what} |" for key, one in entry.options.items()]
+    tables = {f"`{name}`": entry.options for name, entry in METHODS.items()}
+    tables["any run"] = {f"{RUN}{key}": one for key, one in RunParams.described().items()}
+    for title, options in tables.items():
+        if options:
+            lines += ["", f"Parameters of {title}:", "", "| name | default | meaning |", "|---|---|---|"]
+            lines += [f"| `{key}` | {one.default} | {one.what} |" for key, one in options.items()]
     return "\n".join([*lines, "", ""])
 
 

@@ -115,6 +115,7 @@ def run_one(task: dict[str, Any]) -> dict[str, Any]:
     """Build the table, and protect it or bound its cost."""
     import numpy as np
 
+    from cellveil.clock import Deadline
     from cellveil.datasets import random_table
     from cellveil.formats.instance import read_instance
     from cellveil.problem import Status
@@ -137,7 +138,7 @@ def run_one(task: dict[str, Any]) -> dict[str, Any]:
     if task["method"] is None:
         given = float(problem.weight[problem.status == Status.SECONDARY].sum())
         small = problem.table.num_cells <= REFERENCE_CELLS
-        found = cover_bound(problem, time_limit=BOUND_SECONDS, integral=small)
+        found = cover_bound(problem, deadline=Deadline(BOUND_SECONDS), integral=small)
         return {
             "cells": problem.table.num_cells,
             "primaries": len(problem.primaries),

@@ -12,16 +12,17 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Bool
+from cellveil.clock import Deadline
 from cellveil.errors import InfeasibleError
 from cellveil.judge.exposure import ALGORITHMS, Exposure, exposure
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.suppression.draft import Draft
-from cellveil.suppression.exact.kelly import kelly
+from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.methods.elimination import elimination
 from cellveil.suppression.methods.optimal import optimal
 from cellveil.suppression.methods.textbook import TextbookParams, textbook
+from experiments.kelly import kelly
 from experiments.record import Figures, Record
 from experiments.tables import Contributors, Setting, Shape, wilcoxon
 
@@ -130,8 +131,8 @@ def _protected_by(problem: Problem, sets: Exposure, seconds: float) -> list[dict
 
 def _is_enough(problem: Problem, chosen: Bool, seconds: float) -> bool | None:
     """Whether the cheapest pattern for these primaries protects all; None where it was not found in time."""
-    draft = _uninterrupted(optimal(problem.only(chosen), time_limit=seconds))
-    if draft.infeasible or draft.reason != "complete":
+    draft = _uninterrupted(optimal(problem.only(chosen), deadline=Deadline(seconds)))
+    if draft.infeasible or draft.reason is not MethodEnding.COMPLETE:
         return None
     return audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "candidates"), exact=False).is_safe
 
@@ -222,7 +223,7 @@ def _plain_lp(problem: Problem) -> Draft:
 
 
 METHODS: dict[str, tuple[Run, tuple[int, int]]] = {
-    "Kelly ILP": (lambda problem: kelly(problem, time_limit=60.0), (4, 6)),
+    "Kelly ILP": (lambda problem: kelly(problem, deadline=Deadline(60.0)), (4, 6)),
     "Kelly LP": (_plain_lp, (8, 24)),
     "Kelly LP with harvest": (textbook, (8, 24)),
     "Elimination LP": (elimination, (6, 14)),
@@ -292,7 +293,7 @@ def _with_and_without(problem: Problem, run: Run) -> dict[str, Any] | None:
                  (("without", problem), ("with", problem.only(chosen)))}  # fmt: skip
     except InfeasibleError:
         return None
-    if any(draft.infeasible or draft.reason != "complete" for draft, _ in timed.values()):
+    if any(draft.infeasible or draft.reason is not MethodEnding.COMPLETE for draft, _ in timed.values()):
         return None
     weight = problem.weight
     cost = {name: float(weight[draft.hidden].sum()) for name, (draft, _) in timed.items()}
@@ -315,7 +316,7 @@ def _timed(problem: Problem, run: Run) -> tuple[Draft, float]:
 
 
 def _uninterrupted(draft: Draft) -> Draft:
-    if draft.reason.startswith("interrupted"):
+    if draft.reason.is_interrupt:
         raise KeyboardInterrupt
     return draft
 

@@ -17,7 +17,7 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.evolution import ADAPTIVE, OPERATORS
-from cellveil.suppression.methods.genetic import INTERRUPTED, GeneticParams, OrderSearch
+from cellveil.suppression.methods.genetic import GeneticParams, OrderSearch
 from experiments.record import Figures, Record
 from experiments.tables import Setting, Shape, measured, wilcoxon
 
@@ -79,7 +79,7 @@ def _courses(problem: Problem, seed: int, evaluations: int) -> dict[str, list[fl
             ),
             seed=seed,
         )
-        if search.run(Deadline(None), Progress()) == INTERRUPTED:
+        if search.run(Deadline(None), Progress()).is_interrupt:
             raise KeyboardInterrupt
         courses[name] = search.evolution.best_so_far[:evaluations]
     return courses

@@ -69,15 +69,6 @@ class Deadline:
         """Whether the moment has come."""
         return self.left == 0.0
 
-    def seconds(self) -> float | None:
-        """The same as `left`, to be asked later."""
-        return self.left
-
-    @property
-    def moment(self) -> float | None:
-        """The moment on the clock of `counted_time`."""
-        return self._end
-
     def share(self, share: float, most: float | None = None) -> Deadline:
         """An earlier one: after such a share of the time left, and at most so many seconds.
 
@@ -107,7 +98,7 @@ class _DeadlineOr(Deadline):
     """A deadline with a condition that ends it before its time."""
 
     def __init__(self, deadline: Deadline, is_met: Callable[[], bool]) -> None:
-        self.limit, self._end = deadline.limit, deadline.moment
+        self.limit, self._end = deadline.limit, deadline._end
         self._deadline, self._is_met = deadline, is_met
 
     @property

@@ -25,9 +25,10 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
 from cellveil.suppression import METHODS, suppress
-from cellveil.suppression.engines import auto_steps
+from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.infeasible import relaxing
 from cellveil.suppression.infeasible.relaxing import diagnose
+from cellveil.suppression.methods import auto
 from cellveil.suppression.other_attackers import outsider_shield
 from cellveil.suppression.other_attackers.defence import Defence
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
@@ -91,7 +92,7 @@ def test_overtime_leaves_room_within_the_promise() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_ends_soon_after_the_limit(method: str, kind: str, limit: float, clock: Clock) -> None:
     problem = problem_of(kind)
-    draft = METHODS[method].run(problem, time_limit=limit, seed=0, progress=None)
+    draft = METHODS[method].run(problem, deadline=Deadline(limit), seed=0, progress=None)
     assert clock.looks <= limit + LOOKS_AFTERWARDS
     assert (draft.hidden[problem.status == Status.PRIMARY]).all()
     assert not draft.hidden[problem.status == Status.FROZEN].any()
@@ -100,7 +101,7 @@ def test_every_method_ends_soon_after_the_limit(method: str, kind: str, limit: f
 @pytest.mark.parametrize("method", METHODS)
 def test_out_of_time_few_programs_are_solved(method: str) -> None:
     problem = problem_of("linked tables")
-    hurried = METHODS[method].run(problem, time_limit=1e-9, seed=0, progress=None)
+    hurried = METHODS[method].run(problem, deadline=Deadline(1e-9), seed=0, progress=None)
     assert hurried.num_lps <= 2 * len(problem.primaries) if method == "optimal" else hurried.num_lps <= 3
 
 
@@ -206,7 +207,12 @@ def test_a_clean_up_cut_short_keeps_the_verdict_of_the_pattern(monkeypatch: pyte
 
 def test_a_better_bound_is_a_matter_of_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
-    monkeypatch.setattr(auto_steps, "merged", lambda problem: asked.append(True))
+
+    def spy(problem: Problem, **options: Any) -> Any:
+        asked.extend([True] * bool(options.get("integral")))
+        return cover_bound(problem, **options)
+
+    monkeypatch.setattr(auto, "cover_bound", spy)
     problem = random_table((5, 5, 5), seed=2)
     options: dict[str, object] = {"always_bounded": 0, "good_enough": 1.0}
     plain = suppress(problem, options=options)
@@ -241,7 +247,7 @@ def frozen_row() -> Problem:
 
 
 def test_a_diagnosis_cut_short_claims_nothing() -> None:
-    diagnosis = diagnose(frozen_row(), time_limit=1e-12)
+    diagnosis = diagnose(frozen_row(), deadline=Deadline(1e-12))
     assert diagnosis.was_cut and diagnosis.relaxation is None
     assert not diagnose(frozen_row()).was_cut
     with pytest.raises(InfeasibleError) as caught:
@@ -255,9 +261,9 @@ def test_the_diagnosis_has_its_share_of_the_limit(monkeypatch: pytest.MonkeyPatc
     limits: list[float] = []
     original = run.diagnose
 
-    def spy(problem: Problem, *, time_limit: float, seed: int) -> Any:
-        limits.append(time_limit)
-        return original(problem, time_limit=time_limit, seed=seed)
+    def spy(problem: Problem, *, deadline: Deadline, **options: Any) -> Any:
+        limits.append(deadline.limit or 0.0)
+        return original(problem, deadline=deadline, **options)
 
     monkeypatch.setattr(run, "diagnose", spy)
     found = suppress(frozen_row(), time_limit=100.0, relax=True)

@@ -55,7 +55,7 @@ def test_safe_certified_and_the_same_again(method: str, kind: str) -> None:
     check(problem, result)
     assert result.reason == "complete"
     assert problem.content_hash == before, "the input is unchanged"
-    draft = METHODS[method].run(problem, time_limit=None, seed=3, progress=None)
+    draft = METHODS[method].run(problem, seed=3, progress=None)
     assert (draft.hidden == result.pattern.hidden).all(), "same seed, same pattern, which needed no mending"
 
 

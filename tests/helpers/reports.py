@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import numpy as np
 
 from cellveil.judge import audit
+from cellveil.judge.verdict import Outcome
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.report import build_report
@@ -33,7 +34,7 @@ def planted(primaries=(("A", "N"),), level=1000):
 def run_of(problem, pattern, verdict):
     cost = float(problem.weight[pattern.status == 2].sum())
     seconds = {"search": 0.5, "audit": 0.1}
-    outcome = "safe" if verdict.is_safe else "not_safe"
+    outcome = Outcome.SAFE if verdict.is_safe else Outcome.NOT_SAFE
     return Suppression(pattern, verdict, outcome, "complete", cost, cost / 2, seconds, 7, 12)
 
 

@@ -10,8 +10,8 @@ from cellveil.suppression.methods.auto import PLANS, optional_stages
 
 
 def test_a_small_table() -> None:
-    ratios = ablation(["4x4x4"], 1, None)
-    assert {"programs", "search"} <= set(ratios)
+    ratios = ablation([("small", "4x4x4")], 1, None)
+    assert {("small", "programs"), ("small", "search")} <= set(ratios)
     assert all(0.5 < cost < 3 for found in ratios.values() for cost, _ in found)
     assert markdown(ratios).count("\n") == len(ratios) + 1
 

@@ -33,10 +33,14 @@ MAX_PARAMETERS = 8
 
 SUPPRESSION = "cellveil.suppression."
 FLOORS = (
-    *("draft", "presolve", "engines", "exact", "bounds", "methods"),
+    *("draft", "bounds", "presolve", "engines", "exact", "methods"),
     *("infeasible", "other_attackers", "result", "suppressing"),
 )
-"""The parts of suppression; each imports only from itself and from parts named before it."""
+"""The parts of suppression; each imports only from itself and from parts named before it.
+
+The cover bound looks at single relations alone and needs no engine; engines begin with what it suggests. The
+relaxation of branch and cut needs separation, and stands beside it in `exact`.
+"""
 
 IN_A_PLAN = {"cellveil.suppression.methods.auto": {"optimal", "network"}}
 """The methods that stages of another method run."""

@@ -156,7 +156,7 @@ def test_auto_closes_small_gaps_by_branch_and_cut_in_larger_tables(
     solve = auto.optimal
 
     def spy(*args: Any, **options: Any) -> Draft:
-        calls.append(options["time_limit"])
+        calls.append(options["deadline"].limit)
         return solve(*args, **options)
 
     monkeypatch.setattr(auto, "optimal", spy)

@@ -11,7 +11,7 @@ import numpy as np
 from cellveil.adjustment.fixed_senses import Fit
 from cellveil.adjustment.merge_tied import merged_model
 from cellveil.adjustment.model import Limits, build_model
-from cellveil.adjustment.outcome import Adjustment, Outcome, Reason
+from cellveil.adjustment.outcome import Adjustment, Reason
 from cellveil.adjustment.params import AdjustParams
 from cellveil.adjustment.stage_work import SenseSearch, cost_step
 from cellveil.adjustment.start_rules import STARTS
@@ -19,6 +19,7 @@ from cellveil.arrays import Bool, Float
 from cellveil.clock import Deadline, Stopwatch
 from cellveil.errors import InputError, NotSafeError, nearest_name
 from cellveil.judge import audit
+from cellveil.judge.verdict import Outcome
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 

@@ -9,14 +9,7 @@ from enum import StrEnum
 from cellveil.arrays import Bool, Int
 from cellveil.judge import Audit
 from cellveil.judge.adjusted import AdjustedAudit
-
-
-class Outcome(StrEnum):
-    """What was reached: nothing is better, everything asked is kept, or not even that."""
-
-    OPTIMAL = "optimal"
-    SAFE = "safe"
-    NOT_SAFE = "not_safe"
+from cellveil.judge.verdict import Outcome
 
 
 class Reason(StrEnum):

@@ -281,10 +281,10 @@ class SuppressJob(Section):
 
     @model_validator(mode="after")
     def _known_options(self) -> SuppressJob:
-        from cellveil.suppression import METHODS
+        from cellveil.suppression.suppressing import read_options
 
         try:
-            METHODS[self.method].read(self.method, self.options)
+            read_options(self.method, self.options)
         except InputError as error:
             raise fault(error.what, error.remedy, "options") from None
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
@@ -18,6 +19,14 @@ from cellveil.public_view import PublicView
 
 NAMED = 6
 """Cells that are named in an objection."""
+
+
+class Outcome(StrEnum):
+    """What a run reached: nothing is better, everything asked is kept, or not even that."""
+
+    OPTIMAL = "optimal"
+    SAFE = "safe"
+    NOT_SAFE = "not_safe"
 
 
 @dataclass(frozen=True, repr=False, eq=False)

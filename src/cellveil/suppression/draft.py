@@ -4,10 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from cellveil.arrays import Bool
 from cellveil.deviations.demand import Demand
 from cellveil.deviations.witness import Witnesses
+
+
+class MethodEnding(StrEnum):
+    """Why a method stopped, as reports say it."""
+
+    COMPLETE = "complete"
+    TIME_LIMIT = "time limit"
+    NETWORKS_HIDDEN = "time limit: the networks were hidden whole"
+    REST_OVERPROTECTED = "time limit: what was still open was protected by hiding more than needed"
+    SURROUNDINGS_HIDDEN = "time limit: more than needed was hidden around what was open"
+    NOT_ALL_TRIED = "time limit: not every secondary cell was tried"
+    ORDER_CUT_SHORT = "time limit: the search for an order was cut short"
+    INTERRUPTED = "interrupted"
+    INTERRUPTED_SEARCH = "interrupted: the cheapest complete pattern so far"
+    INTERRUPTED_ORDER = "interrupted: the best order so far was protected"
+    UNDECIDED = "a cheaper pattern could not be decided"
+    UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
+    NOT_KEPT_OFF = (
+        "some attackers were not kept off otherwise: more than needed was hidden around what was open"
+    )
+
+    @property
+    def is_lack_of_time(self) -> bool:
+        """Whether the time limit cut the method short."""
+        return self.startswith(MethodEnding.TIME_LIMIT)
+
+    @property
+    def is_interrupt(self) -> bool:
+        """Whether somebody stopped it."""
+        return self.startswith(MethodEnding.INTERRUPTED)
 
 
 @dataclass
@@ -19,7 +50,7 @@ class Draft:
     hidden
         Which cells to hide.
     reason
-        Why the method stopped: "complete", or what cut it short.
+        Why the method stopped.
     infeasible
         Demands that no pattern can meet.
     lower_bound
@@ -33,7 +64,7 @@ class Draft:
     """
 
     hidden: Bool
-    reason: str = "complete"
+    reason: MethodEnding = MethodEnding.COMPLETE
     infeasible: list[Demand] = field(default_factory=list)
     lower_bound: float | None = None
     num_lps: int = 0

@@ -1,19 +1,19 @@
-"""What a method hands over, and what a suppression run ends with."""
+"""What a suppression run ends with: a judged pattern, its cost and its bound."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from cellveil.certificate import Certificate, Verification
 from cellveil.judge import Audit
+from cellveil.judge.verdict import Outcome
 from cellveil.pattern import Pattern
+from cellveil.suppression.draft import MethodEnding
 
 if TYPE_CHECKING:
     from cellveil.suppression.infeasible.relaxing import Relaxation
-
-Outcome = Literal["optimal", "safe", "not_safe", "infeasible"]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -23,15 +23,17 @@ class Suppression:
     Parameters
     ----------
     outcome
-        optimal, safe (shown safe, not proven cheapest), not_safe, or infeasible.
+        optimal, safe (shown safe, not proven cheapest), or not_safe.
     reason
-        Why the run ended: "complete", or what cut it short.
+        Why the run ended, in words.
     cost
         Sum of the weights of the secondary cells.
     lower_bound, gap
         Proven least cost, and (cost − bound) / cost; None where the method proves none.
     audit
         The audit of the pattern against outsiders and every attacker that was named.
+    ending
+        Why the method stopped.
     relaxation
         What was freed or lowered, where the requirements as given could not be met; all the rest is then
         about the relaxed problem.
@@ -49,6 +51,7 @@ class Suppression:
     seconds: Mapping[str, float]
     seed: int
     num_lps: int
+    ending: MethodEnding = MethodEnding.COMPLETE
     relaxation: Relaxation | None = None
     hidden_for_lack_of_time: int = 0
 
@@ -89,7 +92,7 @@ class Suppression:
     @property
     def was_interrupted(self) -> bool:
         """Whether somebody stopped the search, and this is the best it had."""
-        return self.reason.startswith("interrupted")
+        return self.ending.is_interrupt
 
     @property
     def is_safe(self) -> bool:

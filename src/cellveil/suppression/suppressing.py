@@ -13,113 +13,55 @@ from cellveil.clock import Deadline, Stopwatch
 from cellveil.errors import InputError, nearest_name
 from cellveil.judge import Audit, Verdict
 from cellveil.judge.outsider import audit_outsider
-from cellveil.params import Parameter, Params
+from cellveil.judge.verdict import Outcome
+from cellveil.params import Params, param, part
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress, StageClock
 from cellveil.solvers import tolerances
 from cellveil.solvers.parallel import default_workers, using
-from cellveil.suppression.bounds.cover import cover_bound
-from cellveil.suppression.draft import Draft
-from cellveil.suppression.infeasible.relaxing import Relaxation, diagnose, infeasibility, relaxed_like
-from cellveil.suppression.methods.auto import AutoParams, auto
-from cellveil.suppression.methods.cycles import CyclesParams, cycles
-from cellveil.suppression.methods.elimination import EliminationParams, elimination
-from cellveil.suppression.methods.genetic import GeneticParams, genetic
-from cellveil.suppression.methods.grouped import GroupedParams, grouped
-from cellveil.suppression.methods.hypercube import HypercubeParams, hypercube
-from cellveil.suppression.methods.modular import ModularParams, modular
-from cellveil.suppression.methods.network import NetworkParams, network
-from cellveil.suppression.methods.optimal import OptimalParams, optimal
-from cellveil.suppression.methods.sequential import SequentialParams, sequential
-from cellveil.suppression.methods.textbook import TextbookParams, textbook
+from cellveil.suppression.bounds.cover import CoverParams, cover_bound
+from cellveil.suppression.draft import Draft, MethodEnding
+from cellveil.suppression.infeasible.relaxing import (
+    DiagnosisParams,
+    Relaxation,
+    diagnose,
+    infeasibility,
+    relaxed_like,
+)
+from cellveil.suppression.methods import METHODS
 from cellveil.suppression.other_attackers.defence import Defence
 from cellveil.suppression.other_attackers.outsider_shield import mended
-from cellveil.suppression.presolve.preparation import Method, prepared
-from cellveil.suppression.result import Outcome, Suppression
-
-MENDING_ROUNDS = 3
-
-METHOD_SHARE, DIAGNOSIS_SHARE, BOUND_SHARE = 0.5, 0.5, 0.5
-"""Shares of the time left: for the method, where there are further attackers; for the diagnosis, where there
-is no safe pattern; and for the bound, where the method has none."""
-
-BOUND_SECONDS, MOST_BOUNDED_LATE = 30.0, 200_000
-"""Seconds for that bound at most; and cells of a table up to which there is one even if time is up."""
+from cellveil.suppression.result import Suppression
 
 REMEDY = "Give a longer time limit"
 FASTER = ", or take the method hypercube, which is the fastest"
 
 
-@dataclass(frozen=True)
-class MethodEntry:
-    """A line of the table of methods.
-
-    Parameters
-    ----------
-    run
-        Called with the problem and the keywords time_limit, seed, progress and params; proposes which cells
-        to hide.
-    params
-        The class of its parameters.
-    is_for_comparison
-        Whether it is there to compare with, not to be recommended.
-    """
-
-    run: Method
-    summary: str
-    params: type[Params]
-    is_for_comparison: bool = False
-
-    @property
-    def options(self) -> Mapping[str, Parameter]:
-        """Its parameters by name; those of its engines as engine.name."""
-        return self.params.described()
-
-    def read(self, method: str, options: Mapping[str, object]) -> Params:
-        """The parameters with the options that were given, checked."""
-        try:
-            return self.params().changed(options)
-        except InputError as error:
-            known = self.options
-            name = next((name for name in options if name not in known), None)
-            if name is None:
-                raise
-            remedy = nearest_name(name, list(known)) if known else "It takes no options."
-            raise InputError(f"method {method!r} has no option {name!r}", remedy=remedy) from error
+RUN = "run."
+"""How the names of options of the run begin; others are those of the method."""
 
 
-METHODS: Mapping[str, MethodEntry] = {
-    "auto": MethodEntry(auto, "the best means for the table at hand, until the limit", AutoParams),
-    "sequential": MethodEntry(
-        prepared(sequential), "cheapest deviations, one demand after the other", SequentialParams
-    ),
-    "grouped": MethodEntry(
-        prepared(grouped), "cheapest deviations for groups of primaries", GroupedParams, True
-    ),
-    "genetic": MethodEntry(
-        prepared(genetic), "the best order of groups, by a genetic algorithm", GeneticParams, True
-    ),
-    "network": MethodEntry(prepared(network), "cheapest flows, for two-way tables", NetworkParams),
-    "cycles": MethodEntry(cycles, "alternating cycles (Cox), for two-way tables", CyclesParams, True),
-    "hypercube": MethodEntry(hypercube, "cubes: no solver, millions of cells", HypercubeParams),
-    "modular": MethodEntry(
-        modular, "subtable by subtable (HiTaS), then mended on the whole", ModularParams, True
-    ),
-    "elimination": MethodEntry(
-        prepared(elimination),
-        "from everything hidden, publishing what can be spared",
-        EliminationParams,
-        True,
-    ),
-    "optimal": MethodEntry(
-        prepared(optimal), "branch and cut: the least cost, or how far off it can be", OptimalParams
-    ),
-    "textbook": MethodEntry(
-        prepared(textbook), "the incremental program on the whole table: a yardstick", TextbookParams, True
-    ),
-}
-"""The suppression methods; those for comparison have never been cheapest in our own figures."""
+@dataclass(frozen=True, kw_only=True)
+class RunParams(Params):
+    """Parameters of a run, whatever the method."""
+
+    mending_rounds: int = param(3, "Repairs of a pattern that the audit rejects.", least=0)
+    method_share: float = param(
+        0.5, "Share of the time for the method where there are further attackers.", least=0, most=1
+    )
+    diagnosis_share: float = param(
+        0.5, "Share of the time left for the diagnosis of an infeasible problem.", least=0, most=1
+    )
+    bound_share: float = param(
+        0.5, "Share of the time left for a bound where the method has none.", least=0, most=1
+    )
+    bound_seconds: float = param(30.0, "Seconds for that bound at most.", least=0)
+    most_bounded_late: int = param(
+        200_000, "Cells up to which there is such a bound even if time is up.", least=0
+    )
+    cover: CoverParams = part(CoverParams)
+    diagnosis: DiagnosisParams = part(DiagnosisParams)
 
 
 def suppress(
@@ -157,9 +99,9 @@ def suppress(
         `cellveil.suppression.infeasible.relaxing`), go on with the relaxed problem, and say so in the result.
     options
         Parameters of the method by name: those that its line in `METHODS` declares; engine.name for those of
-        its engines.
+        its engines, run.name for those of the run (`RunParams`).
     params
-        The same as an object of the method's class of parameters.
+        Those of the method as an object of its class of parameters.
 
     Raises
     ------
@@ -178,36 +120,43 @@ def suppress(
         raise InputError(f"unknown method {method!r}", remedy=nearest_name(method, list(METHODS)))
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
-    run = METHODS[method].run
-    chosen = _chosen(method, options or {}, params)
+    chosen, frame = read_options(method, options or {}, params)
     workers = default_workers() if workers is None else workers
     watch, deadline = Stopwatch(), Deadline(time_limit)
     defence = Defence(problem, attackers, seed=seed, progress=progress)
-    share = deadline.share(METHOD_SHARE) if attackers else deadline
+    share = deadline.share(frame.method_share) if attackers else deadline
     with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed, using(workers):
-        draft = run(defence.basis, time_limit=share.left, seed=seed, progress=observed, params=chosen)
-    if draft.infeasible:
-        diagnosis = diagnose(
-            defence.basis, time_limit=deadline.overtime().share(DIAGNOSIS_SHARE).left, seed=seed
+        draft = METHODS[method].run(
+            defence.basis, deadline=share, seed=seed, progress=observed, params=chosen
         )
+    if draft.infeasible:
+        share = deadline.overtime().share(frame.diagnosis_share)
+        diagnosis = diagnose(defence.basis, deadline=share, seed=seed, params=frame.diagnosis)
         if relax and diagnosis.relaxation is not None:
             left = deadline.overtime().left
-            settings = {"time_limit": left, "seed": seed, "workers": workers, "progress": progress}
-            return _relaxed(problem, diagnosis.relaxation, method, attackers, settings | {"params": chosen})
+            settings: dict[str, Any] = {
+                "time_limit": left,
+                "seed": seed,
+                "workers": workers,
+                "progress": progress,
+            }
+            settings |= {"options": options, "params": params}
+            return _relaxed(problem, diagnosis.relaxation, method, attackers, settings)
         cells = np.unique([demand.cell for demand in draft.infeasible])
         raise infeasibility(problem, cells, defence.basis_name, diagnosis)
-    if draft.lower_bound is None and (not deadline.is_over or problem.table.num_cells <= MOST_BOUNDED_LATE):
+    is_bounded_late = problem.table.num_cells <= frame.most_bounded_late
+    if draft.lower_bound is None and (is_bounded_late or not deadline.is_over):
         with watch.time("bound"):
-            left = deadline.overtime().share(BOUND_SHARE).left
-            seconds = BOUND_SECONDS if left is None else min(left, BOUND_SECONDS)
-            bound = cover_bound(problem, time_limit=seconds).bound
+            left = deadline.overtime().share(frame.bound_share).left
+            seconds = frame.bound_seconds if left is None else min(left, frame.bound_seconds)
+            bound = cover_bound(problem, deadline=Deadline(seconds), params=frame.cover).bound
             draft.lower_bound = bound if np.isfinite(bound) else None
     pattern = Pattern.hiding(problem, draft.hidden, method)
     with watch.time("audit"):
         report = audit_outsider(
             problem, pattern, exact=False, workers=workers, claims=draft.witnesses, progress=progress
         )
-    for _ in range(MENDING_ROUNDS):
+    for _ in range(frame.mending_rounds):
         if report.is_safe or not len(report.unsafe_cells):
             break
         with watch.time("suppress"):
@@ -215,7 +164,7 @@ def suppress(
                 problem,
                 pattern.hidden,
                 report.unsafe_cells,
-                deadline.overtime().share(1 / MENDING_ROUNDS),
+                deadline.overtime().share(1 / frame.mending_rounds),
                 seed=seed,
                 progress=progress,
             )
@@ -237,25 +186,30 @@ def suppress(
                 problem, pattern, exact=False, workers=workers, claims=draft.witnesses, progress=progress
             )
         draft.num_lps += defence.num_lps
-        draft.reason = defence.reason if draft.reason == "complete" else draft.reason
+        draft.reason = defence.reason if draft.reason is MethodEnding.COMPLETE else draft.reason
     with watch.time("verify"):
         standard = Verdict.of(Attacker(), problem, pattern, report)
         judged = Audit.of(problem, pattern, [standard, *verdicts])
     return _conclude(problem, pattern, judged, draft, watch, seed)
 
 
-def _chosen(method: str, options: Mapping[str, object], params: Params | None) -> Params:
-    """The parameters that are given, one way or the other."""
+def read_options(
+    method: str, options: Mapping[str, object], params: Params | None = None
+) -> tuple[Params, RunParams]:
+    """The parameters of the method, given one way or the other, and those of the run."""
     entry = METHODS[method]
+    own = {name: value for name, value in options.items() if not name.startswith(RUN)}
+    run = {name.removeprefix(RUN): value for name, value in options.items() if name.startswith(RUN)}
+    frame = RunParams().changed(run)
     if params is None:
-        return entry.read(method, options)
-    if options:
+        return entry.read(own), frame
+    if own:
         raise InputError("both options and params are given", remedy="Give one of them.")
     if not isinstance(params, entry.params):
         raise InputError(
             f"method {method!r} takes no {type(params).__name__}", remedy=f"Give {entry.params.__name__}."
         )
-    return params
+    return params, frame
 
 
 def _relaxed(
@@ -284,46 +238,44 @@ def _conclude(
     if bound is not None:  # it speaks of what a method adds; what is hidden at the start has its cost anyway
         bound += float(problem.weight[problem.status == Status.SECONDARY].sum())
     hurried = 0  # whoever interrupts a search did not run out of time
-    if draft.hurried is not None and not draft.reason.startswith("interrupted"):
+    if draft.hurried is not None and not draft.reason.is_interrupt:
         hurried = int((draft.hurried & secondary).sum())
-    outcome: Outcome = "safe" if judged.is_safe else "not_safe"
+    outcome = Outcome.SAFE if judged.is_safe else Outcome.NOT_SAFE
     # what is proven of the outsider's problem holds for the harder one against more attackers
     if judged.is_safe and bound is not None and cost <= bound * (1 + tolerances.EQUAL):
-        outcome = "optimal"
+        outcome = Outcome.OPTIMAL
     return Suppression(
         pattern=pattern,
         audit=judged,
         outcome=outcome,
         reason=_reason(
-            draft.reason if judged.is_safe else _why_not_safe(judged, draft),
-            draft.reason,
-            hurried,
-            pattern.method,
+            "" if judged.is_safe else _why_not_safe(judged, draft), draft.reason, hurried, pattern.method
         ),
         cost=cost,
         lower_bound=bound,
         seconds=watch.seconds,
         seed=seed,
         num_lps=draft.num_lps + judged.num_lps,
+        ending=draft.reason,
         hidden_for_lack_of_time=hurried,
     )
 
 
-def _reason(reason: str, of_draft: str, hurried: int, method: str) -> str:
-    """What to say of how the run ended: first of all that time ran out, where it did and that matters."""
+def _reason(fault: str, ending: MethodEnding, hurried: int, method: str) -> str:
+    """How the run ended, in words: first of all that time ran out, where it did and that matters."""
     remedy = REMEDY if method == "hypercube" else REMEDY + FASTER
     if hurried:
         cells = "1 cell is" if hurried == 1 else f"{hurried:,} cells are"
         what = f"time ran out: {cells} hidden only because there was no time for a cheaper pattern"
-        return f"{what}. {remedy}" if reason == of_draft else f"{what}; {reason}. {remedy}"
-    if reason != of_draft and of_draft.startswith("time limit"):
-        return f"time ran out: {reason}. {remedy}"
-    return reason
+        return f"{what}; {fault}. {remedy}" if fault else f"{what}. {remedy}"
+    if fault and ending.is_lack_of_time:
+        return f"time ran out: {fault}. {remedy}"
+    return fault or str(ending)
 
 
 def _why_not_safe(judged: Audit, draft: Draft) -> str:
     """Who is not kept off, and why the audit ended."""
-    stopped = "interrupted: " if draft.reason.startswith("interrupted") else ""
+    stopped = "interrupted: " if draft.reason.is_interrupt else ""
     others = [verdict for verdict in judged.verdicts if not verdict.is_safe]
     names = ", ".join(f"{verdict.attacker.words} ({verdict.report.reason})" for verdict in others)
     return f"{stopped}the audit found attackers that are not kept off: {names}"

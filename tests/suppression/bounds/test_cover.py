@@ -12,12 +12,14 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_matrix
 
 import cellveil.suppression.bounds.cover as cover
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.solvers.covering import Covering, proven_bound, solve_relaxed
 from cellveil.suppression import suppress
 from cellveil.suppression.bounds.cover import cover_bound
+from cellveil.suppression.bounds.relation_rows import RelationBridges
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
@@ -151,8 +153,8 @@ def test_these_tests_catch_an_invalid_row(fault: str, monkeypatch: pytest.Monkey
     if fault == "levels":
         monkeypatch.setattr(cover, "_levels", raised_levels)
     else:
-        monkeypatch.setattr(cover._Lonely, "_init", cover._Lonely.__init__, raising=False)
-        monkeypatch.setattr(cover._Lonely, "__init__", all_usable)
+        monkeypatch.setattr(RelationBridges, "_init", RelationBridges.__init__, raising=False)
+        monkeypatch.setattr(RelationBridges, "__init__", all_usable)
     with pytest.raises(AssertionError):
         test_never_above_the_optimum("flat 2-D")
         test_never_above_the_optimum("hierarchical")
@@ -239,7 +241,9 @@ def test_huge_amounts() -> None:
 
 def test_no_time_and_nothing_to_do() -> None:
     problem = random_table((12, 12), contributors=2, seed=1)
-    assert 0 <= cover_bound(problem, time_limit=0.0, integral=True).bound <= cover_bound(problem).bound
+    assert (
+        0 <= cover_bound(problem, deadline=Deadline(0.0), integral=True).bound <= cover_bound(problem).bound
+    )
     quiet = problem.replace(
         status=np.zeros_like(problem.status), lpl=problem.spl, upl=problem.spl, spl=problem.spl
     )

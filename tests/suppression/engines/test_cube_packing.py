@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from cellveil.certificate import Certificate
 from cellveil.certificate.certificate import pattern_hash
 from cellveil.certificate.verifier import Verification, check_witnesses
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.deviations.cubes import has_cubes
 from cellveil.deviations.ledger import Ledger
@@ -262,7 +263,7 @@ def test_hypercube_recovers_dimensions() -> None:
 
 def test_out_of_time_is_safe() -> None:
     problem = random_problem(1, 5, "value", None)
-    draft = hypercube(problem, time_limit=1e-9)
+    draft = hypercube(problem, deadline=Deadline(1e-9))
     assert draft.reason.startswith("time limit")
     assert audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "hypercube")).is_safe
 

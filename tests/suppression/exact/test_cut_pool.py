@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cellveil.solvers.cutting_planes import Row
+from cellveil.suppression.exact.capacity_cuts import Capacity
 from cellveil.suppression.exact.cut_pool import Capacities, Pool
-from cellveil.suppression.exact.parts import Capacity
 
 
 def random_rows(seed: int, number: int = 20) -> list[Row]:
@@ -38,10 +38,10 @@ def test_capacities_give_rows_that_whole_patterns_keep() -> None:
     capacity = Capacity(np.arange(4), np.array([4.0, 3.0, 3.0, 2.0]), 6.0, 1e-9)
     capacities = Capacities()
     assert capacities.add(capacity) and not capacities.add(capacity) and not capacities.add(None)
-    (row,) = capacities.broken_rows(np.full(4, 0.3), 1e-6, 10)
+    (row,) = capacities.violated_cuts(np.full(4, 0.3), 1e-6, 10)
     assert row.violation(np.full(4, 0.3)) > 1e-6
     for number in range(16):
         x = np.array([number >> k & 1 for k in range(4)], dtype=float)
         if capacity.reach @ x >= capacity.left:
             assert row.violation(x) <= 1e-9
-    assert capacities.broken_rows(np.ones(4), 1e-6, 10) == []
+    assert capacities.violated_cuts(np.ones(4), 1e-6, 10) == []

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cellveil.clock import NO_LIMIT
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
@@ -23,7 +24,9 @@ def test_patterns_are_safe(kind: str, starter: type) -> None:
         assert isinstance(found, starter)
         cells = part.component.cells
         for whole, own in zip(
-            hidden, (found.from_scratch(None), found.around(np.full(len(cells), 0.5), None)), strict=True
+            hidden,
+            (found.from_scratch(NO_LIMIT), found.around(np.full(len(cells), 0.5), NO_LIMIT)),
+            strict=True,
         ):
             assert own is not None and len(own) == len(cells)
             whole[cells] |= own
@@ -33,7 +36,7 @@ def test_patterns_are_safe(kind: str, starter: type) -> None:
 
 
 def test_nothing_is_found_where_sliding_levels_cannot_be_shared() -> None:
-    assert NoStarter().from_scratch(None) is None
+    assert NoStarter().from_scratch(NO_LIMIT) is None
 
 
 def test_around_a_point_its_cells_are_preferred() -> None:
@@ -47,5 +50,5 @@ def test_around_a_point_its_cells_are_preferred() -> None:
     names = {f"r{r},c{c}" for r in (0, 2) for c in (0, 2)}
     point = np.array([float(",".join(problem.table.key(int(cell))) in names) for cell in cells])
     assert point.sum() == 4
-    near = starter.around(point, None)
+    near = starter.around(point, NO_LIMIT)
     assert near is not None and near.tolist() == (point > 0).tolist()

@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 from cellveil import progress
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.deviations.witness import are_deviations
 from cellveil.judge.outsider import audit_outsider
@@ -100,7 +101,7 @@ def test_safe_whenever_the_time_is_up(looks: int, monkeypatch: pytest.MonkeyPatc
     whole = elimination(problem)
     ticks = count()
     monkeypatch.setattr(progress.time, "monotonic", lambda: 0.0 if next(ticks) < looks else 1e9)
-    draft = elimination(problem, time_limit=1e6)
+    draft = elimination(problem, deadline=Deadline(1e6))
     monkeypatch.undo()
     assert draft.reason.startswith("time limit")
     assert audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "x")).is_safe

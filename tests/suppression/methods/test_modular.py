@@ -118,6 +118,6 @@ def test_small_tables_of_every_structure(shape: str) -> None:
 
 def test_out_of_time_is_safe() -> None:
     problem = random_table((12, 9), hierarchical=[0, 1], contributors=3, seed=2)
-    draft = modular(problem, time_limit=1e-9)
+    draft = modular(problem, deadline=Deadline(1e-9))
     assert "time limit" in draft.reason
     assert audit_outsider(problem, Pattern.hiding(problem, draft.hidden, "x"), exact=False).is_safe

@@ -24,7 +24,7 @@ from cellveil.suppression.engines.flow_search import FlowSearchParams, Networks,
 from cellveil.suppression.methods.cycles import CyclesParams, cycles
 from cellveil.suppression.methods.network import NetworkParams, network
 from cellveil.suppression.methods.sequential import sequential
-from cellveil.suppression.suppressing import Method
+from cellveil.suppression.presolve.preparation import Method
 from helpers import brute_force
 from helpers.small_problems import SHAPES, small_problem
 
@@ -34,7 +34,7 @@ EVERY_METHOD = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS)
 
 
 def run(method: Method, problem: Problem, seed: int = 0) -> Draft:
-    return method(problem, time_limit=None, seed=seed, progress=None)
+    return method(problem, seed=seed, progress=None)
 
 
 def cost(problem: Problem, hidden: np.ndarray) -> float:
@@ -246,7 +246,7 @@ def test_same_seed_same_pattern(method):
 @EVERY_METHOD
 def test_when_the_time_is_over_the_pattern_is_still_safe(method):
     problem = random_table((20, 20), contributors=6, seed=2)
-    draft = method(problem, time_limit=1e-9, seed=0, progress=None)
+    draft = method(problem, deadline=Deadline(1e-9), seed=0, progress=None)
     assert draft.reason.startswith("time limit")
     pattern = Pattern.hiding(problem, draft.hidden, "x")
     assert audit_outsider(problem, pattern, exact=False, claims=draft.witnesses).is_safe
@@ -268,5 +268,5 @@ def test_progress_is_told_of_stage_and_cost():
             said.append(sorted(figures))
 
     problem = random_table((8, 8), contributors=6, seed=1)
-    network(problem, time_limit=None, seed=0, progress=Listener())
+    network(problem, seed=0, progress=Listener())
     assert said[0] == "network" and said[-1] == ["cost"]

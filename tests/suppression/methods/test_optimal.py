@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from cellveil.certificate import verify
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.formats.jj import read_jj
 from cellveil.judge.outsider import audit_outsider
@@ -18,14 +19,15 @@ from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers.cutting_planes import Row
 from cellveil.solvers.exchange_descent import exchanged
-from cellveil.suppression.bounds.relaxation import lower_bound, relax
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.exact.fractional_attack import FlowAttacker, LPAttacker
-from cellveil.suppression.exact.kelly import kelly
 from cellveil.suppression.exact.parts import parts_of
-from cellveil.suppression.exact.separation import Separation, further_cell, is_broken
+from cellveil.suppression.exact.relaxation import lower_bound, relax
+from cellveil.suppression.exact.safety_oracle import further_cell, is_violated
+from cellveil.suppression.exact.separation import Separation
 from cellveil.suppression.methods.optimal import OptimalParams, optimal
 from cellveil.tables.scaled import UNBOUNDED
+from experiments.kelly import kelly
 from helpers.brute_force import cheapest_pattern
 from helpers.instances import INSTANCES, needs_instances
 from helpers.small_problems import SHAPES, small_problem
@@ -149,7 +151,7 @@ def test_least_cost_by_the_ways_of_larger_tables(shape: str, way: str) -> None:
     params = OptimalParams(small=0, far=-1.0 if way == "stages" else 0.25)
     for problem, least in islice(problems(shape), PER_SHAPE):
         limit = None if way == "programs of all rows" else 60.0
-        draft = optimal(problem, time_limit=limit, params=params)
+        draft = optimal(problem, deadline=Deadline(limit), params=params)
         if least is None:
             assert draft.infeasible
             continue
@@ -214,13 +216,13 @@ def test_no_row_cuts_off_a_safe_pattern() -> None:
         problem, _ = next(item for item in problems(shape) if item[1] is not None)
         for part in parts_of(problem)[0]:
             separation = Separation(problem, part)
-            relax(separation, lambda: False)
+            relax(separation, NO_LIMIT)
             for _ in range(30):
                 hidden = part.held | (rng.random(part.num_cells) < rng.uniform(0.5, 1))
                 rows = list(separation.pool.rows)
                 if separation.judge(hidden).is_safe:
                     checked += 1
-                    assert not any(row.rhs == 1 and is_broken(row, hidden) for row in rows)
+                    assert not any(row.rhs == 1 and is_violated(row, hidden) for row in rows)
     assert checked > 20
 
 
@@ -249,7 +251,7 @@ def test_levels_beyond_what_any_pattern_allows_are_named() -> None:
 
 def test_time_limit_returns_a_safe_pattern_and_a_bound() -> None:
     problem = random_table((9, 9, 9), seed=1)
-    draft = optimal(problem, time_limit=1.5)
+    draft = optimal(problem, deadline=Deadline(1.5))
     assert draft.reason == "time limit"
     assert draft.lower_bound is not None
     assert 0 < draft.lower_bound < cost_of(problem, draft)

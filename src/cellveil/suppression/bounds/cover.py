@@ -13,7 +13,7 @@ A level that one side cannot take (spl beyond the cell's own room) is a level of
 
 A hidden cell that does not move is of no use: some cheapest pattern has none. So in a relation without a
 hidden cell at the start, where x_j = 1 another one must be hidden: x_j ≤ Σ_{i ≠ j} x_i. These rows are added
-where the solution breaks them.
+where the solution breaks them: bridge-less inequalities of single relations.
 
 Requires any relations whatever, integer coefficients included.
 Ensures that no safe pattern hides cells beyond `hidden_at_start` for less than the bound: the relaxed bound
@@ -27,34 +27,30 @@ References: cover inequalities as in Fischetti & Salazar (2001).
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.clock import Deadline, counted_time
+from cellveil.clock import NO_LIMIT, Deadline, counted_time
+from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
-from cellveil.solvers.covering import Covered, Covering, proven_bound, solve_relaxed, solve_whole
-from cellveil.solvers.tolerances import EQUAL, INTEGRALITY
-from cellveil.tables.relations import Relations
+from cellveil.solvers.covering import Covering, solve_relaxed
+from cellveil.suppression.bounds.relation_rows import RelationBridges, RelationCovers
+from cellveil.suppression.bounds.whole_covers import rounded_point, solve_by_parts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 
-ROUNDS = 20
-"""How often rows against lonely cells are added at most, between relaxations."""
+@dataclass(frozen=True, kw_only=True)
+class CoverParams(Params):
+    """Parameters of the cover bound."""
 
-MOST_ENTRIES = 400_000
-"""Programs with more entries get no further rows: they gain little and take long."""
-
-WHOLE_ROUNDS = 5
-"""The same, between solves with whole cells."""
-
-EXACT = 2.0**53
-"""Sums of whole numbers up to this are exact in floats."""
+    rounds: int = param(20, "Rounds of bridge-less inequalities between relaxations.", least=1)
+    whole_rounds: int = param(5, "The same between solves with whole cells.", least=1)
+    most_entries: int = param(400_000, "Entries beyond which no inequality is added.", least=0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -89,16 +85,17 @@ class CoverBound:
 def cover_bound(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     integral: bool = False,
     nodes: int | None = None,
+    params: CoverParams | None = None,
 ) -> CoverBound:
     """Bound the cost of every safe pattern from below; see the head of the module.
 
     Parameters
     ----------
-    time_limit
-        Seconds for the solver; the bound of what was reached counts.
+    deadline
+        When it is over the bound of what was reached counts.
     integral
         Whether to solve with whole cells after the relaxation.
     nodes
@@ -112,8 +109,7 @@ def cover_bound(
     CoverBound(39, relaxed, 3 cells suggested)
     """
     start = counted_time()
-    deadline = None if time_limit is None else start + time_limit
-    model = _Model(problem)
+    model = _CoverProgram(problem, params or CoverParams())
     if model.is_infeasible:
         everything = model.usable & ~problem.hidden_at_start
         seconds = counted_time() - start
@@ -122,13 +118,13 @@ def cover_bound(
     fractional = model.spread(np.nan_to_num(model.point))
     if integral:
         model.make_whole(deadline, nodes)
-    suggestion = model.spread(_rounded(model.program, model.point)) > 0
-    bound = _round_up(model.bound, model.program.cost)
+    suggestion = model.spread(rounded_point(model.program, model.point)) > 0
+    bound = whole_bound(model.bound, model.program.cost)
     return CoverBound(bound, fractional, suggestion, integral, counted_time() - start)
 
 
-class _Model:
-    """The covering program of a problem: needs first, rows against lonely cells as they turn out to matter.
+class _CoverProgram:
+    """The covering program of a problem: cover inequalities first, bridge-less ones as they are broken.
 
     Attributes
     ----------
@@ -144,36 +140,36 @@ class _Model:
         The best one proven.
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, params: CoverParams) -> None:
+        self.problem, self.params = problem, params
         self.usable = (problem.status != Status.FROZEN) & ((problem.down > 0) | (problem.up > 0))
         self.columns: Int = np.zeros(0, dtype=np.int64)
         upl, lpl = _levels(problem)
         slack = 1 - 2.0**-50  # beyond 2⁵³ levels and bounds are rounded
         self.is_infeasible = bool(((upl * slack > problem.up) | (lpl * slack > problem.down)).any())
         self.bound = 0.0
-        self._lonely = _Lonely(problem.table.relations, problem.hidden_at_start, self.usable)
+        self._bridges = RelationBridges(problem.table.relations, problem.hidden_at_start, self.usable)
         self._rows: list[csr_matrix] = []
         self._rhs: list[Float] = []
         if not self.is_infeasible:
             self._add_needs(upl, lpl)
 
-    def relax(self, deadline: float | None) -> None:
-        """Solve the relaxation, adding rows until no cell is lonely; the best bound of all rounds counts."""
-        for _ in range(ROUNDS):
+    def relax(self, deadline: Deadline) -> None:
+        """Relax, adding bridge-less inequalities until none is violated; the best bound counts."""
+        for _ in range(self.params.rounds):
             self.program = self._program()
-            self.relaxed = solve_relaxed(self.program, Deadline(_left(deadline)))
+            self.relaxed = solve_relaxed(self.program, deadline)
             self.point = self.relaxed.point
             self.bound = max(self.bound, self.relaxed.bound)
-            if _left(deadline) == 0.0 or not self._add_lonely():
+            if deadline.is_over or not self._add_bridges():
                 return
 
-    def make_whole(self, deadline: float | None, nodes: int | None) -> None:
-        """Solve with whole cells where the relaxation splits some, adding rows against lonely cells."""
-        for left in reversed(range(WHOLE_ROUNDS)):
-            bound, self.point = _whole_parts(self.program, self.relaxed, deadline, nodes)
+    def make_whole(self, deadline: Deadline, nodes: int | None) -> None:
+        """Solve with whole cells where the relaxation splits some, adding bridge-less inequalities."""
+        for left in reversed(range(self.params.whole_rounds)):
+            bound, self.point = solve_by_parts(self.program, self.relaxed, deadline, nodes)
             self.bound = max(self.bound, bound)
-            if not left or _left(deadline) == 0.0 or not self._add_lonely():
+            if not left or deadline.is_over or not self._add_bridges():
                 return
             self.relax(deadline)
 
@@ -183,11 +179,11 @@ class _Model:
         whole[self.columns] = point
         return whole
 
-    def _add_lonely(self) -> bool:
+    def _add_bridges(self) -> bool:
         """Add the rows that the point breaks; False where it breaks none, or the program is large enough."""
-        if self.program.matrix.nnz > MOST_ENTRIES:
+        if self.program.matrix.nnz > self.params.most_entries:
             return False
-        rows = self._lonely.broken_rows(self.spread(np.nan_to_num(self.point)))
+        rows = self._bridges.violated_rows(self.spread(np.nan_to_num(self.point)))
         if rows is None:
             return False
         self._rows.append(rows)
@@ -214,7 +210,7 @@ class _Model:
 
     def _add_needs(self, upl: Float, lpl: Float) -> None:
         """One row for each relation, and direction, that what is hidden at the start cannot meet."""
-        entries = _Entries(self.problem, self.usable)
+        entries = RelationCovers(self.problem, self.usable)
         if not entries.num_rows:
             return
         kinds = [
@@ -233,218 +229,19 @@ class _Model:
             self._rhs.append(np.ones(rows.shape[0]))
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class _Needs:
-    """Rows Σ share x ≥ 1, one per relation: the share of each entry, and which relations have such a row."""
-
-    share: Float
-    is_open: Bool
-
-
-class _Entries:
-    """The entries of the relations that hold a primary cell, and how far each can make up for others.
-
-    Attributes
-    ----------
-    rises, falls
-        How far coefficient × deviation of an entry can go up and down.
-    """
-
-    def __init__(self, problem: Problem, usable: Bool) -> None:
-        whole = problem.table.relations
-        primary = problem.status == Status.PRIMARY
-        holds = np.bincount(whole.row_of_entry[primary[whole.cells]], minlength=len(whole)) > 0
-        relations = whole.take_rows(np.flatnonzero(holds))
-        self.problem, self.cells, self.coefs = problem, relations.cells, relations.coefs
-        self.row, self.indptr, self.num_rows = relations.row_of_entry, relations.indptr, len(relations)
-        self.primary = primary[self.cells]
-        self.hidden = problem.hidden_at_start[self.cells]
-        self.size = np.abs(self.coefs).astype(np.float64)
-        up, down = (np.where(usable, room, 0.0)[self.cells] for room in (problem.up, problem.down))
-        self.rises, self.falls = (
-            np.where(self.coefs > 0, own, other) * self.size for own, other in ((up, down), (down, up))
-        )
-
-    def level(self, along: Float, against: Float) -> Float:
-        """What coefficient × deviation of a primary must reach, given the levels for both of its signs."""
-        level = np.where(self.coefs > 0, along[self.cells], against[self.cells])
-        return np.where(self.primary, level * self.size, 0.0)
-
-    def sliding(self, upl: Float, lpl: Float) -> tuple[Float, Float]:
-        """Need and capacity of both directions together, where a sliding level asks for more than each."""
-        spl = self.problem.spl.astype(np.float64)
-        need = np.where(spl > upl + lpl, spl, 0.0)[self.cells] * self.size
-        cap = np.zeros(len(self.cells))
-        for own, other in ((self.rises, self.falls), (self.falls, self.rises)):
-            cap += np.minimum(other, self._largest(np.minimum(own, need))[self.row])
-        return need, cap
-
-    def needs(self, need: Float, cap: Float) -> _Needs:
-        """The rows that are left when the cells hidden at the start have given what they can."""
-        cap = np.minimum(cap, self._largest(need)[self.row])  # beyond it nothing changes; and it is finite
-        held = np.where(self.hidden, cap, 0.0)
-        sums = np.bincount(self.row, weights=held, minlength=self.num_rows)[self.row]
-        doubt = np.where(sums + need < EXACT, 0.0, (sums + need) * self._longest * 2.0**-52)
-        missing = np.where(need > 0, need - (sums - held) - doubt, 0.0)
-        residual = self._largest(missing)
-        is_open = residual > 0
-        share = np.where(self.hidden, 0.0, cap) / np.where(is_open, residual, np.inf)[self.row]
-        return _Needs(np.minimum(share * (1 + 2.0**-50), 1.0), is_open)
-
-    def is_beyond_reach(self, needs: _Needs) -> bool:
-        """Whether some row is not met even if all its cells are hidden."""
-        sums = np.bincount(self.row, weights=needs.share, minlength=self.num_rows)
-        return bool((needs.is_open & (sums < 1 - EQUAL)).any())
-
-    def is_implied(self, needs: _Needs, other: _Needs, *, ties: bool) -> Bool:
-        """In which relations the other row says as much or more; equal ones count if `ties`."""
-        implied = other.is_open & needs.is_open & ~self._any(other.share > needs.share)
-        return implied if ties else implied & self._any(other.share < needs.share)
-
-    def rows(self, needs: _Needs, wanted: Bool) -> csr_matrix:
-        """The wanted rows, one column per cell of the table."""
-        from scipy.sparse import csr_matrix
-
-        taken = wanted[self.row] & (needs.share > 0)
-        counts = np.bincount(self.row[taken], minlength=self.num_rows)[wanted]
-        indptr = np.concatenate([[0], np.cumsum(counts)])
-        shape = (len(counts), self.problem.table.num_cells)
-        return csr_matrix((needs.share[taken], self.cells[taken], indptr), shape=shape)
-
-    def _largest(self, amounts: Float) -> Float:
-        return np.asarray(np.maximum.reduceat(amounts, self.indptr[:-1]))
-
-    def _any(self, entries: Bool) -> Bool:
-        return np.asarray(np.logical_or.reduceat(entries, self.indptr[:-1]))
-
-    @property
-    def _longest(self) -> int:
-        return int(np.diff(self.indptr).max(initial=0)) + 2
-
-
-class _Lonely:
-    """Finds cells that are hidden alone in a relation."""
-
-    def __init__(self, relations: Relations, hidden: Bool, usable: Bool) -> None:
-        taken = usable[relations.cells]
-        held = np.bincount(relations.row_of_entry[taken & hidden[relations.cells]], minlength=len(relations))
-        part = relations.take_rows(np.flatnonzero(held == 0))
-        taken = usable[part.cells]
-        counts = np.bincount(part.row_of_entry[taken], minlength=len(part))
-        self.cells = part.cells[taken]
-        self.indptr = np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.int64)
-        self.num_cells = relations.num_cells
-
-    def broken_rows(self, x: Float) -> csr_matrix | None:
-        """Σ_{i ≠ j} x_i − x_j ≥ 0 for each relation and cell j that break it; at most one cell does."""
-        from scipy.sparse import csr_matrix
-
-        if not len(self.cells):
-            return None
-        share = x[self.cells]
-        largest = np.maximum.reduceat(share, self.indptr[:-1])
-        broken = np.flatnonzero(2 * largest > np.add.reduceat(share, self.indptr[:-1]) + INTEGRALITY)
-        if not len(broken):
-            return None
-        part = Relations(
-            self.num_cells, self.indptr, self.cells, np.ones(len(self.cells), dtype=np.int64), self.indptr[1:]
-        ).take_rows(broken)
-        is_lonely = x[part.cells] == largest[broken][part.row_of_entry]
-        sign = np.where(is_lonely, -1.0, 1.0)
-        return csr_matrix((sign, part.cells, part.indptr), shape=(len(part), self.num_cells))
-
-
 def _levels(problem: Problem) -> tuple[Float, Float]:
     """How far each cell must go up and down, with what of spl the other side has no room for."""
     upl, lpl = problem.one_sided_levels
     return upl.astype(np.float64), lpl.astype(np.float64)
 
 
-def _rounded(program: Covering, point: Float) -> Bool:
-    """Whole cells that meet the needs of the program: in each row the cells with the largest shares."""
-    matrix = program.matrix
-    chosen = np.zeros(matrix.shape[1], dtype=bool)
-    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    x = np.nan_to_num(point)[matrix.indices]
-    order = np.lexsort((program.cost[matrix.indices], -x, row))
-    order = order[(program.rhs[row] > 0)[order]]
-    share = matrix.data[order]
-    before = np.cumsum(share) - share
-    first = np.flatnonzero(np.diff(row[order], prepend=-1))
-    before -= np.repeat(before[first], np.diff(np.append(first, len(order))))
-    chosen[matrix.indices[order[before < 1 - INTEGRALITY]]] = True
-    return chosen | (np.nan_to_num(point) > 1 - INTEGRALITY)
+def whole_bound(bound: float, price: Float) -> float:
+    """The next sum that whole prices can make.
 
-
-def _whole_parts(
-    program: Covering, relaxed: Covered, deadline: float | None, nodes: int | None
-) -> tuple[float, Float]:
-    """Bound and point with whole cells: each connected part that the relaxation splits is solved anew.
-
-    Small parts come first, so that the time limit cuts off large ones only.
+    Examples
+    --------
+    >>> whole_bound(3.2, np.array([1.0, 2.0])), whole_bound(3.2, np.array([1.5]))
+    (4.0, 3.2)
     """
-    parts = _Parts(program, relaxed)
-    point = np.where(relaxed.point > 0.5, 1.0, 0.0)
-    solved: list[float] = []
-    for number in parts.split_ones():
-        part, columns, multipliers = parts.part(number)
-        least = proven_bound(part, multipliers)
-        if _left(deadline) != 0.0:
-            answer = solve_whole(part, Deadline(_left(deadline)), nodes)
-            least = max(least, answer.bound)
-            point[columns] = np.where(np.isnan(answer.point), point[columns], answer.point)
-        solved.append(least)
-    rest = proven_bound(program, np.where(parts.is_split_row, 0.0, relaxed.multipliers))
-    return rest + math.fsum(solved) * (1 - 2.0**-50), point
-
-
-class _Parts:
-    """A program sorted by connected parts: parts share no row and no column."""
-
-    def __init__(self, program: Covering, relaxed: Covered) -> None:
-        from scipy.sparse import bmat
-        from scipy.sparse.csgraph import connected_components
-
-        matrix = program.matrix
-        rows, _ = matrix.shape
-        count, labels = connected_components(bmat([[None, matrix], [matrix.T, None]]), directed=False)
-        x = np.nan_to_num(relaxed.point, nan=0.5)
-        is_split = np.zeros(count, dtype=bool)
-        is_split[labels[rows:][np.abs(x - np.round(x)) > INTEGRALITY]] = True
-        self.is_split_row = is_split[labels[:rows]]
-        self._split = np.flatnonzero(is_split)
-        self._rows, self._columns = (
-            np.argsort(part, kind="stable") for part in (labels[:rows], labels[rows:])
-        )
-        self._row_borders = np.searchsorted(labels[:rows][self._rows], np.arange(count + 1))
-        self._column_borders = np.searchsorted(labels[rows:][self._columns], np.arange(count + 1))
-        self._program = Covering(
-            program.cost[self._columns], matrix[self._rows][:, self._columns], program.rhs[self._rows]
-        )
-        self._multipliers = relaxed.multipliers[self._rows]
-
-    def split_ones(self) -> list[int]:
-        """The parts that the relaxation splits, small ones first."""
-        width = np.diff(self._column_borders)[self._split]
-        return [int(number) for number in self._split[np.argsort(width, kind="stable")]]
-
-    def part(self, number: int) -> tuple[Covering, Int, Float]:
-        """Program, column numbers and multipliers of one part."""
-        first, last = self._column_borders[number : number + 2]
-        rows = slice(*self._row_borders[number : number + 2])
-        block = self._program.matrix[rows]
-        matrix = type(block)(
-            (block.data, block.indices - first, block.indptr), (block.shape[0], last - first)
-        )
-        program = Covering(self._program.cost[first:last], matrix, self._program.rhs[rows])
-        return program, self._columns[first:last], self._multipliers[rows]
-
-
-def _round_up(bound: float, cost: Float) -> float:
-    """The next sum that whole weights can make."""
-    is_whole = bool((cost == np.floor(cost)).all()) and bound < 2.0**52
+    is_whole = bool((price == np.floor(price)).all()) and bound < 2.0**52
     return float(np.ceil(bound)) if is_whole else bound
-
-
-def _left(deadline: float | None) -> float | None:
-    return None if deadline is None else max(deadline - counted_time(), 0.0)

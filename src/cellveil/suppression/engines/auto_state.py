@@ -16,7 +16,7 @@ from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
-from cellveil.suppression.bounds.cover import CoverBound
+from cellveil.suppression.bounds.cover import CoverBound, CoverParams
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams
 from cellveil.suppression.engines.irregular import IrregularParams
@@ -58,6 +58,7 @@ class AutoStepsParams(Params):
     barren: int = param(2_000, "Trials in vain that end ruin and recreate.", least=1)
     trials_at_once: int = param(20, "Trials between two looks at the bound.", least=1)
     slack: float = param(0.03, "Cost above the best at which trials go on, at first, as a share.", least=0)
+    cover: CoverParams = part(CoverParams)
     cubes: CubePackingParams = part(CubePackingParams)
     splitting: SplittingSearchParams = part(SplittingSearchParams)
     meet_demands: MeetDemandsParams = part(MeetDemandsParams)

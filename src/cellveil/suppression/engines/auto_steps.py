@@ -1,4 +1,4 @@
-"""Steps of `auto`: packing of cubes, incremental programs, splitting, ruin and recreate, and lower bounds.
+"""Steps of `auto`: packing of cubes, incremental programs, splitting, ruin and recreate.
 
 Each step works on what the ones before it left: a ledger of witnesses, a complete pattern to fall back on,
 and the incumbent. The order of the steps, and their shares of the time, are the tables of
@@ -14,8 +14,6 @@ from functools import partial
 from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.ledger import Ledger
 from cellveil.problem import Problem
-from cellveil.suppression.bounds.cover import cover_bound
-from cellveil.suppression.bounds.relaxation import lower_bound as relaxed_bound
 from cellveil.suppression.engines.auto_state import AutoState
 from cellveil.suppression.engines.cube_packing import Packing
 from cellveil.suppression.engines.irregular import everything, finish_jointly, harvesting
@@ -23,7 +21,6 @@ from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.engines.splitting_search import SplittingSearch, stepwise
-from cellveil.suppression.presolve.merge_ties import merged
 
 
 class AutoRun(AutoState):
@@ -175,7 +172,7 @@ class AutoRun(AutoState):
         self.tell(self.ledger)
         return self.start is not None and self.is_short()
 
-    # -- search and bounds ---------------------------------------------------------------------------------
+    # -- search ---------------------------------------------------------------------------------
 
     def search(self, deadline: Deadline) -> None:
         """Clean-up, then ruin and recreate by incremental programs."""
@@ -202,17 +199,6 @@ class AutoRun(AutoState):
             self.ledger = self.completion.ledger = Ledger(ledger.problem, self.kept.hidden)
             self.ledger.add_all(self.kept.witnesses)
         self.keep(self.completion.draft(), self.completion.ledger.cost)
-
-    def bound_better(self, deadline: Deadline) -> None:
-        """Whole covers; with a time limit, in tables not too large, the relaxation of branch and cut."""
-        is_small = self.size <= self.params.most_to_relax
-        tied = merged(self.problem) if is_small else None
-        problem, forced = (self.problem, 0.0) if tied is None else (tied.problem, tied.forced)
-        half, nodes = deadline.share(0.5).left, self.params.bound_nodes
-        bound = cover_bound(problem, time_limit=half, integral=True, nodes=nodes).bound
-        if is_small and deadline.limit is not None and not deadline.is_over:
-            bound = max(bound, relaxed_bound(problem, time_limit=deadline.left))
-        self.prove(bound + forced)
 
 
 def largest_component(problem: Problem) -> int:

@@ -18,7 +18,7 @@ from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers.min_cost_flow import LARGEST_ROOM, graph_of, largest_cost, work_for
-from cellveil.suppression.draft import Draft
+from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.engines.meet_demands import protect_in_turn
 
 if TYPE_CHECKING:
@@ -315,9 +315,9 @@ def conclude(search: FlowSearch, infeasible: list[Demand], seed: int, progress: 
     draft = Draft(ledger.hidden.copy(), infeasible=infeasible, witnesses=ledger.witnesses())
     if ledger.num_open > len(infeasible):
         draft.hide_for_lack_of_time(networks.tail >= 0)
-        draft.reason = "time limit: the networks were hidden whole"
+        draft.reason = MethodEnding.NETWORKS_HIDDEN
     elif search.deadline.is_over:
-        draft.reason = "time limit"
+        draft.reason = MethodEnding.TIME_LIMIT
     rest = networks.rest()
     if rest is not None:
         other = protect_in_turn(rest, search.deadline, seed=seed, progress=progress)
@@ -325,5 +325,5 @@ def conclude(search: FlowSearch, infeasible: list[Demand], seed: int, progress: 
         draft.add_hurried(other.hurried)
         draft.infeasible += other.infeasible
         draft.num_lps = other.num_lps
-        draft.reason = other.reason if other.reason != "complete" else draft.reason
+        draft.reason = draft.reason if other.reason is MethodEnding.COMPLETE else other.reason
     return draft

@@ -30,16 +30,12 @@ from cellveil.deviations.movement_program import Feasibility
 from cellveil.params import Params, param, part
 from cellveil.problem import LEVELS, Problem, Status
 from cellveil.progress import Progress
-from cellveil.suppression.draft import Draft
+from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.engines.cube_packing import Packing
 from cellveil.suppression.engines.local_search import LocalSearchParams, Search, drop_unused
 from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams
 from cellveil.suppression.engines.splitting_search import stepwise
 from cellveil.tables.structure import structured
-
-OUT_OF_TIME = "time limit: what was still open was protected by hiding more than needed"
-UNCLEAR = "a solve gave no clear answer: that part of the table was hidden whole"
-
 
 ORDERS_OF_DEMANDS = ("descending", "ascending", "given")
 
@@ -76,7 +72,7 @@ class Completion:
     infeasible
         Demands that no pattern meets.
     reason
-        Why it stopped: "complete", or what cut it short.
+        Why it stopped.
     hurried
         Cells that were hidden only because time ran out; None for none.
     earlier_lps
@@ -100,7 +96,7 @@ class Completion:
         self.protector = make(ledger)
         self.deadline, self.progress, self.seed = deadline, progress or Progress(), seed
         self.infeasible: list[Demand] = []
-        self.reason = "complete"
+        self.reason = MethodEnding.COMPLETE
         self._unclear: set[tuple[int, bool]] = set()
         self.hurried: Bool | None = None
         self.earlier_lps = 0
@@ -139,7 +135,7 @@ class Completion:
         queue = self._queue()
         for done, (cell, up) in enumerate(queue):
             if self.deadline.is_over:
-                self.reason = OUT_OF_TIME
+                self.reason = MethodEnding.REST_OVERPROTECTED
                 return False
             if (cell, up) in self._unclear or (self._harvest and not self.ledger.is_open(cell, up)):
                 continue
@@ -180,8 +176,8 @@ class Completion:
     def _hide_what_is_left(self) -> None:
         """Protect what is open by cubes, or else by everything movable in its component."""
         ledger, problem = self.ledger, self.ledger.problem
-        if self.reason == "complete":
-            self.reason = UNCLEAR
+        if self.reason is MethodEnding.COMPLETE:
+            self.reason = MethodEnding.UNCLEAR
         overtime = self.deadline.overtime()
         if has_cubes(problem.table):
             Packing(ledger, seed=self.seed).protect(overtime)
@@ -190,7 +186,7 @@ class Completion:
         number, _ = split(problem.table.relations, problem.status != Status.FROZEN)
         touched = np.isin(number, number[ledger.open_demands()[0]]) & (number >= 0)
         new = touched & ~ledger.hidden
-        if self.reason == OUT_OF_TIME:
+        if self.reason is MethodEnding.REST_OVERPROTECTED:
             self.hurried = new
         ledger.hide(np.flatnonzero(new))
 

@@ -1,4 +1,4 @@
-"""The cut pool: every row found, each once, as one matrix, and the capacities behind them."""
+"""The cut pool: every capacity cut found, each once, as one matrix, and the capacities behind them."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.arrays import Float, Int
-from cellveil.params import Params, param
+from cellveil.params import Params, param, part
 from cellveil.solvers.cutting_planes import Row
-from cellveil.suppression.exact.parts import Capacity
+from cellveil.suppression.exact.capacity_cuts import Capacity, CutParams
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -25,6 +25,7 @@ class CutPoolParams(Params):
     granted: tuple[float, ...] = param(
         (1.0 - 1e-6, 0.6, 0.3), "Values of x from which on cells are fixed at 1 in cover cuts.", least=0
     )
+    cuts: CutParams = part(CutParams)
 
 
 class Pool:
@@ -123,7 +124,7 @@ class Capacities:
         self._served.append(self._clock)
         return True
 
-    def broken_rows(self, x: Float, by: float, most: int) -> list[Row]:
+    def violated_cuts(self, x: Float, by: float, most: int) -> list[Row]:
         """Rows that a point breaks by more than this, with cells taken for granted to break them most."""
         if not self.items:
             return []
@@ -133,7 +134,7 @@ class Capacities:
         order = np.argsort(-missing, kind="stable")[:most]
         rows = []
         for number in order[missing[order] > by].tolist():
-            row = self.items[number].rounded_against(x)
+            row = self.items[number].rounded_against(x, self.params.cuts)
             if row.violation(x) > by:
                 self._served[number] = self._clock
                 rows.append(row)

@@ -1,14 +1,17 @@
-"""How far a cell of a part can move when cells are hidden only in part, and the combination that shows it.
+"""The separation problem of capacity cuts: an attack under fractional x, and the dual solution behind it.
 
 For shares x of hidden cells, in units of the amount wanted,
 
     max t = ± y_p   subject to   M y = 0,   −down_i x_i ≤ y_i ≤ up_i x_i,   t ≤ 1,
 
 with capacities cut at `reach` (1 in networks, where a movement of 1 never needs more; elsewhere a matter of
-taste, since whatever comes out is turned into an exact row, see `exact_model`). Where t < 1 the multipliers
-give a combination of the relations, which is rounded to whole numbers.
+taste, since whatever comes out is turned into an exact row, see `capacity_cuts`). Where t < 1 the dual
+variables give a combination of the relations, which is rounded to whole numbers.
 
 Two engines: an LP for any relations, and a maximum flow where the part is a network.
+
+References: Fischetti & Salazar (1999) for flows, (2000, 2001) for any relations; equation numbers as in
+`capacity_cuts`.
 """
 
 from __future__ import annotations
@@ -25,20 +28,24 @@ from numpy.typing import NDArray
 from cellveil.arrays import Bool, Float, Int
 from cellveil.deviations.movement_program import MovementProgram
 from cellveil.deviations.network_form import Network, recognise
+from cellveil.params import Params, param
 from cellveil.solvers.lp import LiveLP
 from cellveil.solvers.max_flow import max_flow
+from cellveil.solvers.tolerances import GUESS
 from cellveil.suppression.exact.parts import Part
-
-SHORT = 1e-6
-"""A cell that gets to 1 less this is taken to get there, when x is fractional."""
-
-DENOMINATORS = (1, 2, 3, 4, 6, 12, 5, 60)
-LARGEST_DENOMINATOR = 1_000_000
-NEAR = 1e-6
-"""How far from a multiple of 1 / denominator a multiplier may be."""
 
 FLOW_UNITS = 2**20
 """Flows are whole numbers: so many to the unit."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttackParams(Params):
+    """Parameters of whole multipliers."""
+
+    denominators: tuple[float, ...] = param(
+        (1, 2, 3, 4, 6, 12, 5, 60), "Common denominators of multipliers that are tried first.", least=1
+    )
+    most_denominator: int = param(1_000_000, "Common denominator of multipliers at most.", least=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,19 +67,19 @@ class Push:
     moved: Float | None = None
 
 
-class Attacker(Protocol):
+class FractionalAttack(Protocol):
     """Pushes single cells of a part."""
 
     def push(self, own: int, up: bool, caps: Float) -> Push | None:
         """Move the cell as far as 1 at most; `caps` are the capacities upwards, then downwards."""
 
 
-def attacker_of(part: Part) -> Attacker:
+def attacker_of(part: Part, params: AttackParams | None = None) -> FractionalAttack:
     """The fitting engine."""
     network = recognise(part.component)
     if network is not None and len(network.component.cells) == part.num_cells:
         return FlowAttacker(network)
-    return LPAttacker(part)
+    return LPAttacker(part, params)
 
 
 class LPAttacker:
@@ -85,7 +92,8 @@ class LPAttacker:
         are hidden; else from the basis of the last.
     """
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: Part, params: AttackParams | None = None) -> None:
+        self.params = params or AttackParams()
         self.part, self.n, self.is_fresh = part, part.num_cells, True
         self._matrix = part.component.matrix.astype(np.float64).tocsc()
         self._lp = LiveLP(self._matrix, self._zeros(0), self._zeros(1), self._zeros(1))
@@ -95,7 +103,7 @@ class LPAttacker:
         return np.zeros(self._matrix.shape[axis])
 
     def push(self, own: int, up: bool, caps: Float) -> Push | None:
-        """See `Attacker`; None where the solver gave no clear answer."""
+        """See `FractionalAttack`; None where the solver gave no clear answer."""
         lower, upper = -caps[self.n :], caps[: self.n].copy()
         lower[own], upper[own] = (0.0, min(upper[own], 1.0)) if up else (max(lower[own], -1.0), 0.0)
         self._costs[own] = -1.0 if up else 1.0
@@ -105,9 +113,9 @@ class LPAttacker:
         self._costs[own] = 0.0
         if answer.point is None:
             return None
-        if -answer.objective >= 1 - SHORT:
+        if -answer.objective >= 1 - GUESS:
             return Push(-answer.objective, (), answer.point)
-        multipliers = whole_multiple(self._lp.multipliers())
+        multipliers = whole_multiple(self._lp.multipliers(), self.params)
         found = () if multipliers is None else (self.part.combination(multipliers),)
         return Push(-answer.objective, found, answer.point)
 
@@ -142,7 +150,7 @@ class FlowAttacker:
         self.graph = csr_matrix((np.zeros(len(pairs), dtype=np.int32), self.arc_end, indptr), (size, size))
 
     def push(self, own: int, up: bool, caps: Float) -> Push | None:
-        """See `Attacker`."""
+        """See `FractionalAttack`."""
         source, sink = int(self.network.head[own]), int(self.network.tail[own])
         if not up:
             source, sink = sink, source
@@ -152,8 +160,8 @@ class FlowAttacker:
             return Push(1.0)
         units = np.floor(np.minimum(caps, 1.0) * FLOW_UNITS).astype(np.int64)
         units[[own, own + self.n]] = 0
-        value, sides = self._cut(source, sink, units)
-        if value >= FLOW_UNITS * (1 - SHORT):
+        value, sides = self._cut(source, sink, units)  # (16): the largest movement is a minimum cut
+        if value >= FLOW_UNITS * (1 - GUESS):
             return Push(1.0)
         combinations = tuple(self._combination(side) for side in sides)
         return Push(value / FLOW_UNITS, combinations)
@@ -183,7 +191,7 @@ class FlowAttacker:
         return np.asarray(potential[self.network.head] - potential[self.network.tail])
 
 
-def whole_multiple(multipliers: Float) -> Int | None:
+def whole_multiple(multipliers: Float, params: AttackParams | None = None) -> Int | None:
     """Whole numbers in the same proportion, as far as rounding tells; None where they need large ones.
 
     Examples
@@ -191,14 +199,15 @@ def whole_multiple(multipliers: Float) -> Int | None:
     >>> whole_multiple(np.array([0.5, 1 / 3, -1.0]))
     array([ 3,  2, -6])
     """
-    for denominator in DENOMINATORS:
+    params = params or AttackParams()
+    for denominator in params.denominators:
         scaled = multipliers * denominator
         whole = np.rint(scaled)
-        if np.abs(scaled - whole).max(initial=0.0) <= NEAR * denominator:
+        if np.abs(scaled - whole).max(initial=0.0) <= GUESS * denominator:
             return np.asarray(whole.astype(np.int64))
     common = 1
     for value in np.unique(np.round(multipliers, 9)).tolist():
         common = lcm(common, Fraction(value).limit_denominator(1000).denominator)
-        if common > LARGEST_DENOMINATOR:
+        if common > params.most_denominator:
             return None
     return np.asarray(np.rint(multipliers * common).astype(np.int64))

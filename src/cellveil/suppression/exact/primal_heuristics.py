@@ -1,9 +1,8 @@
-"""Primal heuristics: good patterns for one part, from scratch or around a fractional point.
+"""Primal heuristics of branch and cut: good patterns for one part, from scratch or around a fractional point.
 
 By incremental programs and trials, or by cheapest flows where the part is a network. Sliding levels are
 shared out between both sides first, as far as the cell can move if everything is hidden, so that a ledger of
-witnesses can be kept; the pattern is then good for the sliding levels as well. All moments are those of the
-clock of time limits; None is never.
+witnesses can be kept; the pattern is then good for the sliding levels as well.
 """
 
 from __future__ import annotations
@@ -14,17 +13,17 @@ from typing import Protocol
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.clock import Deadline, counted_time
+from cellveil.clock import Deadline
 from cellveil.deviations.demand import shared_out
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement_program import Feasibility
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
+from cellveil.suppression.engines.cheapest_flows import cheapest_flows
 from cellveil.suppression.engines.flow_search import Networks, build
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.exact.separation import Separation
-from cellveil.suppression.methods.network import network
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +38,10 @@ class HeuristicsParams(Params):
 class Starter(Protocol):
     """Finds patterns of one part."""
 
-    def from_scratch(self, end: float | None) -> Bool | None:
+    def from_scratch(self, deadline: Deadline) -> Bool | None:
         """A good pattern; None where none was finished in time."""
 
-    def around(self, point: Float, end: float | None) -> Bool | None:
+    def around(self, point: Float, deadline: Deadline) -> Bool | None:
         """A pattern near a fractional point; None where none was finished in time."""
 
 
@@ -64,32 +63,31 @@ def starter_of(
 class NoStarter:
     """Where sliding levels cannot be shared out beforehand: the search must find patterns itself."""
 
-    def from_scratch(self, end: float | None) -> Bool | None:
+    def from_scratch(self, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
 
-    def around(self, point: Float, end: float | None) -> Bool | None:
+    def around(self, point: Float, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
 
 
 class FlowStarter:
-    """By cheapest flows: `network`, and its first step begun with what the point hides."""
+    """By cheapest flows; around a point their first step, begun with what the point hides."""
 
     def __init__(self, networks: Networks, cells: Int, seed: int, params: HeuristicsParams) -> None:
         self.networks, self.cells, self.seed, self.params = networks, cells, seed, params
 
-    def from_scratch(self, end: float | None) -> Bool | None:
+    def from_scratch(self, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
-        left = None if end is None else max(end - counted_time(), 0.0)
-        draft = network(self.networks.problem, time_limit=left, seed=self.seed)
+        draft = cheapest_flows(self.networks.problem, deadline, seed=self.seed)
         return None if draft.infeasible else np.asarray(draft.hidden[self.cells])
 
-    def around(self, point: Float, end: float | None) -> Bool | None:
+    def around(self, point: Float, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
         from cellveil.suppression.engines._flow_witness_jit import BOTH
 
         hidden = np.zeros(len(self.networks.tail), dtype=bool)
         hidden[self.cells[point > self.params.firm]] = True
-        search, infeasible = build(self.networks, BOTH, _deadline(end), hidden)
+        search, infeasible = build(self.networks, BOTH, deadline, hidden)
         if infeasible or search.ledger.num_open:
             return None
         search.clean_up()
@@ -102,12 +100,14 @@ class ProgramStarter:
     def __init__(self, problem: Problem, cells: Int, seed: int, params: HeuristicsParams) -> None:
         self.problem, self.cells, self.seed, self.params = problem, cells, seed, params
 
-    def from_scratch(self, end: float | None) -> Bool | None:
+    def from_scratch(self, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
         ledger = Ledger(self.problem)
-        return self._improved(ledger, end, self.params.trials) if _protect_all(ledger, end) else None
+        return (
+            self._improved(ledger, deadline, self.params.trials) if _protect_all(ledger, deadline) else None
+        )
 
-    def around(self, point: Float, end: float | None) -> Bool | None:
+    def around(self, point: Float, deadline: Deadline) -> Bool | None:
         """See `Starter`: what the point hides is cheap."""
         cells = self.cells
         weight = self.problem.weight.copy()
@@ -115,15 +115,13 @@ class ProgramStarter:
         hidden = np.zeros(len(weight), dtype=bool)
         hidden[cells[point > 1.0 - self.params.guided]] = True
         guided = Ledger(self.problem.replace(weight=weight), hidden)
-        if not _protect_all(guided, end):
+        if not _protect_all(guided, deadline):
             return None
         drop_unused(guided)
-        ledger = Ledger(self.problem, guided.hidden)
-        ledger.add_all(guided.witnesses())
-        return self._improved(ledger, end, 0) if _protect_all(ledger, end) else None
+        ledger = guided.copied(self.problem)
+        return self._improved(ledger, deadline, 0) if _protect_all(ledger, deadline) else None
 
-    def _improved(self, ledger: Ledger, end: float | None, trials: int) -> Bool:
-        deadline = _deadline(end)
+    def _improved(self, ledger: Ledger, deadline: Deadline, trials: int) -> Bool:
         drop_unused(ledger)
         ledger.tidy()
         search = Search(ledger, OneDemand(ledger), seed=self.seed)
@@ -132,10 +130,9 @@ class ProgramStarter:
         return np.asarray(ledger.hidden[self.cells])
 
 
-def _protect_all(ledger: Ledger, end: float | None) -> bool:
+def _protect_all(ledger: Ledger, deadline: Deadline) -> bool:
     """Meet every open demand of the ledger; False where one cannot be met, or the time is over."""
     protector = OneDemand(ledger)
-    deadline = Deadline(None if end is None else max(end - counted_time(), 0.0))
     while ledger.num_open:
         cells, up, _ = ledger.open_demands()
         if deadline.is_over:
@@ -165,7 +162,3 @@ def _apart(problem: Problem, separation: Separation) -> Problem | None:
     alone = problem.only(np.isin(np.arange(n), cells), upl=upl, lpl=lpl, spl=none)
     status[cells] = alone.status[cells]
     return alone.replace(status=status, reasons={})
-
-
-def _deadline(end: float | None) -> Deadline:
-    return Deadline(None if end is None else max(end - counted_time(), 0.0))

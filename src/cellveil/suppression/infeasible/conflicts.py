@@ -1,4 +1,4 @@
-"""Why a level cannot be met: an irreducible set of facts that stand in its way.
+"""Why a protection level cannot be met: an irreducible infeasible set of facts.
 
 Everything that may be hidden is hidden. What an attacker then still knows are *facts*: cells that must be
 published, cells that are zero, and bounds that are known beforehand. A level is in conflict with a set of
@@ -29,8 +29,8 @@ import numpy as np
 from cellveil.arrays import Bool, Float, Int
 from cellveil.deviations.components import Component
 from cellveil.problem import Problem, Status
-from cellveil.solvers.tolerances import REACH
-from cellveil.suppression.exact.fractional_attack import SHORT, LPAttacker, Push
+from cellveil.solvers.tolerances import GUESS, REACH
+from cellveil.suppression.exact.fractional_attack import LPAttacker, Push
 from cellveil.suppression.exact.parts import Part
 
 Side = Literal["upper", "lower", "sliding"]
@@ -117,7 +117,7 @@ class Reach:
         for reach in (REACH, np.inf):
             cut = np.where(np.isinf(caps), np.inf, np.minimum(caps, reach))
             push = self._attacker.push(level.cell, rising, cut)
-            if push is not None and push.share >= 1 - SHORT:
+            if push is not None and push.share >= 1 - GUESS:
                 break
             if not (np.isfinite(caps) & (caps > reach)).any():
                 break
@@ -125,7 +125,7 @@ class Reach:
 
     def is_met(self, level: Level, up: Float, down: Float) -> bool:
         """Whether the level is in reach."""
-        return self.share(level, up, down) >= 1 - SHORT
+        return self.share(level, up, down) >= 1 - GUESS
 
     def rooms(self, free: Bool) -> tuple[Float, Float]:
         """Capacities where these cells may move, within what is known of them."""
@@ -168,7 +168,7 @@ def _first_facts(reach: Reach, level: Level) -> list[Fact]:
     facts = set(_own_bounds(problem, level))
     for rising in _directions(level):
         push = reach.push(level, rising, *rooms)
-        if push is None or (push.share < 1 - SHORT and not push.combinations):
+        if push is None or (push.share < 1 - GUESS and not push.combinations):
             return _all_facts(problem)
         for combination in push.combinations:
             facts |= _used(problem, combination, level.cell, rising)

@@ -1,4 +1,4 @@
-"""What to do where no pattern is safe: the conflicts, and the cheapest way out of them.
+"""Infeasible suppression problems: the conflicts, and the cheapest relaxation of the requirements.
 
 A way out frees cells that must be published, and lowers levels. Protection comes first:
 
@@ -24,24 +24,28 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Int
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.errors import InfeasibleError, name_some
 from cellveil.judge.outsider import audit_outsider
+from cellveil.params import Params, param
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.solvers.tolerances import ROUNDING
+from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.infeasible.conflicts import Conflict, Level, Reach, Side, conflict_with, levels_of
 from cellveil.suppression.methods.optimal import optimal
-
-AUDIT_SHARE = 0.4
-"""Share of the time for finding the cells in conflict."""
-
-MOST_CONFLICTS = 20
-"""So many levels are explained."""
 
 FIXED = ("must be published", "is zero")
 
 FIELDS: dict[Side, str] = {"upper": "upl", "lower": "lpl", "sliding": "spl"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiagnosisParams(Params):
+    """Parameters of the diagnosis of infeasible problems."""
+
+    audit_share: float = param(0.4, "Share of the time for finding the cells in conflict.", least=0, most=1)
+    most_conflicts: int = param(20, "Levels that are explained.", least=0)
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,9 @@ class Diagnosis:
         }
 
 
-def diagnose(problem: Problem, *, time_limit: float | None = None, seed: int = 0) -> Diagnosis:
+def diagnose(
+    problem: Problem, *, deadline: Deadline = NO_LIMIT, seed: int = 0, params: DiagnosisParams | None = None
+) -> Diagnosis:
     """Find out why no pattern is safe, and the cheapest way out; see the head of the module.
 
     Examples
@@ -165,16 +171,16 @@ def diagnose(problem: Problem, *, time_limit: float | None = None, seed: int = 0
     >>> diagnosis.relaxation.freed_names
     ('(r0, c1)',)
     """
-    deadline = Deadline(time_limit)
+    params = params or DiagnosisParams()
     everything = problem.status != Status.FROZEN
-    pattern, share = Pattern.hiding(problem, everything, "everything"), deadline.share(AUDIT_SHARE)
+    pattern, share = Pattern.hiding(problem, everything, "everything"), deadline.share(params.audit_share)
     unsafe = audit_outsider(problem, pattern, exact=False, time_limit=share.left).unsafe_cells
     reach = Reach(problem)
     rooms = reach.rooms(everything)
     asked = levels_of(problem, unsafe.tolist())
     levels = [level for level in asked if not deadline.is_over and not reach.is_met(level, *rooms)]
     conflicts = tuple(
-        conflict_with(reach, level) for level in levels[:MOST_CONFLICTS] if not deadline.is_over
+        conflict_with(reach, level) for level in levels[: params.most_conflicts] if not deadline.is_over
     )
     cells = np.unique(np.array([level.cell for level in levels], dtype=np.int64))
     lowered = {} if deadline.is_over else _lowered(reach, levels)
@@ -183,7 +189,8 @@ def diagnose(problem: Problem, *, time_limit: float | None = None, seed: int = 0
     weaker = _with_levels(problem, lowered)
     if isinstance(weaker, tuple):
         return Diagnosis(cells, conflicts, None, weaker)
-    return Diagnosis(cells, conflicts, _freeing(problem, weaker, lowered, cells, deadline.left, seed), ())
+    draft = optimal(_to_free(problem, weaker, cells), deadline=deadline, seed=seed)
+    return Diagnosis(cells, conflicts, _freeing(problem, weaker, lowered, draft), ())
 
 
 def infeasibility(
@@ -268,25 +275,24 @@ def _with_levels(
     return problem.replace(**levels)
 
 
-def _freeing(
-    problem: Problem,
-    weaker: Problem,
-    lowered: dict[tuple[int, Side], tuple[int, float]],
-    cells: Int,
-    time_limit: float | None,
-    seed: int,
-) -> Relaxation | None:
-    """The relaxation with the cheapest cells freed; None where the programs contradict each other."""
+def _to_free(problem: Problem, weaker: Problem, cells: Int) -> Problem:
+    """Which cells to free, as a suppression problem: everything else is hidden."""
     is_frozen, is_zero = problem.status == Status.FROZEN, problem.table.values == 0
     status = np.where(is_frozen, Status.SAFE, Status.SECONDARY).astype(np.int8)
     status[is_frozen & is_zero] = Status.FROZEN
     status[cells] = Status.PRIMARY
     is_asked = status == Status.PRIMARY
     levels = {name: np.where(is_asked, getattr(weaker, name), 0) for name in FIELDS.values()}
-    draft = optimal(problem.replace(status=status, reasons={}, **levels), time_limit=time_limit, seed=seed)
+    return problem.replace(status=status, reasons={}, **levels)
+
+
+def _freeing(
+    problem: Problem, weaker: Problem, lowered: dict[tuple[int, Side], tuple[int, float]], draft: Draft
+) -> Relaxation | None:
+    """The relaxation that frees what the draft hides; None where the programs contradict each other."""
     if draft.infeasible:
         return None
-    freed = np.flatnonzero(draft.hidden & is_frozen)
+    freed = np.flatnonzero(draft.hidden & (problem.status == Status.FROZEN))
     names = problem.table.cell_names(freed)
     changed = weaker.status.copy()
     changed[freed] = Status.SAFE
@@ -299,7 +305,7 @@ def _freeing(
             for (cell, side), (_, kept) in sorted(lowered.items())
         ),
         float(problem.weight[freed].sum()),
-        draft.reason == "complete",
+        draft.reason is MethodEnding.COMPLETE,
     )
 
 

@@ -1,1 +1,82 @@
-"""The suppression methods, one module each; `METHODS` is their table."""
+"""The suppression methods, one module each; `METHODS` is their table.
+
+The module of a method, its function and its class of parameters go by its name. A module is imported when its
+method is asked for: whoever runs `auto` loads none of those for comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from cellveil.errors import InputError, nearest_name
+from cellveil.params import Parameter, Params
+from cellveil.suppression.draft import Draft
+
+
+@dataclass(frozen=True)
+class MethodEntry:
+    """A line of the table of methods.
+
+    Parameters
+    ----------
+    is_for_comparison
+        Whether it is there to compare with, not to be recommended.
+    """
+
+    name: str
+    summary: str
+    is_for_comparison: bool = False
+
+    def run(self, *given: Any, **options: Any) -> Draft:
+        """Propose which cells to hide: of a problem, with keywords deadline, seed, progress and params."""
+        from cellveil.suppression.presolve.preparation import prepared
+
+        return prepared(self._own(self.name))(*given, **options)
+
+    @property
+    def params(self) -> type[Params]:
+        """The class of its parameters."""
+        found: type[Params] = self._own(f"{self.name.capitalize()}Params")
+        return found
+
+    @property
+    def options(self) -> Mapping[str, Parameter]:
+        """Its parameters by name; those of its engines as engine.name."""
+        return self.params.described()
+
+    def read(self, options: Mapping[str, object]) -> Params:
+        """The parameters with the options that were given, checked."""
+        try:
+            return self.params().changed(options)
+        except InputError as error:
+            known = self.options
+            name = next((name for name in options if name not in known), None)
+            if name is None:
+                raise
+            remedy = nearest_name(name, list(known)) if known else "It takes no options."
+            raise InputError(f"method {self.name!r} has no option {name!r}", remedy=remedy) from error
+
+    def _own(self, name: str) -> Any:
+        return getattr(import_module(f"{__name__}.{self.name}"), name)
+
+
+METHODS: Mapping[str, MethodEntry] = {
+    entry.name: entry
+    for entry in (
+        MethodEntry("auto", "the best means for the table at hand, until the limit"),
+        MethodEntry("sequential", "cheapest deviations, one demand after the other"),
+        MethodEntry("grouped", "cheapest deviations for groups of primaries", True),
+        MethodEntry("genetic", "the best order of groups, by a genetic algorithm", True),
+        MethodEntry("network", "cheapest flows, for two-way tables"),
+        MethodEntry("cycles", "alternating cycles (Cox), for two-way tables", True),
+        MethodEntry("hypercube", "cubes: no solver, millions of cells"),
+        MethodEntry("modular", "subtable by subtable (HiTaS), then mended on the whole", True),
+        MethodEntry("elimination", "from everything hidden, publishing what can be spared", True),
+        MethodEntry("optimal", "branch and cut: the least cost, or how far off it can be"),
+        MethodEntry("textbook", "the incremental program on the whole table: a yardstick", True),
+    )
+}
+"""The suppression methods; those for comparison have never been cheapest in our own figures."""

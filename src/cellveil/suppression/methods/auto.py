@@ -24,23 +24,23 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.errors import InputError, nearest_name
 from cellveil.params import param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.bounds.cover import cover_bound
-from cellveil.suppression.draft import Draft
+from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.engines.auto_state import AutoStepsParams
 from cellveil.suppression.engines.auto_steps import AutoRun, largest_component
 from cellveil.suppression.engines.flow_search import Networks
 from cellveil.suppression.engines.stages import ALL, Stage, run_stages
+from cellveil.suppression.exact.relaxation import lower_bound
 from cellveil.suppression.methods.network import NetworkParams, network
 from cellveil.suppression.methods.optimal import OptimalParams, optimal
 from cellveil.suppression.presolve.merge_ties import Merged, merged
 from cellveil.tables.structure import is_product, structured
 
-INTERRUPTED = "interrupted: the cheapest complete pattern so far"
 BETTER_BOUND = "better bound"
 
 
@@ -56,7 +56,7 @@ class AutoParams(AutoStepsParams):
 
 
 class _Run(AutoRun):
-    """The steps, and the two methods among them."""
+    """The steps, and those that are methods or bounds."""
 
     params: AutoParams
 
@@ -64,7 +64,7 @@ class _Run(AutoRun):
         """The method `network`."""
         draft = network(
             self.problem,
-            time_limit=deadline.left,
+            deadline=deadline,
             seed=self.seed,
             progress=self.progress,
             params=self.params.network,
@@ -79,7 +79,7 @@ class _Run(AutoRun):
         """The method `optimal`."""
         other = optimal(
             self.problem,
-            time_limit=deadline.left,
+            deadline=deadline,
             seed=self.seed,
             progress=self.progress,
             params=self.params.optimal,
@@ -87,8 +87,24 @@ class _Run(AutoRun):
         self.prove(other.lower_bound or 0.0)
         if not other.infeasible and self.cost_of(other) < self.least:
             self.keep(other, self.cost_of(other))
-        if other.reason.startswith("interrupted"):
+        if other.reason.is_interrupt:
             raise KeyboardInterrupt
+
+    def bound_better(self, deadline: Deadline) -> None:
+        """Whole covers; with a time limit, in tables not too large, the relaxation of branch and cut."""
+        is_small = self.size <= self.params.most_to_relax
+        tied = merged(self.problem) if is_small else None
+        problem, forced = (self.problem, 0.0) if tied is None else (tied.problem, tied.forced)
+        bound = cover_bound(
+            problem,
+            deadline=deadline.share(0.5),
+            integral=True,
+            nodes=self.params.bound_nodes,
+            params=self.params.cover,
+        ).bound
+        if is_small and deadline.limit is not None and not deadline.is_over:
+            bound = max(bound, lower_bound(problem, deadline=deadline))
+        self.prove(bound + forced)
 
 
 Plan = tuple[Stage[_Run], ...]
@@ -147,13 +163,13 @@ PLANS: Mapping[str, Plan] = {
 def auto(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     params: AutoParams | None = None,
 ) -> Draft:
     """Protect all demands by the best means for the table at hand; see the head of the module."""
-    params, progress, deadline = params or AutoParams(), progress or Progress(), Deadline(time_limit)
+    params, progress = params or AutoParams(), progress or Progress()
     progress.stage("bound")
     problem = problem.replace(table=structured(problem.table))
     tied = _tied(problem, params)
@@ -206,7 +222,7 @@ def _planned(
     problem: Problem, deadline: Deadline, seed: int, progress: Progress, params: AutoParams
 ) -> Draft:
     share = deadline.share(params.first_bound, params.first_bound_seconds)
-    cover = cover_bound(problem, time_limit=share.left)
+    cover = cover_bound(problem, deadline=share, params=params.cover)
     run, is_feasible = _Run(problem, cover, deadline, seed, progress, params), bool(np.isfinite(cover.bound))
     try:
         run_stages(_stages(plan_of(problem, is_feasible, params), params.without), run, deadline, progress)
@@ -214,9 +230,9 @@ def _planned(
     except KeyboardInterrupt:
         if run.kept is None:
             raise
-        draft = replace(run.kept, reason=INTERRUPTED)
+        draft = replace(run.kept, reason=MethodEnding.INTERRUPTED_SEARCH)
     bound = run.bound if is_feasible else None
     is_dearer = bound is None or run.cost_of(draft) > bound
-    if draft.reason == "complete" and is_dearer and run.cut_short - {BETTER_BOUND}:
-        draft = replace(draft, reason="time limit")
+    if draft.reason is MethodEnding.COMPLETE and is_dearer and run.cut_short - {BETTER_BOUND}:
+        draft = replace(draft, reason=MethodEnding.TIME_LIMIT)
     return replace(draft, lower_bound=bound)

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.params import Params, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -45,7 +45,7 @@ class CyclesParams(Params):
 def cycles(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     params: CyclesParams | None = None,
@@ -53,7 +53,6 @@ def cycles(
     """Protect all demands by sums of alternating cycles; see the head of the module."""
     from cellveil.suppression.engines._flow_witness_jit import CYCLES
 
-    deadline = Deadline(time_limit)
     params, progress = params or CyclesParams(), progress or Progress()
     progress.stage("cycles")
     search, infeasible = build(Networks.of(problem), CYCLES, deadline, params=params.search)

@@ -29,19 +29,17 @@ from functools import partial
 
 import numpy as np
 
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.ledger import Ledger
 from cellveil.params import param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
-from cellveil.suppression.draft import Draft
+from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
 from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.presolve.preparation import ProtectParams
 from cellveil.tables.structure import structured
-
-OUT_OF_TIME = "time limit: not every secondary cell was tried"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +53,7 @@ class EliminationParams(ProtectParams):
 def elimination(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     params: EliminationParams | None = None,
@@ -63,13 +61,13 @@ def elimination(
     """Publish whatever can be published, the dearest first; see the head of the module."""
     progress = progress or Progress()
     progress.stage("elimination")
-    params, deadline = params or EliminationParams(), Deadline(time_limit)
+    params = params or EliminationParams()
     problem = problem.replace(table=structured(problem.table))
     flat = replace(params.meet_demands.one_demand, slopes=())
     start = Completion(Ledger(problem), partial(OneDemand, params=flat), deadline, progress, seed=seed)
     start.prove_by_cubes()
     start.run()
-    if start.ledger.num_open or start.reason != "complete" or not len(problem.primaries):
+    if start.ledger.num_open or start.reason is not MethodEnding.COMPLETE or not len(problem.primaries):
         return start.draft()
     remaining = _Remaining(start.protector, params.rebuild, deadline)
     candidates = np.flatnonzero((problem.status != Status.FROZEN) & ~problem.hidden_at_start)
@@ -77,7 +75,7 @@ def elimination(
     drop_unused(start.ledger)
     for done, cell in enumerate(order.tolist()):
         if deadline.is_over:
-            start.reason = OUT_OF_TIME
+            start.reason = MethodEnding.NOT_ALL_TRIED
             break
         remaining.eliminate(cell)
         progress.advance(done + 1, len(order), hidden=int(start.ledger.hidden.sum()))

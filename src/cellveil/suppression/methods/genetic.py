@@ -37,7 +37,7 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Int
-from cellveil.clock import Deadline, counted_time
+from cellveil.clock import NO_LIMIT, Deadline, counted_time
 from cellveil.deviations.ledger import Ledger
 from cellveil.errors import InputError
 from cellveil.files import read_text, sha256, write_text
@@ -47,7 +47,7 @@ from cellveil.plots import line_chart
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.solvers.parallel import num_workers
-from cellveil.suppression.draft import Draft
+from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.engines.evolution import Evolution, EvolutionParams, Order
 from cellveil.suppression.engines.group_programs import GroupPrograms, GroupProgramsParams, protect_in_order
 from cellveil.suppression.engines.grouping import ORDERS, groups_of
@@ -77,14 +77,10 @@ class GeneticParams(PreselectParams, EvolutionParams):
     worth_a_process: float = param(0.5, "Seconds from which on evaluations run in processes.", least=0)
 
 
-OUT_OF_TIME = "time limit: the search for an order was cut short"
-INTERRUPTED = "interrupted: the best order so far was protected"
-
-
 def genetic(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     params: GeneticParams | None = None,
@@ -99,7 +95,7 @@ def genetic(
     >>> draft.figures["groups"], draft.figures["evaluations"] >= 30
     (17, True)
     """
-    params, progress, deadline = params or GeneticParams(), progress or Progress(), Deadline(time_limit)
+    params, progress = params or GeneticParams(), progress or Progress()
     search_end = deadline.share(params.search_share)
     problem = problem.replace(table=structured(problem.table))
     search = OrderSearch(problem, params, seed=seed)
@@ -113,7 +109,7 @@ def genetic(
     grouped = GroupProgramsParams(groups=search.wanted, by=params.by, meet_demands=params.meet_demands)
     draft = protect_in_order(problem, first, deadline, progress, seed=seed, params=grouped)
     figures = {"evaluations": search.evaluations, "groups": len(search.groups)}
-    is_whole = draft.reason == "complete"
+    is_whole = draft.reason is MethodEnding.COMPLETE
     return replace(
         draft,
         reason=reason if is_whole else draft.reason,
@@ -174,7 +170,7 @@ class OrderSearch:
         """How many programs were solved."""
         return self.fitness.num_lps + self._lps_elsewhere
 
-    def run(self, deadline: Deadline, progress: Progress) -> str:
+    def run(self, deadline: Deadline, progress: Progress) -> MethodEnding:
         """Evolve, or try all orders; returns why it ended."""
         self._deadline = deadline
         try:
@@ -184,8 +180,8 @@ class OrderSearch:
             else:
                 self.evolution.run(self.params.evaluations, lambda: self._tell(progress))
         except KeyboardInterrupt:
-            return INTERRUPTED
-        return OUT_OF_TIME if deadline.is_over else "complete"
+            return MethodEnding.INTERRUPTED_ORDER
+        return MethodEnding.ORDER_CUT_SHORT if deadline.is_over else MethodEnding.COMPLETE
 
     def plot(self) -> str:
         """The least cost so far against evaluations."""

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.judge.exposure import unpickable
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -49,7 +49,7 @@ class GroupedParams(PreselectParams, GroupProgramsParams):
 def grouped(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     params: GroupedParams | None = None,
@@ -67,4 +67,4 @@ def grouped(
     params = params or GroupedParams()
     cells = np.flatnonzero(unpickable(problem).candidates)
     first = groups_of(problem, cells, wanted=params.groups, by=params.by)
-    return protect_in_order(problem, first, Deadline(time_limit), progress, seed=seed, params=params)
+    return protect_in_order(problem, first, deadline, progress, seed=seed, params=params)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.cubes import has_cubes
 from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
@@ -47,13 +47,12 @@ class HypercubeParams(Params):
 def hypercube(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     params: HypercubeParams | None = None,
 ) -> Draft:
     """Protect all demands by cubes; see the head of the module."""
-    deadline = Deadline(time_limit)
     progress = progress or Progress()
     progress.stage("hypercube")
     ledger = Ledger(problem.replace(table=structured(problem.table)))
@@ -73,5 +72,5 @@ def _pack(ledger: Ledger, params: HypercubeParams, deadline: Deadline, seed: int
     for step in (packing.prove, packing.protect):
         left = step(deadline)
         progress.advance(total - left, total, hidden=int(ledger.hidden.sum()))
-    packing.improve(deadline, trials=params.trials if deadline.moment is None else None)
+    packing.improve(deadline, trials=params.trials if deadline.limit is None else None)
     progress.advance(total - ledger.num_open, total, hidden=int(ledger.hidden.sum()))

@@ -38,14 +38,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.arrays import Int
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.cubes import has_cubes
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import Witnesses, are_deviations
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
-from cellveil.suppression.draft import Draft
+from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
@@ -81,13 +81,13 @@ class ModularParams(Params):
 def modular(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     params: ModularParams | None = None,
 ) -> Draft:
     """Protect the modules, then the whole table; see the head of the module."""
-    params, progress, deadline = params or ModularParams(), progress or Progress(), Deadline(time_limit)
+    params, progress = params or ModularParams(), progress or Progress()
     progress.stage("modules")
     problem = problem.replace(table=structured(problem.table))
     descent = Descent(problem, modules_of(problem.table), params)
@@ -108,7 +108,7 @@ def modular(
 
 def _pruned(whole: Completion, large: int, deadline: Deadline, progress: Progress, seed: int) -> Completion:
     """The same demands, met anew by what is hidden at least cost; as it was where that does not help."""
-    if whole.ledger.num_open or whole.reason != "complete":
+    if whole.ledger.num_open or whole.reason is not MethodEnding.COMPLETE:
         return whole
     drop_unused(whole.ledger)
     allowed = whole.ledger.hidden.copy()
@@ -121,7 +121,7 @@ def _pruned(whole: Completion, large: int, deadline: Deadline, progress: Progres
     )
     again.prove_by_cubes()
     again.run()
-    is_complete = not again.ledger.num_open and again.reason == "complete"
+    is_complete = not again.ledger.num_open and again.reason is MethodEnding.COMPLETE
     best, other = (again, whole) if is_complete and again.ledger.cost < whole.ledger.cost else (whole, again)
     best.earlier_lps += other.num_lps
     return best

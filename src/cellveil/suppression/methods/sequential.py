@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.params import part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -41,11 +41,11 @@ class SequentialParams(PreparationParams):
 def sequential(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     params: SequentialParams | None = None,
 ) -> Draft:
     """Protect all demands one after the other; see the head of the module."""
     own = (params or SequentialParams()).meet_demands
-    return protect_in_turn(problem, Deadline(time_limit), seed=seed, progress=progress, params=own)
+    return protect_in_turn(problem, deadline, seed=seed, progress=progress, params=own)

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.ledger import Ledger
 from cellveil.params import param, part
 from cellveil.problem import Problem
@@ -49,13 +49,13 @@ class TextbookParams(PreparationParams):
 def textbook(
     problem: Problem,
     *,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     progress: Progress | None = None,
     params: TextbookParams | None = None,
 ) -> Draft:
     """Protect all demands one after the other; see the head of the module."""
-    params, deadline, progress = params or TextbookParams(), Deadline(time_limit), progress or Progress()
+    params, progress = params or TextbookParams(), progress or Progress()
     progress.stage("textbook")
     completion = Completion(
         Ledger(problem),

@@ -29,6 +29,7 @@ from cellveil.judge import Verdict
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.progress import Progress
+from cellveil.suppression.draft import MethodEnding
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
 from cellveil.suppression.other_attackers.outsider_shield import OutsiderShield, WholeShield, with_prior
 from cellveil.suppression.other_attackers.shield import Judged, Shield
@@ -73,7 +74,7 @@ class Defence:
         self.basis = problem.known_within(min(priors)) if priors else problem
         self.basis_name = with_prior("outsider", min(priors)) if priors else ""
         self.num_lps = 0
-        self.reason = "complete"
+        self.reason = MethodEnding.COMPLETE
         self._hurried = np.zeros(problem.table.num_cells, dtype=bool)
         self._deadline = Deadline(None)
 
@@ -103,7 +104,7 @@ class Defence:
         if self._is_infeasible:
             return hidden
         if not self._is_safe(hidden, overtime):
-            self.reason = _cut_short(deadline)
+            self.reason = MethodEnding.SURROUNDINGS_HIDDEN if deadline.is_over else MethodEnding.NOT_KEPT_OFF
             hidden = self._hidden_whole(hidden, moves, deadline)
         return self._thinned(hidden, start, deadline) if self._is_safe(hidden, overtime) else hidden
 
@@ -120,7 +121,7 @@ class Defence:
         whole = hidden | moves.neighbours(self._unsafe(hidden, self._deadline))
         if deadline.is_over and not self._is_safe(whole, self._deadline):
             self._recall(before)
-            self.reason = "time limit"
+            self.reason = MethodEnding.TIME_LIMIT
             return hidden
         if deadline.is_over:
             self._hurried = whole & ~hidden
@@ -222,8 +223,3 @@ def _first_to_object(
             if not report.is_safe:
                 return judge, spent
     return None, spent
-
-
-def _cut_short(deadline: Deadline) -> str:
-    why = "time limit" if deadline.is_over else "some attackers were not kept off otherwise"
-    return f"{why}: more than needed was hidden around what was open"

@@ -1,4 +1,4 @@
-"""What may be done to a problem before a method sees it: fewer demands, and cells at no cost.
+"""Presolve of a suppression problem: fewer demands, and cells at no cost.
 
 *Protect* fewer primaries: only those exposed at the outset (E), or candidates for them (K1, K3, K5), as in
 `judge.exposure`; the others are hidden without a demand. What comes out is audited for all primaries, and
@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from cellveil.arrays import Bool
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.witness import Witnesses
 from cellveil.judge.exposure import ALGORITHMS, candidates
 from cellveil.judge.outsider import audit_outsider
@@ -59,17 +59,15 @@ def prepared(method: Method) -> Method:
     def run(
         problem: Problem,
         *,
-        time_limit: float | None = None,
+        deadline: Deadline = NO_LIMIT,
         seed: int = 0,
         progress: Progress | None = None,
         params: Params | None = None,
     ) -> Draft:
         protect, preselect = getattr(params, "protect", "all"), getattr(params, "preselect", "none")
-        deadline = Deadline(time_limit)
 
         def draft_of(asked: Problem) -> Draft:
-            left = None if deadline.left is None else max(deadline.left, 1e-9)
-            return method(asked, time_limit=left, seed=seed, progress=progress, params=params)
+            return method(asked, deadline=deadline, seed=seed, progress=progress, params=params)
 
         offered = eased(problem, preselect)
         if protect == "all":

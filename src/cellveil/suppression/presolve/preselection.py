@@ -34,7 +34,6 @@ from cellveil.problem import Problem, Status
 from cellveil.tables.totals import total_of_rows
 
 MODES = ("none", "marginals", "both")
-MAX_ROUNDS = 1000
 
 
 def eased(problem: Problem, mode: str) -> Problem:
@@ -55,17 +54,18 @@ def preselected(problem: Problem, *, large: bool = False) -> Bool:
     >>> problem.table.cell_names(np.flatnonzero(preselected(problem)))
     ['(Total, c0)', '(r0, Total)']
     """
-    sums = _Sums.of(problem)
+    sums = _TotalsOfParts.of(problem)
     hidden = problem.hidden_at_start.copy()
     chosen = np.zeros(len(hidden), dtype=bool)
     needs = [problem.upl.astype(np.float64), problem.lpl.astype(np.float64)]
     rooms = [problem.down, problem.up]
-    for _ in range(MAX_ROUNDS):
+    while True:  # ends as longest paths do: no cycle of relations makes a need larger
         before = [need.copy() for need in needs]
         for need, room in zip(needs, rooms, strict=True):
             lacking = need[sums.cells] - sums.others(room)
+            # equation (20)
             asks = (need[sums.cells] > 0) & (lacking > 0) & sums.can_move[sums.totals]
-            np.maximum.at(need, sums.totals[asks], lacking[asks])
+            np.maximum.at(need, sums.totals[asks], lacking[asks])  # equations (21) and (22)
             chosen[sums.totals[asks]] = True
         if all((need == old).all() for need, old in zip(needs, before, strict=True)):
             break
@@ -73,12 +73,12 @@ def preselected(problem: Problem, *, large: bool = False) -> Bool:
     if large:
         hidden |= chosen
         for need, room in zip(needs, rooms, strict=True):
-            chosen |= sums.indispensable(need, room, hidden)
+            chosen |= sums.indispensable(need, room, hidden)  # equation (23)
     return chosen
 
 
 @dataclass(frozen=True, eq=False)
-class _Sums:
+class _TotalsOfParts:
     """The relations total = Σ parts: for each part its row and total."""
 
     rows: Int
@@ -87,7 +87,7 @@ class _Sums:
     can_move: Bool
 
     @classmethod
-    def of(cls, problem: Problem) -> _Sums:
+    def of(cls, problem: Problem) -> _TotalsOfParts:
         relations = problem.table.relations
         total = total_of_rows(relations)
         row, cell = relations.row_of_entry, relations.cells.astype(np.int64)

@@ -1,7 +1,7 @@
 """`lower_bound`: the relaxation with fractional cells, by capacity cuts and bridge-less inequalities.
 
-Solves  min Σ w_i x_i,  0 ≤ x_i ≤ 1,  under the rows of `exact_model` that matter: those of single relations
-to begin with, then rounds of separation (`exact_separation`) until none is broken by much, no round gains
+Solves  min Σ w_i x_i,  0 ≤ x_i ≤ 1,  under the cuts of `capacity_cuts` that matter: those of single relations
+to begin with, then rounds of separation (`separation`) until none is broken by much, no round gains
 enough, or the time is over. Rows that have been slack for long leave the program; the pool keeps them.
 
 Requires any relations. Ensures that no safe pattern costs less than the bound: it is evaluated from the
@@ -13,22 +13,20 @@ weights. Cost: some hundred to thousand attacks, each an LP over the part (or a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from cellveil.arrays import Float
-from cellveil.clock import counted_time
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.params import Params, param
 from cellveil.problem import Problem
 from cellveil.solvers.covering import Covering, proven_bound, proven_extra
 from cellveil.solvers.cutting_planes import GrowingLP, Row
+from cellveil.suppression.bounds.cover import whole_bound
 from cellveil.suppression.exact.cut_pool import Pool
 from cellveil.suppression.exact.parts import Part, parts_of
 from cellveil.suppression.exact.separation import Separation
-
-Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +43,13 @@ class RelaxationParams(Params):
 
 
 @dataclass(frozen=True, eq=False)
-class Relaxation:
+class LPRelaxation:
     """The last point, the proven bound, and the rows that hold the point where it is.
 
     Parameters
     ----------
     extra
-        How much more than the bound every pattern costs that hides the cell.
+        How much more than the bound every pattern costs that hides the cell: its proven reduced cost.
     """
 
     point: Float
@@ -60,7 +58,7 @@ class Relaxation:
     extra: Float
 
 
-def lower_bound(problem: Problem, *, time_limit: float | None = None) -> float:
+def lower_bound(problem: Problem, *, deadline: Deadline = NO_LIMIT) -> float:
     """What every safe pattern costs at least; ∞ where none is safe.
 
     Examples
@@ -70,7 +68,6 @@ def lower_bound(problem: Problem, *, time_limit: float | None = None) -> float:
     >>> lower_bound(problem)
     39.0
     """
-    deadline = None if time_limit is None else counted_time() + time_limit
     parts, stuck = parts_of(problem)
     if stuck:
         return math.inf
@@ -78,17 +75,17 @@ def lower_bound(problem: Problem, *, time_limit: float | None = None) -> float:
     for left, part in zip(
         range(len(parts), 0, -1), sorted(parts, key=lambda part: part.num_cells), strict=True
     ):
-        stop = until(None if deadline is None else counted_time() + (deadline - counted_time()) / left)
-        relaxed = relax(Separation(problem, part, stop), stop)
+        share = deadline.share(1 / left)
+        relaxed = relax(Separation(problem, part, share), share)
         total += whole_bound(relaxed.bound, part.price)
     return total
 
 
-def relax(separation: Separation, stop: Stop, params: RelaxationParams | None = None) -> Relaxation:
+def relax(separation: Separation, deadline: Deadline, params: RelaxationParams | None = None) -> LPRelaxation:
     """The loop of rounds for one part."""
     params = params or RelaxationParams()
     part, pool = separation.part, separation.pool
-    program = _Program(part, pool.rows)
+    program = _CuttingPlanes(part, pool.rows)
     solved = program.lp.solve()
     best, bound, stalled = -math.inf, 0.0, 0
     extra = np.zeros(part.num_cells)
@@ -101,16 +98,16 @@ def relax(separation: Separation, stop: Stop, params: RelaxationParams | None = 
             separation.refine()
         stalled = 0 if solved.objective > best + params.gain * max(abs(best), 1e-9) else stalled + 1
         best = max(best, solved.objective)
-        if stop() or stalled > params.stalled:
+        if deadline.is_over or stalled > params.stalled:
             break
-        rows = separation.broken_rows(
-            point, most=params.cuts_per_round, attacks=len(separation.asked), stop=stop
+        rows = separation.violated_cuts(
+            point, most=params.cuts_per_round, attacks=len(separation.asked), deadline=deadline
         )
-        rows += separation.bridgeless_rows(
-            point, most=params.cuts_per_round // 2, attacks=part.num_cells, stop=stop
+        rows += separation.bridgeless_cuts(
+            point, most=params.cuts_per_round // 2, attacks=part.num_cells, deadline=deadline
         )
         if stalled > params.rounded or not rows:
-            rows += separation.rows_by_rounding(point, stop=stop)
+            rows += separation.cuts_by_rounding(point, deadline=deadline)
         if not rows:
             break
         program.exchange(rows, solved.multipliers, params.patience)
@@ -119,10 +116,10 @@ def relax(separation: Separation, stop: Stop, params: RelaxationParams | None = 
             break
     missing = pool.missing(point)
     active = [row for row, lack in zip(pool.rows, missing.tolist(), strict=True) if lack > -1e-6]
-    return Relaxation(point, bound, active, extra)
+    return LPRelaxation(point, bound, active, extra)
 
 
-class _Program:
+class _CuttingPlanes:
     """The growing LP of a part, and its rows as they stand in it."""
 
     def __init__(self, part: Part, rows: list[Row]) -> None:
@@ -155,20 +152,3 @@ class _Program:
         pool.rows = self.rows
         matrix, rhs = pool.matrix()
         return Covering(self.part.price, matrix, rhs)
-
-
-def whole_bound(bound: float, price: Float) -> float:
-    """The next sum that whole prices can make.
-
-    Examples
-    --------
-    >>> whole_bound(3.2, np.array([1.0, 2.0])), whole_bound(3.2, np.array([1.5]))
-    (4.0, 3.2)
-    """
-    is_whole = bool((price == np.floor(price)).all()) and bound < 2.0**52
-    return float(np.ceil(bound)) if is_whole else bound
-
-
-def until(end: float | None) -> Stop:
-    """Tells whether this moment on the clock of time limits has passed."""
-    return lambda: end is not None and counted_time() >= end

@@ -10,11 +10,12 @@ largest level of their cell; capacities beyond `WIDE` of these, and infinite one
 indicators, so that no large coefficient lets a cell move that is hidden only within the solver's tolerance.
 
 Requires any relations; in practice some dozen cells and a handful of primaries. Ensures, within SCIP's
-tolerance, the least cost where `reason` is "complete", else a bound and a pattern that hides too much. Hands
+tolerance, the least cost where the draft is complete, else a bound and a pattern that hides too much. Hands
 over no witnesses: the audit finds them.
 Cost: 2 n variables and 6 n rows for each primary.
 
-Reference: Kelly, Golden & Assad (1992).
+Reference: Kelly, Golden & Assad (1992); equations (4) to (6) and (10) to (13) of Zhang, Chen, Cheng &
+Jacobsen, *Overview of Cell Suppression Methods*.
 """
 
 from __future__ import annotations
@@ -23,20 +24,22 @@ from typing import Any
 
 import numpy as np
 
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.demand import Demand
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers import tolerances
 from cellveil.solvers.scip_model import linear, scip_model
-from cellveil.suppression.draft import Draft
+from cellveil.suppression.draft import Draft, MethodEnding
+
+ENDINGS = {"timelimit": MethodEnding.TIME_LIMIT, "userinterrupt": MethodEnding.INTERRUPTED}
 
 WIDE = 100.0
 """Capacities beyond so many times the level are written as indicators."""
 
 
 def kelly(
-    problem: Problem, *, time_limit: float | None = None, seed: int = 0, progress: Progress | None = None
+    problem: Problem, *, deadline: Deadline = NO_LIMIT, seed: int = 0, progress: Progress | None = None
 ) -> Draft:
     """Find the cheapest safe pattern of a small table; see the head of the module.
 
@@ -49,22 +52,22 @@ def kelly(
     >>> problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
     >>> draft = kelly(problem)
     >>> float(problem.weight[draft.hidden & ~problem.hidden_at_start].sum()), draft.reason
-    (39.0, 'complete')
+    (39.0, <MethodEnding.COMPLETE: 'complete'>)
     """
     if progress is not None:
         progress.stage("Kelly's program")
-    model = _Program(problem, time_limit, seed)
+    model = _KellyProgram(problem, deadline, seed)
     for cell in problem.primaries.tolist():
         model.protect(cell)
     return model.solve()
 
 
-class _Program:
+class _KellyProgram:
     """The program as it grows by primaries."""
 
-    def __init__(self, problem: Problem, time_limit: float | None, seed: int) -> None:
+    def __init__(self, problem: Problem, deadline: Deadline, seed: int) -> None:
         self.problem = problem
-        self.model = scip_model(Deadline(time_limit), {"numerics/feastol": tolerances.FEASIBILITY}, seed=seed)
+        self.model = scip_model(deadline, {"numerics/feastol": tolerances.FEASIBILITY}, seed=seed)
         self.movable = np.flatnonzero(problem.status != Status.FROZEN)
         started = problem.hidden_at_start
         self.chosen: dict[int, Any] = {
@@ -80,8 +83,8 @@ class _Program:
         levels = [int(level[cell]) for level in (problem.upl, problem.lpl, problem.spl)]
         unit = float(max(levels))
         above, below = (self._deviation(unit) for _ in range(2))
-        self.model.addCons(above[cell] >= levels[0] / unit)
-        self.model.addCons(-below[cell] >= levels[1] / unit)
+        self.model.addCons(above[cell] >= levels[0] / unit)  # (12)
+        self.model.addCons(-below[cell] >= levels[1] / unit)  # (13)
         self.model.addCons(above[cell] - below[cell] >= levels[2] / unit)
 
     def solve(self) -> Draft:
@@ -96,9 +99,11 @@ class _Program:
         if model.getNSols():
             hidden[self.movable] = [model.getVal(self.chosen[cell]) > 0.5 for cell in self.movable.tolist()]
         bound = max(float(model.getDualbound()) * (1 - tolerances.INTEGRALITY), 0.0)
-        return Draft(hidden, reason="complete" if status == "optimal" else status, lower_bound=bound)
+        reason = MethodEnding.COMPLETE if status == "optimal" else ENDINGS.get(status, MethodEnding.UNDECIDED)
+        return Draft(hidden, reason=reason, lower_bound=bound)
 
     def _deviation(self, unit: float) -> dict[int, Any]:
+        # (10) and (11)
         moves: dict[int, Any] = {cell: self.model.addVar(lb=None) for cell in self.movable.tolist()}
         for cell, move in moves.items():
             self._tie(move, cell, self.problem.up[cell] / unit)
