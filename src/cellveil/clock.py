@@ -80,7 +80,13 @@ class Deadline:
         return Deadline(share * left if most is None else min(share * left, most))
 
     def or_when(self, is_met: Callable[[], bool]) -> Deadline:
-        """One that is over as soon as something else is the case, too."""
+        """One that is over as soon as something else is the case, too.
+
+        Examples
+        --------
+        >>> NO_LIMIT.or_when(lambda: True).is_over, NO_LIMIT.is_over
+        (True, False)
+        """
         return _DeadlineOr(self, is_met)
 
     def for_a_solve(self) -> Deadline:

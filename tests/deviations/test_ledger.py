@@ -190,3 +190,51 @@ def test_starts_from_a_pattern() -> None:
     secondary = ~problem.hidden_at_start
     assert ledger.cost == pytest.approx(problem.weight[secondary].sum())
     assert ledger.num_open == int((problem.upl > 0).sum() + (problem.lpl > 0).sum())
+
+
+# -- the judge's ledger --------------------------------------------------------------------------------------
+
+
+def rectangle(rises: int, denominator: int = 1) -> Witness:
+    return Witness(np.array([4, 5, 7, 8]), np.array([rises, -rises, -rises, rises]), denominator)
+
+
+def test_a_final_ledger_takes_the_pattern_as_it_is() -> None:
+    problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
+    published = np.isin(np.arange(9), [5, 7, 8])
+    ledger = Ledger(problem, published, is_final=True)
+    assert ledger.add(rectangle(4), stretch=True) == 0 and not ledger.shows(4, up=True)
+    assert not ledger.hidden[4] and len(ledger.witnesses()) == 0
+    status = problem.status.copy()
+    status[8] = Status.FROZEN
+    hidden = np.isin(np.arange(9), [4, 5, 7, 8])
+    against_the_rules = Ledger(problem.replace(status=status), hidden, is_final=True)
+    assert against_the_rules.add(rectangle(4), stretch=True) == 2, "what is hidden may move"
+
+
+def test_a_final_ledger_shows_widths_exactly() -> None:
+    """Half units on both sides add up to the width of a sliding level; whole units alone do not."""
+    problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 1})
+    bounds = {"lb": problem.table.values - 3, "ub": problem.table.values + 3}
+    problem = problem.replace(**bounds, spl=np.where(np.arange(9) == 4, 5, 0))
+    hidden = np.isin(np.arange(9), [4, 5, 7, 8])
+    narrow = problem.replace(lb=problem.table.values - 2, ub=problem.table.values + 2)
+    for one, expected in ((problem, True), (narrow, False)):
+        ledger = Ledger(one, hidden, is_final=True)
+        assert not ledger.shows_width(4)
+        ledger.add(rectangle(5, 2), stretch=True)
+        assert ledger.shows_width(4) == expected
+    whole = Ledger(problem, hidden, is_final=True, whole=True)
+    whole.add(rectangle(5, 2), stretch=True)
+    assert not whole.shows_width(4) and len(whole.witnesses()) == 0
+
+
+def test_claims_count_only_where_they_are_deviations() -> None:
+    problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
+    hidden = np.isin(np.arange(9), [4, 5, 7, 8])
+    wrong = Witness(np.array([4, 5, 7, 8]), np.array([4, -4, -4, 5]), 1)
+    ledger = Ledger(problem, hidden, is_final=True)
+    ledger.add_claims(Witnesses.of([wrong]))
+    assert ledger.num_open == 2
+    ledger.add_claims(Witnesses.of([wrong, rectangle(4)]))
+    assert ledger.num_open == 0 and len(ledger.witnesses()) == 1
