@@ -15,12 +15,13 @@ import time
 
 import numpy as np
 
+from cellveil.arrays import Bool
 from cellveil.certificate import Certificate, verify
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table
 from cellveil.deviations.components import split
 from cellveil.deviations.cubes import prove_by_cubes
-from cellveil.deviations.witness import Ledger
+from cellveil.deviations.ledger import Ledger
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
@@ -37,28 +38,30 @@ def protected(
     """
     problem = random_table(shape, contributors=contributors, zeros=zeros, seed=seed)
     everything = problem.table.values > 0
-    ledger = Ledger(problem, everything)
-    prove_by_cubes(problem.table, everything, ledger, seed=seed)
-    hopeless = (ledger.open_amounts(up=True) > 0) | (ledger.open_amounts(up=False) > 0)
+    hopeless = _unproven(problem, everything)
     problem = problem.replace(
         status=np.where(hopeless, Status.SAFE, problem.status).astype(np.int8),
         upl=np.where(hopeless, 0, problem.upl),
         lpl=np.where(hopeless, 0, problem.lpl),
     )
-    alone = Ledger(problem, problem.hidden_at_start)
-    prove_by_cubes(problem.table, problem.hidden_at_start, alone, seed=seed)
-    short = (alone.open_amounts(up=True) > 0) | (alone.open_amounts(up=False) > 0)
+    short = _unproven(problem, problem.hidden_at_start)
     rest = problem.replace(
         status=np.where(short, Status.PRIMARY, Status.SAFE).astype(np.int8),
         upl=np.where(short, problem.upl, 0),
         lpl=np.where(short, problem.lpl, 0),
     )
-    helper = Ledger(rest, everything)
-    prove_by_cubes(rest.table, everything, helper, seed=seed)
+    helper = Ledger(rest, everything, is_final=True)
+    prove_by_cubes(helper)
     hidden = problem.hidden_at_start.copy()
-    for witness in helper.witnesses:
-        hidden[witness.cells] = True
+    hidden[helper.witnesses().cells] = True
     return problem, Pattern.hiding(problem, hidden, "cubes")
+
+
+def _unproven(problem: Problem, hidden: Bool) -> Bool:
+    """The cells with a demand that no cube of the hidden cells meets."""
+    ledger = Ledger(problem, hidden, is_final=True)
+    prove_by_cubes(ledger)
+    return np.isin(np.arange(problem.table.num_cells), ledger.open_demands()[0])
 
 
 def plain_way(problem: Problem, pattern: Pattern, cells: list[int], limit: float) -> tuple[float, int, bool]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 OVERTIME_SHARE, OVERTIME_SECONDS = 0.05, 1.0
@@ -69,15 +69,6 @@ class Deadline:
         """Whether the moment has come."""
         return self.left == 0.0
 
-    def seconds(self) -> float | None:
-        """The same as `left`, to be asked later."""
-        return self.left
-
-    @property
-    def moment(self) -> float | None:
-        """The moment on the clock of `counted_time`."""
-        return self._end
-
     def share(self, share: float, most: float | None = None) -> Deadline:
         """An earlier one: after such a share of the time left, and at most so many seconds.
 
@@ -88,6 +79,16 @@ class Deadline:
             return self
         return Deadline(share * left if most is None else min(share * left, most))
 
+    def or_when(self, is_met: Callable[[], bool]) -> Deadline:
+        """One that is over as soon as something else is the case, too.
+
+        Examples
+        --------
+        >>> NO_LIMIT.or_when(lambda: True).is_over, NO_LIMIT.is_over
+        (True, False)
+        """
+        return _DeadlineOr(self, is_met)
+
     def for_a_solve(self) -> Deadline:
         """The same, or one that leaves a solve the least it needs."""
         return self if self.left is None or self.left >= LEAST_SECONDS else Deadline(LEAST_SECONDS)
@@ -97,6 +98,18 @@ class Deadline:
         if self.limit is None or self.left is None:
             return self
         return Deadline(self.left + OVERTIME_SHARE * self.limit + OVERTIME_SECONDS)
+
+
+class _DeadlineOr(Deadline):
+    """A deadline with a condition that ends it before its time."""
+
+    def __init__(self, deadline: Deadline, is_met: Callable[[], bool]) -> None:
+        self.limit, self._end = deadline.limit, deadline._end
+        self._deadline, self._is_met = deadline, is_met
+
+    @property
+    def is_over(self) -> bool:
+        return self._deadline.is_over or self._is_met()
 
 
 NO_LIMIT = Deadline(None)

@@ -12,8 +12,9 @@ from cellveil.certificate.certificate import pattern_hash
 from cellveil.datasets import random_table, two_way
 from cellveil.deviations import network_form as networks
 from cellveil.deviations.components import Component, split
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.network_form import Network, recognise
-from cellveil.deviations.witness import Ledger, Witness
+from cellveil.deviations.witness import Witness
 from cellveil.formats.jj import read_jj
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
@@ -164,7 +165,7 @@ def test_a_relation_dropped_by_mistake_is_noticed(
 
 
 def flows_of(problem: Problem, hidden: np.ndarray, time_limit: float | None = None) -> NetworkFlows:
-    ledger = Ledger(problem, hidden)
+    ledger = Ledger(problem, hidden, is_final=True)
     return NetworkFlows(problem.table.relations, hidden, (ledger.room_down, ledger.room_up), time_limit)
 
 

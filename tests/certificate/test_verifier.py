@@ -15,7 +15,8 @@ from cellveil.certificate.certificate import pattern_hash
 from cellveil.datasets import random_table, two_way
 from cellveil.deviations.components import split
 from cellveil.deviations.exact_rounding import lift
-from cellveil.deviations.witness import Ledger, Witness
+from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.witness import Witness
 from cellveil.errors import InfeasibleError, InputError
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
@@ -190,9 +191,10 @@ def test_lifting_solves_exactly_where_rounding_fails() -> None:
 
 def test_ledger_stretches_to_the_capacities(square: tuple[Problem, Pattern, list[int]]) -> None:
     problem, pattern, cells = square
-    ledger = Ledger(problem, pattern.hidden)
-    ledger.add(Witness(np.array(cells), np.array([1, -1, -1, 1]), 1))
-    assert (ledger.rise[cells[0]], ledger.fall[cells[0]]) == (8, 19)
+    ledger = Ledger(problem, pattern.hidden, is_final=True)
+    ledger.add(Witness(np.array(cells), np.array([1, -1, -1, 1]), 1), stretch=True)
+    fall, rise = ledger.farthest()
+    assert (rise[cells[0]], fall[cells[0]]) == (8, 19)
 
 
 # -- the file ------------------------------------------------------------------------------------------------

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from cellveil.certificate import verify
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.datasets import random_table
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.joint_witness import JointWitness, Task
-from cellveil.deviations.ledger import Book
-from cellveil.deviations.witness import Ledger, Witnesses, are_deviations
+from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.witness import Witnesses, are_deviations
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Status
@@ -20,7 +21,7 @@ from cellveil.solvers.douglas_rachford import Goals, Splitting
 from cellveil.solvers.interior_point import interior_point
 from cellveil.solvers.projection import SparseProjection, TensorProjection, projection_of
 from cellveil.suppression.engines.reweighted_splitting import window
-from cellveil.suppression.engines.splitting_search import Growth, SplittingSearchParams
+from cellveil.suppression.engines.splitting_search import SplittingSearch, SplittingSearchParams
 from helpers.small_problems import SHAPES, small_problem
 
 TABLES = {
@@ -35,10 +36,6 @@ EVERY_TABLE = pytest.mark.parametrize("table", list(TABLES))
 def table_named(name, seed=1, **options):
     sizes, trees = TABLES[name]
     return random_table(sizes, hierarchical=trees, zeros=0.2, seed=seed, **options)
-
-
-def never():
-    return False
 
 
 def dense_projector(matrix):
@@ -128,7 +125,7 @@ def test_the_lattice_makes_floats_exact(table, seed):
     cells = np.flatnonzero(hidden)
     matrix = problem.table.relations.matrix[:, cells].toarray()
     y = dense_projector(matrix) @ rng.standard_normal(len(cells)) * 1000
-    ledger = Ledger(problem, hidden)
+    ledger = Ledger(problem, hidden, is_final=True)
     witness = Lattice(problem.table.relations, cells, rng.random(len(cells))).lift(
         y, ledger.room_down[cells], ledger.room_up[cells]
     )
@@ -177,15 +174,15 @@ def test_interior_points_keep_the_conditions_or_there_are_none():
 def test_settling_does_what_linear_programs_say_can_be_done(shape):
     for seed in range(6):
         problem = small_problem(shape, np.random.default_rng(seed))
-        book = Book(problem, np.asarray(problem.status != Status.FROZEN))
+        ledger = Ledger(problem, np.asarray(problem.status != Status.FROZEN))
         settling = JointWitness(problem)
         for cell in problem.primaries.tolist():
-            amount = float(max(book.need_up[cell], 1))
+            amount = float(max(ledger.need_up[cell], 1))
             task = Task(np.array([cell]), np.array([1.0]), np.array([amount]), False)
-            witness = settling.exact(book, task, book.hidden)
+            witness = settling.exact(ledger, task, ledger.hidden)
             bounds = [
                 (-d, min(u, 1e9)) if h else (0, 0)
-                for d, u, h in zip(problem.down, problem.up, book.hidden, strict=True)
+                for d, u, h in zip(problem.down, problem.up, ledger.hidden, strict=True)
             ]
             bounds = [(max(low, -1e9), high) for low, high in bounds]
             cost = np.zeros(problem.table.num_cells)
@@ -195,32 +192,32 @@ def test_settling_does_what_linear_programs_say_can_be_done(shape):
             if witness is None:
                 assert farthest < amount * 1.01, "it is possible"
             else:
-                assert are_deviations(problem, book.hidden, Witnesses.of([witness])).all()
+                assert are_deviations(problem, ledger.hidden, Witnesses.of([witness])).all()
 
 
 @pytest.mark.parametrize("weight", ["value", "one"])
 @EVERY_TABLE
 def test_growth_ends_with_exact_witnesses_for_all(table, weight):
     problem = table_named(table, 5, weight=weight)
-    book = Book(problem)
-    growth = Growth(problem, seed=2)
-    growth.harvest(book, never)
-    assert book.cost == 0, "a harvest is free"
-    growth.build(book, never)
-    assert book.num_open <= 2, "next to nothing is left for others"
-    if book.num_open:
+    ledger = Ledger(problem)
+    growth = SplittingSearch(problem, seed=2)
+    growth.harvest(ledger, NO_LIMIT)
+    assert ledger.cost == 0, "a harvest is free"
+    growth.build(ledger, NO_LIMIT)
+    assert ledger.num_open <= 2, "next to nothing is left for others"
+    if ledger.num_open:
         return
-    pattern = Pattern.hiding(problem, book.hidden, "growth")
-    report = audit_outsider(problem, pattern, exact=False, claims=book.witnesses())
+    pattern = Pattern.hiding(problem, ledger.hidden, "growth")
+    report = audit_outsider(problem, pattern, exact=False, claims=ledger.witnesses())
     assert report.is_safe and report.num_lps == 0, "its own witnesses suffice"
     assert verify(problem, pattern, report.certificate).is_valid
 
 
 def test_growth_stops_when_told():
     problem = table_named("flat 3-D", 5)
-    book = Book(problem)
-    Growth(problem).build(book, lambda: True)
-    assert book.cost == 0
+    ledger = Ledger(problem)
+    SplittingSearch(problem).build(ledger, Deadline(0.0))
+    assert ledger.cost == 0
 
 
 @EVERY_TABLE
@@ -244,12 +241,12 @@ def test_a_window_shows_deviations_of_the_whole_table(table):
 @pytest.mark.parametrize("trees", [[], [1]])
 def test_growth_through_windows_is_exact(trees, weight):
     problem = random_table((9, 12, 8), hierarchical=trees, zeros=0.2, seed=3, weight=weight)
-    growth, book = Growth(problem, SplittingSearchParams(window=150), seed=2), Book(problem)
+    growth, ledger = SplittingSearch(problem, SplittingSearchParams(window=150), seed=2), Ledger(problem)
     assert growth.is_windowed
-    began = book.num_open
-    growth.build(book, never)
-    assert book.num_open < began / 4
-    assert are_deviations(problem, book.hidden, book.witnesses()).all()
+    began = ledger.num_open
+    growth.build(ledger, NO_LIMIT)
+    assert ledger.num_open < began / 4
+    assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
 
 
 @EVERY_TABLE
@@ -290,16 +287,16 @@ def test_work_in_parts_is_done_once_and_errors_come_through(monkeypatch):
     assert (done == 1).all()
 
 
-def test_regrowing_keeps_a_complete_book_and_only_gets_cheaper():
+def test_regrowing_keeps_a_complete_ledger_and_only_gets_cheaper():
     problem = table_named("two trees", 5)
-    book, growth = Book(problem), Growth(problem, seed=2)
-    growth.build(book, never)
-    assert not book.num_open
-    costs, trials = [book.cost], iter(range(6))
+    ledger, growth = Ledger(problem), SplittingSearch(problem, seed=2)
+    growth.build(ledger, NO_LIMIT)
+    assert not ledger.num_open
+    costs, trials = [ledger.cost], iter(range(6))
 
     def stop():
-        return next(trials, None) is None and not book.num_open
+        return next(trials, None) is None and not ledger.num_open
 
-    growth.regrow(book, stop, lambda book: costs.append(book.cost))
-    assert book.cost == costs[-1] == min(costs) and not book.num_open
-    assert are_deviations(problem, book.hidden, book.witnesses()).all()
+    growth.regrow(ledger, NO_LIMIT.or_when(stop), lambda ledger: costs.append(ledger.cost))
+    assert ledger.cost == costs[-1] == min(costs) and not ledger.num_open
+    assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()

@@ -12,6 +12,8 @@ from cellveil.certificate import verify
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.deviations.demand import Demand, Demands
+from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.witness import Witness
 from cellveil.errors import InfeasibleError, InputError
 from cellveil.formats.instance import read_instance
 from cellveil.judge.outsider import audit_outsider
@@ -105,16 +107,15 @@ def test_demands_in_descending_order_and_sliding() -> None:
 
 def test_harvest_scales_and_reverses() -> None:
     problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): (6, 6)})
-    demands = Demands(problem)
-    cells = np.arange(problem.table.num_cells)
-    y = np.zeros(len(cells))
-    for key, sign in ((("r0", "c0"), 1), (("r0", "c1"), -1), (("r1", "c0"), -1), (("r1", "c1"), 1)):
-        y[problem.table.cell(*key)] = sign
-    demands.harvest(cells, y, problem.down, problem.up)
-    assert demands.left == 0, "8 of the cell below and 19 beside it leave room for 6 either way"
-    tight = Demands(two_way([[20, 50], [5, 19]], primaries={(0, 0): (6, 6)}))
-    tight.harvest(cells, y, np.array([96, 25, 69, 70, 20, 50, 24, 5, 19.0])[cells], problem.up)
-    assert tight.left <= 1
+    cells = [problem.table.cell(*key) for key in (("r0", "c0"), ("r0", "c1"), ("r1", "c0"), ("r1", "c1"))]
+    order = np.argsort(cells)
+    unit = Witness(np.array(cells)[order], np.array([1, -1, -1, 1])[order], 1)
+    ledger = Ledger(problem)
+    ledger.add(unit, hide=True, stretch=True)
+    assert ledger.num_open == 0, "8 of the cell below and 19 beside it leave room for 6 either way"
+    tight = Ledger(two_way([[20, 50], [5, 19]], primaries={(0, 0): (6, 6)}))
+    tight.add(unit, hide=True, stretch=True)
+    assert tight.num_open == 1
 
 
 # -- public instances ----------------------------------------------------------------------------------------

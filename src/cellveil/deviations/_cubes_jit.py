@@ -1,4 +1,4 @@
-"""Generalised cubes of hidden cells: moves along dimensions, bits of lines, depth-first search.
+"""Loops over generalised cubes of hidden cells: moves along dimensions, bits of lines, depth-first search.
 
 A cube is a product of one move per dimension; a move is given by a leaf a and a leaf b (or OUTSIDE): +1 on
 the codes that cover a but not b, −1 on those that cover b but not a. Places are positions in the full table,
@@ -11,10 +11,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellveil.deviations._ledger_jit import HIDDEN, PUBLISHED, TRAIL, BookArrays, add, roll_back
-from cellveil.jit.compiled import inner
-from cellveil.jit.kinds import Arrays, Bits, BitsTable, Bool, Float, Int, Int32, Int32Table, IntTable, Number
-from cellveil.jit.random_words import stirred
+from cellveil.deviations._ledger_jit import (
+    HIDDEN,
+    PUBLISHED,
+    TRAIL,
+    LedgerArrays,
+    add,
+    asked,
+    has_room,
+    is_open,
+    roll_back,
+)
+from cellveil.jit.compiled import inner, outer
+from cellveil.jit.kinds import Arrays, Bits, BitsTable, Bool, Int, Int32, Int32Table, IntTable, Number
 
 OUTSIDE = -1
 """In place of the second leaf: the move is the whole chain from the first leaf to the total."""
@@ -22,9 +31,6 @@ OUTSIDE = -1
 UNSET = -2
 
 UNLIMITED = 2**63 - 1
-
-TOLL, NEARLY, HARDLY, CHEAPER, REPAIRS = range(5)
-"""Places of the parameters of cube packing in `Grid.tuning`."""
 
 MAX_CUBE = 2048
 """Cubes with more cells are not looked at."""
@@ -34,26 +40,13 @@ MAX_SUPPORT = 40
 
 
 @dataclass(frozen=True, eq=False)
-class Beam(Arrays):
-    """Beginnings of cubes, the best first: leaves chosen so far, cost and room; and whence each came."""
-
-    a: IntTable
-    b: IntTable
-    scores: Float
-    costs: Float
-    caps: Int
-    parents: Int
-    choices: Int
-
-
-@dataclass(frozen=True, eq=False)
 class Grid(Arrays):
     """The full table and its dimensions, and room to work in.
 
     Codes of all dimensions are numbered through: code c of dimension k is ``first_code[k] + c``. Leaves are
     covered by ``cover_codes[cover_starts[leaf]:cover_starts[leaf + 1]]`` (ascending, within the dimension),
     codes consist of ``leaf_codes[leaf_starts[code]:leaf_starts[code + 1]]``. ``bits`` holds, dimension by
-    dimension and line by line, which cells of the line are hidden, ``movable`` which can be.
+    dimension and line by line, which cells of the line are hidden.
     """
 
     sizes: Int
@@ -67,36 +60,18 @@ class Grid(Arrays):
     keys: Int32Table
     number: Int32
     bits: Bits
-    movable: Bits
     first_word: Int
     words: Int
     synced: Int
-    moved: Int
-    is_touched: Bool
-    touched: Int32
-    barred: Bool
+    room_up: Int
+    room_down: Int
     cube_places: Int
     cube_signs: Int
     cube_cells: Int32
     cube_moves: Int
-    sum_moves: Int
     stack: IntTable
     rows: BitsTable
     codes: IntTable
-    unset: Int
-    drawn: IntTable
-    beam: Beam
-    old_beam: Beam
-    tuning: Float
-    random: Bits
-
-
-@inner
-def draw(grid: Grid, below: Number) -> Number:
-    """A random number from 0 to below − 1."""
-    grid.random[0] = x = stirred(grid.random[0])
-    drawn: Number = np.int64((x >> np.uint64(11)) % np.uint64(below))
-    return drawn
 
 
 @inner
@@ -132,25 +107,24 @@ def set_bits(grid: Grid, cell: Number, value: bool) -> None:
 
 
 @inner
-def sync(book: BookArrays, grid: Grid) -> None:
+def sync(ledger: LedgerArrays, grid: Grid) -> None:
     """Bring the bits up to the end of the trail."""
-    for place in range(grid.synced[0], book.counts[TRAIL]):
-        kind = book.trail[place, 0]
+    for place in range(grid.synced[0], ledger.counts[TRAIL]):
+        kind = ledger.trail[place, 0]
         if kind in (HIDDEN, PUBLISHED):
-            set_bits(grid, book.trail[place, 1], kind == HIDDEN)
-    grid.synced[0] = book.counts[TRAIL]
+            set_bits(grid, ledger.trail[place, 1], kind == HIDDEN)
+    grid.synced[0] = ledger.counts[TRAIL]
 
 
 @inner
-def go_back(book: BookArrays, grid: Grid, trail: Number, witnesses: Number, cost: float) -> None:
-    """Roll the book back, and the bits with it."""
+def go_back(ledger: LedgerArrays, grid: Grid, trail: Number, witnesses: Number, cost: float) -> None:
+    """Roll the ledger back, and the bits with it."""
     for place in range(grid.synced[0] - 1, trail - 1, -1):
-        kind = book.trail[place, 0]
+        kind = ledger.trail[place, 0]
         if kind in (HIDDEN, PUBLISHED):
-            set_bits(grid, book.trail[place, 1], kind == PUBLISHED)
+            set_bits(grid, ledger.trail[place, 1], kind == PUBLISHED)
     grid.synced[0] = trail
-    roll_back(book, trail, witnesses)
-    book.cost[0] = cost
+    roll_back(ledger, trail, witnesses, cost)
 
 
 @inner
@@ -252,19 +226,9 @@ def usable_move(
 
 
 @inner
-def extend(
-    book: BookArrays,
-    grid: Grid,
-    axis: Number,
-    own: Number,
-    amount: Number,
-    codes: Int,
-    signs: Int,
-    length: Number,
-    size: Number,
-) -> Number:
+def extend(grid: Grid, axis: Number, own: Number, amount: Number, length: Number, size: Number) -> Number:
     """Put the corners so far under the other codes of a move too; return their number, 0 for want of room."""
-    total = size
+    total, codes, signs = size, grid.codes[0], grid.codes[1]
     if length * size > MAX_CUBE:
         return 0
     for j in range(length):
@@ -274,17 +238,15 @@ def extend(
         for i in range(size):
             place, sign = grid.cube_places[i] + shift, grid.cube_signs[i] * signs[j]
             corner = grid.number[place]
-            if (book.room_up[corner] if sign > 0 else book.room_down[corner]) < amount:
+            if (grid.room_up[corner] if sign > 0 else grid.room_down[corner]) < amount:
                 return 0
             grid.cube_places[total], grid.cube_signs[total] = place, sign
             total += 1
     return total
 
 
-@inner
-def find_free(
-    book: BookArrays, grid: Grid, cell: Number, sign: Number, amount: Number, work: Number
-) -> Number:
+@outer
+def find_free(grid: Grid, cell: Number, sign: Number, amount: Number, work: Number) -> Number:
     """Look for a cube of hidden cells that moves a cell by the amount; return its size, 0 if none.
 
     Depth-first, dimension by dimension. The bits of all lines through the corners so far, taken together,
@@ -320,9 +282,7 @@ def find_free(
             if b_code[depth] != a:
                 found = usable_move(grid, axis, own, a, b_code[depth], row, grid.codes[0], grid.codes[1])
             if found:
-                found = extend(
-                    book, grid, axis, own, amount, grid.codes[0], grid.codes[1], found, sizes[depth]
-                )
+                found = extend(grid, axis, own, amount, found, sizes[depth])
         if found == 0:
             depth -= 1
             if depth < 0:
@@ -335,13 +295,13 @@ def find_free(
 
 
 @inner
-def add_cube(book: BookArrays, grid: Grid, size: Number) -> Number:
-    """Take the cube into the book, as far as it can be moved each way; return how many demands it meets."""
+def add_cube(ledger: LedgerArrays, grid: Grid, size: Number) -> Number:
+    """Take the cube into the ledger, as far as it can be moved each way; return how many demands it meets."""
     forward = backward = UNLIMITED // 2
     for i in range(size):
         cell = grid.number[grid.cube_places[i]]
         grid.cube_cells[i] = cell
-        rise, fall = book.room_up[cell], book.room_down[cell]
+        rise, fall = grid.room_up[cell], grid.room_down[cell]
         if grid.cube_signs[i] > 0:
             forward, backward = min(forward, rise), min(backward, fall)
         else:
@@ -352,5 +312,33 @@ def add_cube(book: BookArrays, grid: Grid, size: Number) -> Number:
         amount = min(forward, backward) if turn == 0 else forward if turn == 1 else -backward
         for i in range(size):
             moves[i] = grid.cube_signs[i] * amount
-        met += add(book, cells, moves, 1, False)
+        met += add(ledger, cells, moves, 1, False)
     return met
+
+
+@inner
+def prove(ledger: LedgerArrays, grid: Grid, cell: Number, up: bool, work: Number) -> bool:
+    """Meet a demand by a cube of hidden cells, if there is one."""
+    size = find_free(grid, cell, 1 if up else -1, asked(ledger, cell, up), work)
+    if size > 0:
+        add_cube(ledger, grid, size)
+    return not is_open(ledger, cell, up)
+
+
+@outer
+def prove_all(
+    ledger: LedgerArrays, grid: Grid, cells: Int, up: Bool, start: Number, work: Number, most: Number
+) -> Number:
+    """Meet demands by single cubes, from number `start` on; stop where the ledger is full, and say where.
+
+    `most` are the entries that one demand may need.
+    """
+    for i in range(start, len(cells)):
+        cell = cells[i]
+        room = grid.room_up[cell] if up[i] else grid.room_down[cell]
+        if not is_open(ledger, cell, up[i]) or asked(ledger, cell, up[i]) > room:
+            continue
+        if not has_room(ledger, 4, most):
+            return i
+        prove(ledger, grid, cell, up[i], work)
+    return len(cells)

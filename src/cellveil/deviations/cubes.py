@@ -1,222 +1,218 @@
-"""Cubes: witnesses that need no solver.
+"""Generalised cubes: whole witnesses from the codes of a table, without any solver.
 
-Take a hidden cell and, along each dimension, another code such that all 2^D corners are hidden. Moving the
-corners up and down alternately by the same amount keeps every relation, so the corners' smallest room is how
-far all of them were shown to move. In a dense table most primary cells have such a cube.
+Along one dimension, take a leaf a and a leaf b, or a alone: +1 on every code that covers a but not b, −1 on
+every code that covers b but not a. This *move* keeps each equation total = sum of parts: a covered leaf
+counts once in the total and once among the parts. (In a tree these are the ways from leaf to leaf, and from a
+leaf up to the total; in a flat dimension two codes, or one code and the total.) A product of one move per
+dimension keeps all relations: it is a *generalised cube*, 2^D alternating corners in a flat table.
 
-Two codes can be exchanged along a dimension when the same equations contain them, as parts, and they are the
-total of none; the code of the total can join them, with its sign turned, when it is a total only. (In a tree
-a code above the leaves cannot: it stands in the relation above as well.) With σ = −1 for such totals and +1
-for all other codes, the corner with partners along the dimensions in S moves by (−1)^|S| · Π σ · amount:
-along any relation the two corners in it cancel.
+A cube of hidden cells that moves a cell by an amount is looked for depth first, by the bits of hidden cells
+per line, the line with fewest first. Each one found is tried at its largest multiple both ways, and meets
+every demand of its corners that it can. In a dense table most primary cells have such a cube.
 
-A cube grows dimension by dimension. The corners so far are looked up under every other code of the next
-dimension; a code under which all of them are hidden and have room doubles them. Codes are drawn at random, so
-the search is repeated for what was not found.
+Requires a table with dimensions whose equations all are total = sum of parts and whose full size fits in
+memory (`has_cubes`). Ensures: every witness is exact, in whole units; where the number of moves to look at
+does not end the search, no cube is missed. Cost: a few microseconds per demand.
 
-Requires a table with dimensions whose full size fits in memory. Ensures: every witness is exact, in whole
-units. Does not ensure that a cube is found where there is one.
-
-References: the hypercube method (Repsilber 1994; Giessing & Repsilber 2002), used here to prove, not to hide.
+References: the hypercube method (Repsilber 1994; Giessing & Repsilber 2002). Moves in trees are our own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cellveil.arrays import Bool, Float, Int
-from cellveil.deviations.witness import LARGEST_NUMERATOR, Ledger
+from cellveil.arrays import Bool, Int
+from cellveil.clock import NO_LIMIT, Deadline, counted_time
+from cellveil.deviations.ledger import Ledger
+from cellveil.params import Params, param
+from cellveil.solvers import tolerances
 from cellveil.tables.dimension import Dimension
-from cellveil.tables.scaled import UNBOUNDED, unscale
-from cellveil.tables.structure import fits_array
+from cellveil.tables.structure import fits_array, has_lines_only
 from cellveil.tables.table import Table
 
-MAX_DIMENSIONS = 6
+if TYPE_CHECKING:
+    from cellveil.deviations._cubes_jit import Grid
 
-BATCH = 2_000_000
-"""About so many looked-up corners are held at a time."""
+MAX_DIMENSIONS = 8
 
-ROUNDS = 200
-PATIENCE = 12
-"""Rounds that meet less than a thousandth of what is open before the search ends."""
+WITNESSES, SPARE = 50_000, 8
+"""Room made in the ledger before each call of a compiled loop; SPARE times what one demand may need."""
 
-
-def prove_by_cubes(table: Table, hidden: Bool, ledger: Ledger, *, seed: int = 0) -> int:
-    """Look for a cube for every open demand of the ledger and add what is found; return how many were met."""
-    if not may_have_cubes(table) or not ledger.num_open:
-        return 0
-    search = Cubes(table, hidden, ledger.room_up, ledger.room_down)
-    rng = np.random.default_rng(seed)
-    before = ledger.num_open
-    barren = 0
-    for _ in range(ROUNDS):
-        left = ledger.num_open
-        if not left or barren == PATIENCE:
-            break
-        for up in (True, False):
-            _meet(search, ledger, up, rng)
-        barren = 0 if left - ledger.num_open > left / 1000 else barren + 1
-    return before - ledger.num_open
+PULSE, FIRST_STEP = 0.2, 64
+"""Seconds between looks at the clock, and how many demands there are before the first."""
 
 
-def may_have_cubes(table: Table) -> bool:
-    """Whether cubes are looked for in this table at all."""
-    return len(table.dimensions) > 1 and fits_array(table, MAX_DIMENSIONS)
+@dataclass(frozen=True, kw_only=True)
+class CubeParams(Params):
+    """Parameters of the search for cubes."""
+
+    free_moves: int = param(3000, "Moves looked at in the search for one free cube.", least=0)
 
 
-def _meet(search: Cubes, ledger: Ledger, up: bool, rng: np.random.Generator) -> None:
-    """Try to find one cube for each open demand of a direction."""
-    amounts = ledger.open_amounts(up=up)
-    for cells in search.batches(np.flatnonzero(amounts > 0)):
-        still = cells[ledger.open_amounts(up=up)[cells] > 0]
-        _, corners = search.find(still, amounts[still], up, rng)
-        if len(corners):
-            _add(ledger, corners, search.signs(corners))
+def has_cubes(table: Table) -> bool:
+    """Whether there are cubes in the table."""
+    return fits_array(table, MAX_DIMENSIONS) and has_lines_only(table)
 
 
-def _add(ledger: Ledger, corners: Int, signs: Int) -> None:
-    rising, falling = ledger.room_up[corners], ledger.room_down[corners]
-    for turn in (1, -1):
-        room = np.where(signs * turn > 0, rising, falling).min(axis=1)
-        amount = np.minimum(room, LARGEST_NUMERATOR)
-        kept = amount > 0
-        ledger.add_block(corners[kept], (signs * turn * amount[:, None])[kept])
-
-
-@dataclass(frozen=True, eq=False)
-class _Axis:
-    """One dimension: which codes can be exchanged, and the rooms with that dimension last.
-
-    Parameters
-    ----------
-    classes
-        Class of each code; −1 where it cannot be exchanged.
-    rooms
-        For movements against and along the sign: one row per combination of the other codes.
-    strides
-        To number the combinations of the other codes.
-    """
-
-    classes: Int
-    rooms: tuple[Float, Float]
-    strides: tuple[int, ...]
+def prove_by_cubes(ledger: Ledger, deadline: Deadline = NO_LIMIT) -> None:
+    """Meet open demands by single cubes of hidden cells, where the table has cubes."""
+    if ledger.num_open and has_cubes(ledger.problem.table):
+        HiddenCubes(ledger).prove(deadline)
+        ledger.note_widths()
 
 
 class Cubes:
-    """Random cubes of one table, each around a given cell.
+    """Cubes of some cells of a table.
 
     Parameters
     ----------
     usable
         Which cells may be corners.
     room_up, room_down
-        How far each cell may move as a corner; UNBOUNDED where there is no end.
+        How far each cell may move as a corner.
     """
 
-    def __init__(self, table: Table, usable: Bool, room_up: Int, room_down: Int) -> None:
-        self.table = table
-        exchange = [_exchangeable(dimension) for dimension in table.dimensions]
-        self._sign = np.ones(table.num_cells, dtype=np.int64)
-        self._reachable = usable.copy()
-        for (classes, sigma), column in zip(exchange, table.keys, strict=True):
-            self._sign *= sigma[column]
-            self._reachable &= classes[column] >= 0
-        self._number = np.full(table.sizes, -1, dtype=np.int32)
-        self._number[table.keys] = np.where(usable, np.arange(table.num_cells), -1)
-        against = self._dense(np.where(self._sign > 0, room_down, room_up))
-        along = self._dense(np.where(self._sign > 0, room_up, room_down))
-        self._axes = [_axis(table, k, classes, against, along) for k, (classes, _) in enumerate(exchange)]
+    def __init__(
+        self, table: Table, usable: Bool, rooms: tuple[Int, Int], params: CubeParams | None = None
+    ) -> None:
+        if not has_cubes(table):
+            raise ValueError("there are no cubes in this table")
+        self.table, self._cube_params = table, params or CubeParams()
+        self.grid = _grid(table, usable, *rooms)
 
-    def _dense(self, rooms: Int) -> Float:
-        """Rooms at their place in the full table, −1 where not usable."""
-        dense = np.full(self.table.sizes, -1.0)
-        usable = self._number[self.table.keys] >= 0
-        dense[tuple(column[usable] for column in self.table.keys)] = unscale(_exact_floats(rooms), 0)[usable]
-        return dense
+    def find(self, cell: int, amount: int, *, up: bool) -> tuple[Int, Int] | None:
+        """The corners of a cube around a cell, which comes first, and their signs; None where none is found.
 
-    def batches(self, cells: Int) -> Iterator[Int]:
-        """Cells that may have cubes, not too many at a time."""
-        cells = cells[self._reachable[cells]]
-        step = max(1, BATCH // (2 ** (len(self._axes) - 1) * max(self.table.sizes)))
-        return (cells[start : start + step] for start in range(0, len(cells), step))
-
-    def find(self, cells: Int, amounts: Int, up: bool, rng: np.random.Generator) -> tuple[Int, Int]:
-        """One try for each cell: which of them have a cube, and its corners, the cell itself first.
-
-        The other corners have room for the amount, when the cell moves up (or down) by it; the cell's own
-        room is not looked at.
+        All other corners have room for the amount, when the cell moves up (or down) by it.
         """
-        needed = amounts.astype(np.float64)[:, None]
-        along = (self._sign[cells] > 0) == up  # whether the cell itself moves along its sign
-        corners = [[column[cells] for column in self.table.keys]]
-        alive = np.arange(len(cells))
-        for k in rng.permutation(len(self._axes)).tolist():
-            axis = self._axes[k]
-            fine = axis.classes[None, :] == axis.classes[corners[0][k][alive]][:, None]
-            fine[np.arange(len(alive)), corners[0][k][alive]] = False
-            for position, codes in enumerate(corners):
-                rest = sum(
-                    (codes[j][alive].astype(np.int64) * axis.strides[j] for j in range(len(codes)) if j != k),
-                    np.zeros(len(alive), dtype=np.int64),
-                )
-                # The new corner moves against the one it is put opposite to.
-                with_sign = along[alive] ^ (position.bit_count() % 2 == 0)
-                for turn in (False, True):
-                    mine = with_sign == turn
-                    fine[mine] &= axis.rooms[int(turn)][rest[mine]] >= needed[alive[mine]]
-            order = rng.permutation(fine.shape[1])
-            drawn = order[fine[:, order].argmax(axis=1)]
-            found = fine[np.arange(len(alive)), drawn]
-            alive = alive[found]
-            partner = np.zeros(len(cells), dtype=np.int32)
-            partner[alive] = drawn[found]
-            corners += [[*codes[:k], partner, *codes[k + 1 :]] for codes in corners]
-        numbers = [self._number[tuple(column[alive] for column in codes)] for codes in corners]
-        return alive, np.stack(numbers, axis=1).astype(np.int64)
+        from cellveil.deviations import _cubes_jit as kernels
 
-    def signs(self, corners: Int) -> Int:
-        """How the corners move when the first one moves up by 1."""
-        parity = np.array([(-1) ** corner.bit_count() for corner in range(corners.shape[1])])
-        return np.asarray(parity * self._sign[corners] * self._sign[corners[:, :1]])
+        grid, work = self.grid, self._cube_params.free_moves
+        size = kernels.find_free(grid, cell, 1 if up else -1, amount, work)
+        corners = grid.number[grid.cube_places[:size]].astype(np.int64)
+        return (corners, grid.cube_signs[:size].copy()) if size else None
 
 
-def _axis(table: Table, k: int, classes: Int, against: Float, along: Float) -> _Axis:
-    others = [size for j, size in enumerate(table.sizes) if j != k]
-    strides = [prod(others[place + 1 :]) for place in range(len(others))]
-    strides.insert(k, 0)
-    rooms = tuple(
-        np.ascontiguousarray(np.moveaxis(dense, k, -1)).reshape(-1, table.sizes[k])
-        for dense in (against, along)
+Loop = Callable[[Int, Bool, int], int]
+"""A compiled loop over demands, given by cells and directions, from a number on; tells how far it got."""
+
+
+class HiddenCubes(Cubes):
+    """Cubes of the hidden cells of a ledger."""
+
+    def __init__(self, ledger: Ledger, params: CubeParams | None = None) -> None:
+        super().__init__(ledger.problem.table, ledger.hidden, (ledger.room_up, ledger.room_down), params)
+        self.ledger = ledger
+        self._most_entries = 3 * self.grid.cube_places.size
+
+    def prove(self, deadline: Deadline = NO_LIMIT) -> int:
+        """Meet open demands by single cubes of hidden cells; return how many are open still."""
+        from cellveil.deviations import _cubes_jit as kernels
+
+        def loop(cells: Int, up: Bool, done: int) -> int:
+            work = self._cube_params.free_moves
+            arrays, most = self.ledger.arrays, self._most_entries
+            return int(kernels.prove_all(arrays, self.grid, cells, up, done, work, most))
+
+        cells, up, _ = self.ledger.open_demands()
+        self._run(loop, cells, up, deadline)
+        return self.ledger.num_open
+
+    def _run(self, loop: Loop, cells: Int, up: Bool, deadline: Deadline) -> None:
+        """Call a compiled loop, with room in the ledger and a look at the clock from time to time."""
+        self.grid.bits[:] = line_bits(self.table, self.ledger.hidden)
+        self.grid.synced[0] = self.ledger.mark().trail
+        done, step, spare = 0, FIRST_STEP, SPARE
+        while done < len(cells) and not deadline.is_over:
+            begin = counted_time()
+            end = min(done + step, len(cells))
+            self.ledger.reserve(WITNESSES, spare * self._most_entries)
+            before, done = done, loop(cells[:end], up[:end], done)
+            if done == end:
+                seconds = counted_time() - begin + tolerances.EQUAL
+                step = max(1, min(2 * step, int(step * PULSE / seconds)))
+            spare = 2 * spare if done == before else SPARE
+            self.ledger.tidy()
+            self.grid.synced[0] = 0
+
+
+def _grid(table: Table, usable: Bool, room_up: Int, room_down: Int) -> Grid:
+    from cellveil.deviations._cubes_jit import MAX_CUBE, MAX_SUPPORT, Grid
+
+    sizes = np.array(table.sizes, dtype=np.int64)
+    full = prod(table.sizes)
+    strides = np.array([prod(table.sizes[k + 1 :]) for k in range(len(sizes))], dtype=np.int64)
+    keys = np.stack(table.keys, axis=1).astype(np.int32)
+    number = np.full(full, -1, dtype=np.int32)
+    number[keys @ strides] = np.arange(table.num_cells)
+    words = -(-sizes // 64)
+    first_word = np.concatenate([[0], np.cumsum(full // sizes * words)]).astype(np.int64)
+    covers = [_covers(dimension) for dimension in table.dimensions]
+    parts = [_parts(dimension) for dimension in table.dimensions]
+    return Grid(
+        sizes=sizes,
+        strides=strides,
+        first_code=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        cover_starts=_joined_starts([starts for starts, _ in covers]),
+        cover_codes=np.concatenate([codes for _, codes in covers]),
+        leaf_starts=_joined_starts([starts for starts, _ in parts]),
+        leaf_codes=np.concatenate([codes for _, codes in parts]),
+        is_leaf=np.concatenate([~dimension.is_parent for dimension in table.dimensions]),
+        keys=np.ascontiguousarray(keys),
+        number=number,
+        bits=line_bits(table, usable),
+        first_word=first_word[:-1].copy(),
+        words=words,
+        synced=np.zeros(1, dtype=np.int64),
+        room_up=room_up,
+        room_down=room_down,
+        cube_places=np.zeros(MAX_CUBE, dtype=np.int64),
+        cube_signs=np.zeros(MAX_CUBE, dtype=np.int64),
+        cube_cells=np.zeros(MAX_CUBE, dtype=np.int32),
+        cube_moves=np.zeros(MAX_CUBE, dtype=np.int64),
+        stack=np.zeros((4, len(sizes)), dtype=np.int64),
+        rows=np.zeros((len(sizes), int(words.max())), dtype=np.uint64),
+        codes=np.zeros((4, MAX_SUPPORT), dtype=np.int64),
     )
-    return _Axis(classes, (rooms[0], rooms[1]), tuple(strides))
 
 
-def _exchangeable(dimension: Dimension) -> tuple[Int, Int]:
-    """For each code its class (−1: none) and its sign: codes of one class can be exchanged."""
-    as_part: dict[int, list[int]] = {}
-    as_total: dict[int, list[int]] = {}
-    for number, equation in enumerate(dimension.equations):
-        for code, coef in zip(equation.codes, equation.coefs, strict=True):
-            kind = as_part if coef == 1 else as_total if coef == -1 else None
-            if kind is None:
-                return np.full(len(dimension), -1), np.ones(len(dimension), dtype=np.int64)
-            kind.setdefault(code, []).append(number)
-    names: dict[tuple[int, ...], int] = {}
-    classes = np.full(len(dimension), -1, dtype=np.int64)
-    sigma = np.ones(len(dimension), dtype=np.int64)
-    for code in range(len(dimension)):
-        if (code in as_part) == (code in as_total):
-            continue  # in no equation, or a part here and a total there
-        key = tuple(as_part.get(code) or as_total[code])
-        classes[code] = names.setdefault(key, len(names))
-        sigma[code] = 1 if code in as_part else -1
-    return classes, sigma
+def line_bits(table: Table, chosen: Bool) -> NDArray[np.uint64]:
+    """Dimension by dimension and line by line which cells of the full table are chosen, 64 to a word."""
+    dense = np.zeros(table.sizes, dtype=bool)
+    dense[tuple(column[chosen] for column in table.keys)] = True
+    parts = []
+    for axis, size in enumerate(table.sizes):
+        lines = np.moveaxis(dense, axis, -1).reshape(-1, size)
+        octets = np.zeros((len(lines), -(-size // 64) * 8), dtype=np.uint8)
+        octets[:, : -(-size // 8)] = np.packbits(lines, axis=1, bitorder="little")
+        parts.append(octets.view("<u8").reshape(-1))
+    return np.concatenate(parts)
 
 
-def _exact_floats(rooms: Int) -> Int:
-    """Rooms that floats can hold exactly: larger ones count as the largest such number."""
-    return np.where(rooms == UNBOUNDED, UNBOUNDED, np.minimum(rooms, 2**53))
+def _covers(dimension: Dimension) -> tuple[Int, NDArray[np.int32]]:
+    """For each leaf the codes that cover it, ascending; none for other codes."""
+    leaves, codes = dimension.closure
+    order = np.lexsort((codes, leaves))
+    starts = np.searchsorted(leaves[order], np.arange(len(dimension) + 1))
+    return starts.astype(np.int64), codes[order].astype(np.int32)
+
+
+def _parts(dimension: Dimension) -> tuple[Int, NDArray[np.int32]]:
+    """For each code the leaves it consists of."""
+    leaves, codes = dimension.closure
+    order = np.lexsort((leaves, codes))
+    starts = np.searchsorted(codes[order], np.arange(len(dimension) + 1))
+    return starts.astype(np.int64), leaves[order].astype(np.int32)
+
+
+def _joined_starts(parts: list[Int]) -> Int:
+    offsets = np.cumsum([0, *(part[-1] for part in parts)])
+    return np.concatenate(
+        [*(part[:-1] + offset for part, offset in zip(parts, offsets, strict=False)), offsets[-1:]]
+    )

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellveil.arrays import Float, Int
+from cellveil.arrays import Int
 from cellveil.problem import Problem
 
 
@@ -35,21 +35,13 @@ class Demands:
     ----------
     up, down
         Amount each cell must still be able to move, 0 where nothing is left to show.
-    total
-        How many demands there were at the start.
     """
 
     def __init__(self, problem: Problem) -> None:
         self._problem = problem
         room = np.where(np.isinf(problem.up), 2.0**61, problem.up).astype(np.int64)
         self.up, self.down = shared_out(problem.upl, problem.lpl, problem.sliding, room)
-        self.total = self.left
         self._retreated: set[int] = set()
-
-    @property
-    def rooms(self) -> tuple[Float, Float]:
-        """How far the outsider cannot rule out that cells are smaller, and larger."""
-        return self._problem.down, self._problem.up
 
     @property
     def left(self) -> int:
@@ -61,14 +53,6 @@ class Demands:
         open_ = [Demand(int(c), True, int(self.up[c])) for c in cells if self.up[c] > 0]
         open_ += [Demand(int(c), False, int(self.down[c])) for c in cells if self.down[c] > 0]
         return sorted(open_, key=lambda demand: (-demand.amount, demand.cell, not demand.up))
-
-    def is_open(self, demand: Demand) -> bool:
-        """Whether the demand, with this very amount, still needs a witness."""
-        return bool((self.up if demand.up else self.down)[demand.cell] == demand.amount)
-
-    def settle(self, demand: Demand) -> None:
-        """Note that the demand has a witness, or never will."""
-        (self.up if demand.up else self.down)[demand.cell] = 0
 
     def retreat(self, demand: Demand, reached: int) -> bool:
         """The cell moves by `reached` at most: put what is missing of its sliding level on the other side.
@@ -84,14 +68,6 @@ class Demands:
         self._retreated.add(demand.cell)
         self.up[demand.cell], self.down[demand.cell] = shifted
         return True
-
-    def harvest(self, cells: Int, deviation: Float, down: Float, up: Float) -> None:
-        """Settle every demand that the deviation, or its reversal, meets when scaled to the capacities."""
-        for sign in (1.0, -1.0):
-            y = sign * deviation
-            y = y * _longest_step(y, down, up)
-            self.up[cells[y >= np.maximum(self.up[cells], 1)]] = 0
-            self.down[cells[-y >= np.maximum(self.down[cells], 1)]] = 0
 
 
 def shared_out(upl: Int, lpl: Int, sliding: Int, room_up: Int) -> tuple[Int, Int]:
@@ -111,10 +87,3 @@ def shifted_levels(problem: Problem, cell: int, up: bool, reached: int) -> tuple
         return None
     opposite = max(missing, int(other[cell]))
     return (reached, opposite) if up else (opposite, reached)
-
-
-def _longest_step(y: Float, down: Float, up: Float) -> float:
-    """How often y fits into the capacities."""
-    rising, falling = y > 0, y < 0
-    steps = np.concatenate([up[rising] / y[rising], down[falling] / -y[falling], [1e6]])
-    return float(steps.min())

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.integer_kernel import Lattice
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import Witness
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
@@ -72,17 +72,17 @@ class JointWitness:
 
     Parameters
     ----------
-    time_left
-        Tells how many seconds there are; None for as many as it takes.
+    deadline
+        When to stop; each solve has a limit of its own besides.
     """
 
     def __init__(
         self,
         problem: Problem,
-        time_left: TimeLeft | None = None,
+        deadline: Deadline = NO_LIMIT,
         params: JointWitnessParams | None = None,
     ) -> None:
-        self._time_left = time_left or (lambda: None)
+        self.deadline = deadline
         self.params = params or JointWitnessParams()
         self._lattice: Lattice | None = None
         movable = problem.status != Status.FROZEN
@@ -104,16 +104,16 @@ class JointWitness:
 
         `slope` multiplies the weight of each cell per unit moved.
         """
-        return _Program(self, task, allowed, candidates, slope).solve(self._seconds())
+        return _TaskProgram(self, task, allowed, candidates, slope).solve(self._solve_limit())
 
-    def exact(self, book: Book, task: Task, allowed: Bool) -> Witness | None:
+    def exact(self, ledger: Ledger, task: Task, allowed: Bool) -> Witness | None:
         """An exact deviation of the allowed cells that does the task, or much of it."""
-        moved = _Program(self, task, allowed, None, None).solve(self._seconds())
+        moved = _TaskProgram(self, task, allowed, None, None).solve(self._solve_limit())
         if moved is None:
             return None
         cells = np.flatnonzero(allowed)
         lattice = self._lattice_of(cells)
-        return lattice.lift(moved[cells] * task.unit, book.room_down[cells], book.room_up[cells])
+        return lattice.lift(moved[cells] * task.unit, ledger.room_down[cells], ledger.room_up[cells])
 
     def _lattice_of(self, cells: Int) -> Lattice:
         """The lattice of these cells: often the same ones are asked for several times in a row."""
@@ -122,37 +122,37 @@ class JointWitness:
             self._lattice = Lattice(self.problem.table.relations, cells, room)
         return self._lattice
 
-    def harvest(self, book: Book, rng: np.random.Generator, *, rounds: int | None = None) -> None:
+    def harvest(self, ledger: Ledger, rng: np.random.Generator, *, rounds: int | None = None) -> None:
         """Meet open demands inside what is hidden, as many as possible by one deviation."""
         for _ in range(self.params.rounds if rounds is None else rounds):
-            left = book.num_open
-            for task in grouped(book, rng, params=self.params):
+            left = ledger.num_open
+            for task in grouped(ledger, rng, params=self.params):
                 if self.is_over:
                     return
-                witness = self.exact(book, task, book.hidden)
+                witness = self.exact(ledger, task, ledger.hidden)
                 if witness is not None:
-                    book.add(witness, stretch=True)
-            if book.num_open > (1 - self.params.fewest) * left:
+                    ledger.add(witness, stretch=True)
+            if ledger.num_open > (1 - self.params.fewest) * left:
                 return
 
     @property
     def is_over(self) -> bool:
         """Whether time is up."""
-        return self._seconds() <= 0.0
+        return self.deadline.is_over
 
-    def _seconds(self) -> float:
-        left = self._time_left()
-        return self.params.seconds if left is None else min(left, self.params.seconds)
+    def _solve_limit(self) -> Deadline:
+        left = self.deadline.left
+        return Deadline(self.params.seconds if left is None else min(left, self.params.seconds))
 
 
 def grouped(
-    book: Book,
+    ledger: Ledger,
     rng: np.random.Generator,
     among: Int | None = None,
     params: JointWitnessParams | None = None,
 ) -> list[Task]:
     """Open demands by size, the largest first: each cell once, in a direction drawn at random."""
-    cells, up, _ = book.open_demands()
+    cells, up, _ = ledger.open_demands()
     if among is not None:
         inside = np.isin(cells, among)
         cells, up = cells[inside], up[inside]
@@ -160,7 +160,7 @@ def grouped(
     rises, falls = np.isin(either, cells[up]), np.isin(either, cells[~up])
     drawn = rng.choice([-1.0, 1.0], len(either))
     signs = np.where(rises & falls, drawn, np.where(rises, 1.0, -1.0))
-    amounts = np.where(signs > 0, book.need_up[either], book.need_down[either]).astype(float)
+    amounts = np.where(signs > 0, ledger.need_up[either], ledger.need_down[either]).astype(float)
     size = np.floor(np.log10(np.maximum(amounts, 1)) / (params or JointWitnessParams()).size_class).astype(
         int
     )
@@ -170,7 +170,7 @@ def grouped(
     ]
 
 
-class _Program:
+class _TaskProgram:
     """The linear program of one task inside some cells.
 
     Variables are the movements of the cells; for cells at a price rises and falls apart; and for tasks of
@@ -231,13 +231,13 @@ class _Program:
             np.concatenate([self.high, falls[self.priced], np.full(goals, params.enough)]),
         )
 
-    def solve(self, time_limit: float) -> Float | None:
+    def solve(self, deadline: Deadline) -> Float | None:
         """The movements of all cells, in units of the task; None where the task cannot be done in time."""
         from cellveil.solvers.interior_point import interior_point
 
-        if (self.bounds[0] > self.bounds[1]).any() or not len(self.cells) or time_limit <= 0.0:
+        if (self.bounds[0] > self.bounds[1]).any() or not len(self.cells) or deadline.is_over:
             return None
-        point = interior_point(self.matrix, self.rows, self.cost, self.bounds, deadline=Deadline(time_limit))
+        point = interior_point(self.matrix, self.rows, self.cost, self.bounds, deadline=deadline)
         if point is None:
             return None
         moved = np.zeros(self.size)

@@ -10,12 +10,13 @@ and let pass others that it can.
 It *knows the sense* of a cell when it rose (or fell) in all possible tables. The true table shows one sense
 possible; the other is shown by a possible table with the opposite sense. One such table for all cells at once
 is t = x + y, the published table with the adjustment y added once more, wherever that is possible; for other
-cells it is looked for by cubes (`attack.cubes`) in tables with dimensions, and by programs. Each is checked
-exactly, in whole numbers. A sense that was not shown open counts as known.
+cells it is looked for by cubes (`deviations.cubes`) in tables with dimensions, and by programs. Each is
+checked exactly, in whole numbers. A sense that was not shown open counts as known.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +27,7 @@ from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline, counted_time
-from cellveil.deviations.cubes import Cubes, may_have_cubes
+from cellveil.deviations.cubes import Cubes, has_cubes
 from cellveil.problem import Problem
 from cellveil.tables.scaled import UNBOUNDED
 
@@ -36,9 +37,6 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 20_000
 """No programs from so many cells on."""
-
-CUBE_ROUNDS, CUBE_PATIENCE = 60, 8
-"""How often a cube is looked for around every cell, and how often in vain."""
 
 FREE = -1
 """The share of a cell that may move without a limit."""
@@ -205,28 +203,22 @@ def _shown_by_cubes(known: Candidates, shown: Bool, goal: Callable[[int], tuple[
     """What a cube around the cell shows: it goes where it is to, the other corners stay on their sides."""
     table, y, cells = known.problem.table, known.y, known.problem.primaries
     places, found = np.flatnonzero(~shown), np.zeros(len(shown), dtype=bool)
-    if not may_have_cubes(table) or not len(places):
+    if not len(places) or not has_cubes(table):
         return found
-    ups, reaches = (np.array(side) for side in zip(*map(goal, places.tolist()), strict=True))
-    wanted = np.zeros(len(y), dtype=np.int64)
-    wanted[cells[places]] = np.abs(reaches - y[cells[places]])
     low, high = (np.rint(end).astype(np.int64) for end in known.bounds)
     low[cells] = np.where(y[cells] > 0, np.maximum(low[cells], known.rise), low[cells])
     high[cells] = np.where(y[cells] < 0, np.minimum(high[cells], -known.fall), high[cells])
     rooms = np.maximum(high - y, 0), np.maximum(y - low, 0)
-    search = Cubes(table, np.ones(len(y), dtype=bool), *rooms)
-    rng, barren = np.random.default_rng(0), 0
-    for _ in range(CUBE_ROUNDS):
-        before = int(found.sum())
-        for up in (True, False):
-            for batch in search.batches(cells[places[(ups == up) & ~found[places]]]):
-                which, corners = search.find(batch, wanted[batch], up, rng)
-                moves = search.signs(corners) * wanted[batch[which]][:, None] * (1 if up else -1)
-                is_shown = are_possible(known, corners, moves) & (corners[:, 0] == batch[which])
-                found[known.place[batch[which[is_shown]]]] = True
-        barren = 0 if found.sum() > before else barren + 1
-        if barren == CUBE_PATIENCE or found[places].all():
-            break
+    search = Cubes(table, np.ones(len(y), dtype=bool), rooms)
+    cubes: dict[int, list[tuple[int, Int, Int]]] = defaultdict(list)
+    for place, cell in zip(places.tolist(), cells[places].tolist(), strict=True):
+        up, reach = goal(place)
+        wanted = abs(int(reach - y[cell]))
+        if (cube := search.find(cell, wanted, up=up)) is not None:
+            cubes[len(cube[0])].append((place, cube[0], cube[1] * wanted))
+    for alike in cubes.values():
+        own, corners, moves = (np.array(part) for part in zip(*alike, strict=True))
+        found[own[are_possible(known, corners, moves)]] = True
     return found
 
 

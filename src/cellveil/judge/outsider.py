@@ -27,8 +27,8 @@ from cellveil.deviations.cubes import prove_by_cubes
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.joint_witness import JointWitness
-from cellveil.deviations.ledger import Book
-from cellveil.deviations.witness import Ledger, Witness, Witnesses
+from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.witness import Witnesses
 from cellveil.judge.attack_report import AttackReport, Ending
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
@@ -132,10 +132,10 @@ def audit_outsider(
     view = PublicView.of(problem, pattern)
     judge = _Judge(problem, view, exact, whole, time_limit)
     if claims is not None and not whole:
-        judge.ledger.add_all(claims, view.hidden)
+        judge.ledger.add_claims(claims)
     if not exact:
         progress.stage("cubes")
-        prove_by_cubes(problem.table, view.hidden, judge.ledger)
+        prove_by_cubes(judge.ledger)
     order = problem.primaries[np.argsort(judge.attack.component_of[problem.primaries], kind="stable")]
     left = [cell for cell in order.tolist() if exact or not judge.is_safe(cell)]
     if not exact and not whole and len(left) >= MIN_JOINT:
@@ -162,7 +162,7 @@ class _Findings:
     cells: list[int]
     lowest: Float
     highest: Float
-    witnesses: list[Witness]
+    witnesses: Witnesses
     num_lps: int
     unclear: set[int]
 
@@ -197,7 +197,7 @@ def _examine(
         cells,
         attack.lowest[cells],
         attack.highest[cells],
-        judge.ledger.witnesses,
+        judge.ledger.witnesses(),
         attack.num_lps,
         judge.unclear,
     )
@@ -212,7 +212,7 @@ class _Judge:
         values = problem.table.values
         self.problem, self.exact, self.whole = problem, exact, whole
         self.need_low, self.need_high = values - problem.lpl, values + problem.upl
-        self.ledger = Ledger(problem, view.hidden, whole=whole)
+        self.ledger = Ledger(problem, view.hidden, is_final=True, whole=whole)
         rooms = self.ledger.room_down, self.ledger.room_up
         self.flows = NetworkFlows(view.relations, view.hidden, rooms, time_limit)
         self.unclear: set[int] = set()
@@ -223,7 +223,7 @@ class _Judge:
     def take(self, findings: _Findings) -> None:
         """Add what another process found."""
         for witness in findings.witnesses:
-            self.ledger.add(witness)
+            self.ledger.add(witness, stretch=True)
         cells, attack = findings.cells, self.attack
         attack.lowest[cells] = np.minimum(attack.lowest[cells], findings.lowest)
         attack.highest[cells] = np.maximum(attack.highest[cells], findings.highest)
@@ -231,11 +231,9 @@ class _Judge:
         self.unclear |= findings.unclear
 
     def attack_together(self, deadline: Deadline) -> None:
-        """Look for deviations that move many cells at once, by interior points; each is checked exactly."""
-        book = Book(self.problem, self.attack.view.hidden)
-        book.add_all(Witnesses.of(self.ledger.witnesses))
-        JointWitness(self.problem, deadline.seconds).harvest(book, np.random.default_rng(0))
-        self.ledger.add_all(book.witnesses(), self.attack.view.hidden)
+        """Look for deviations that move many cells at once, by interior points, made exact on the lattice."""
+        joint = JointWitness(self.problem, deadline)
+        joint.harvest(self.ledger, np.random.default_rng(0))
 
     def examine(self, cell: int) -> None:
         """Attack one cell in both directions."""
@@ -269,7 +267,7 @@ class _Judge:
         if enough is not None and not self.exact:
             amount = abs(int(enough) - int(self.problem.table.values[cell]))
             if (witness := self.flows.find(cell, amount, up=up)) is not None:
-                self.ledger.add(witness)
+                self.ledger.add(witness, stretch=True)
                 if self.ledger.shows(cell, up=up):
                     return
         reached = self.attack.push(cell, up=up, enough=enough)
@@ -282,8 +280,7 @@ class _Judge:
 
     def _is_settled(self, cell: int, up: bool, enough: float) -> bool:
         """Whether the cell was shown to get to `enough`."""
-        shown = (self.ledger.rise if up else self.ledger.fall)[cell]
-        return bool(shown >= abs(enough - self.problem.table.values[cell]))
+        return bool(self.ledger.shown(cell, up=up) >= abs(enough - self.problem.table.values[cell]))
 
     def _lift(self, component: Component, moved: Float) -> None:
         """Make a deviation exact and note what it shows; one that stays inexact shows nothing."""
@@ -293,7 +290,7 @@ class _Judge:
         if witness is None and not self.whole and len(cells) <= MOST_ELIMINATED:
             witness = self._lattice_of(cells, np.minimum(*rooms)).lift(moved, *rooms)
         if witness is not None:
-            self.ledger.add(witness)
+            self.ledger.add(witness, stretch=True)
 
     def _lattice_of(self, cells: Int, room: Int) -> Lattice:
         """Of a component; the last one is kept, as the cells of a component are examined together."""
@@ -310,7 +307,8 @@ class _Judge:
         """The verdict."""
         cells, values = self.problem.primaries, self.problem.table.values
         hidden = self.attack.view.hidden
-        witnesses = ((w.cells, w.numerators, w.denominator) for w in self.ledger.witnesses)
+        witnesses = ((w.cells, w.numerators, w.denominator) for w in self.ledger.witnesses())
+        fall, rise = self.ledger.farthest()
         attacker = "integer" if self.whole else "outsider"
         certificate = Certificate.of(self.problem.content_hash, pattern_hash(hidden), witnesses, attacker)
         safe = np.array([self.is_safe(cell) for cell in cells.tolist()], dtype=bool)
@@ -321,8 +319,8 @@ class _Judge:
             view_hash=self.attack.view.content_hash,
             attacker=attacker,
             cells=cells,
-            lower=np.minimum(self.attack.lowest, values - self.ledger.fall)[cells],
-            upper=np.maximum(self.attack.highest, values + self.ledger.rise)[cells],
+            lower=np.minimum(self.attack.lowest, values - fall)[cells],
+            upper=np.maximum(self.attack.highest, values + rise)[cells],
             required_lower=self.need_low[cells],
             required_upper=self.need_high[cells],
             required_width=self.problem.spl[cells],

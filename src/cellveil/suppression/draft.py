@@ -17,7 +17,6 @@ class MethodEnding(StrEnum):
     COMPLETE = "complete"
     TIME_LIMIT = "time limit"
     NETWORKS_HIDDEN = "time limit: the networks were hidden whole"
-    REST_HIDDEN = "time limit: the rest of the table was hidden whole"
     REST_OVERPROTECTED = "time limit: what was still open was protected by hiding more than needed"
     SURROUNDINGS_HIDDEN = "time limit: more than needed was hidden around what was open"
     NOT_ALL_TRIED = "time limit: not every secondary cell was tried"

@@ -14,12 +14,13 @@ from cellveil.certificate.certificate import pattern_hash
 from cellveil.certificate.verifier import Verification, check_witnesses
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.cubes import has_cubes
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import are_deviations
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.suppression.engines.cube_packing import Packing, applies
+from cellveil.suppression.engines.cube_packing import Packing
 from cellveil.suppression.methods.hypercube import hypercube
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
@@ -38,22 +39,22 @@ TABLES = [
 ]
 
 
-def verified(book: Book) -> Verification:
-    """What the witnesses of a book show, by the certificate's own check."""
-    witnesses = book.witnesses()
-    assert are_deviations(book.problem, book.hidden, witnesses).all()
+def verified(ledger: Ledger) -> Verification:
+    """What the witnesses of a ledger show, by the certificate's own check."""
+    witnesses = ledger.witnesses()
+    assert are_deviations(ledger.problem, ledger.hidden, witnesses).all()
     certificate = Certificate(
-        book.problem.content_hash,
-        pattern_hash(book.hidden),
+        ledger.problem.content_hash,
+        pattern_hash(ledger.hidden),
         "outsider",
         witnesses.starts,
         witnesses.cells.astype(np.int32),
         witnesses.numerators,
         witnesses.denominators,
     )
-    assert not book.hidden[book.problem.status == Status.FROZEN].any()
-    assert book.hidden[book.problem.hidden_at_start].all()
-    return check_witnesses(book.problem, book.hidden, certificate)
+    assert not ledger.hidden[ledger.problem.status == Status.FROZEN].any()
+    assert ledger.hidden[ledger.problem.hidden_at_start].all()
+    return check_witnesses(ledger.problem, ledger.hidden, certificate)
 
 
 def random_problem(number: int, seed: int, weight: str, primaries: float | None) -> Problem:
@@ -72,21 +73,21 @@ def random_problem(number: int, seed: int, weight: str, primaries: float | None)
 @example(5, 0, "value", 0.3)
 def test_everything_is_protected(number: int, seed: int, weight: str, primaries: float | None) -> None:
     problem = random_problem(number, seed, weight, primaries)
-    book = Book(problem)
-    packing = Packing(book, seed=seed)
-    demands = book.num_open
+    ledger = Ledger(problem)
+    packing = Packing(ledger, seed=seed)
+    demands = ledger.num_open
     left = packing.prove()
-    assert book.cost == 0 and left <= demands
-    assert verified(book).met == demands - left
+    assert ledger.cost == 0 and left <= demands
+    assert verified(ledger).met == demands - left
     assert packing.protect() == 0
-    assert verified(book).is_valid
-    before = book.cost
+    assert verified(ledger).is_valid
+    before = ledger.cost
     packing.clean()
-    assert verified(book).is_valid
+    assert verified(ledger).is_valid
     packing.improve(trials=300)
-    assert verified(book).is_valid
-    assert book.cost <= before
-    assert book.cost == pytest.approx(problem.weight[book.secondaries()].sum())
+    assert verified(ledger).is_valid
+    assert ledger.cost <= before
+    assert ledger.cost == pytest.approx(problem.weight[ledger.secondaries()].sum())
 
 
 @settings(max_examples=40, deadline=None)
@@ -94,17 +95,17 @@ def test_everything_is_protected(number: int, seed: int, weight: str, primaries:
 def test_claims_hold_under_any_capacities(shape: str, seed: int) -> None:
     """Finite bounds, frozen cells, sliding levels, overlapping hierarchies: what is called met is met."""
     problem = small_problem(shape, np.random.default_rng(seed), primaries=5)
-    if not applies(problem.table):
+    if not has_cubes(problem.table):
         assert shape == "linked"
         return
-    book = Book(problem)
-    Packing(book).protect()
-    Packing(book, seed=1).improve(trials=100)
-    shown = verified(book)
+    ledger = Ledger(problem)
+    Packing(ledger).protect()
+    Packing(ledger, seed=1).improve(trials=100)
+    shown = verified(ledger)
     assert not shown.faults
     for position, cell in enumerate(shown.cells.tolist()):
-        open_up = book.need_up[cell] > 0 and book.witness_up[cell] < 0
-        open_down = book.need_down[cell] > 0 and book.witness_down[cell] < 0
+        open_up = ledger.need_up[cell] > 0 and ledger.witness_up[cell] < 0
+        open_down = ledger.need_down[cell] > 0 and ledger.witness_down[cell] < 0
         assert shown.protected[position] or open_up or open_down
 
 
@@ -112,9 +113,9 @@ def test_claims_hold_under_any_capacities(shape: str, seed: int) -> None:
 def test_many_demands_are_met_under_any_capacities(shape: str) -> None:
     met = []
     for seed in range(6):
-        book = Book(small_problem(shape, np.random.default_rng(seed), primaries=5))
-        Packing(book).protect()
-        met += verified(book).protected.tolist()
+        ledger = Ledger(small_problem(shape, np.random.default_rng(seed), primaries=5))
+        Packing(ledger).protect()
+        met += verified(ledger).protected.tolist()
     assert np.mean(met) >= 0.3
 
 
@@ -122,9 +123,9 @@ def test_many_demands_are_met_under_any_capacities(shape: str) -> None:
 def test_single_cubes_are_found(number: int) -> None:
     """Where all cells are hidden, every demand that one cube can meet is met: compared with all cubes."""
     problem = random_problem(number, 3, "one", 0.2)
-    book = Book(problem, problem.status != Status.FROZEN)
-    Packing(book).prove()
-    open_cells, up, amounts = book.open_demands()
+    ledger = Ledger(problem, problem.status != Status.FROZEN)
+    Packing(ledger).prove()
+    open_cells, up, amounts = ledger.open_demands()
     reach = largest_cubes(problem)
     for cell, rising, amount in zip(open_cells.tolist(), up.tolist(), amounts.tolist(), strict=True):
         assert reach[cell, int(rising)] < amount
@@ -181,10 +182,10 @@ def test_sums_of_cubes() -> None:
     """One cube moves the cell by 4 only, two by 8; the cheapest columns are taken."""
     interior = [[20, 4, 5, 90], [30, 40, 50, 60]]
     problem = two_way(interior, primaries={(0, 0): (0, 8)}, weight="value")
-    book = Book(problem)
-    assert Packing(book).protect() == 0
-    assert verified(book).is_valid
-    hidden = problem.table.cell_names(np.flatnonzero(book.hidden))
+    ledger = Ledger(problem)
+    assert Packing(ledger).protect() == 0
+    assert verified(ledger).is_valid
+    hidden = problem.table.cell_names(np.flatnonzero(ledger.hidden))
     assert hidden == ["(r0, c0)", "(r0, c1)", "(r0, c2)", "(r1, c0)", "(r1, c1)", "(r1, c2)"]
 
 
@@ -192,21 +193,21 @@ def test_frozen_cells_leave_demands_open() -> None:
     problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
     status = problem.status.copy()
     status[problem.table.cell("r0")] = status[problem.table.cell("r0", "c1")] = Status.FROZEN
-    book = Book(problem.replace(status=status))
-    assert Packing(book).protect() == 2
-    assert book.cost == 0
+    ledger = Ledger(problem.replace(status=status))
+    assert Packing(ledger).protect() == 2
+    assert ledger.cost == 0
 
 
 def test_where_it_applies() -> None:
     rng = np.random.default_rng(0)
-    assert all(applies(small_table(shape, rng)) for shape in ("flat 2-D", "hierarchical", "overlapping"))
+    assert all(has_cubes(small_table(shape, rng)) for shape in ("flat 2-D", "hierarchical", "overlapping"))
     names = [Dimension.unstructured("cell", [str(i) for i in range(9)])]
     plain = two_way([[20, 50], [8, 19]]).table.replace(
         dimensions=tuple(names), keys=(np.arange(9, dtype=np.int32),)
     )
-    assert not applies(plain)
-    with pytest.raises(ValueError, match="cannot be packed"):
-        Packing(Book(Problem.of(plain, {4: (1, 1)})))
+    assert not has_cubes(plain)
+    with pytest.raises(ValueError, match="no cubes"):
+        Packing(Ledger(Problem.of(plain, {4: (1, 1)})))
 
 
 def test_dimension_without_equations_is_left_alone() -> None:
@@ -218,10 +219,10 @@ def test_dimension_without_equations_is_left_alone() -> None:
     keys = [np.repeat([0, 1], 4).astype(np.int32), np.tile(np.arange(4), 2).astype(np.int32)]
     table = assemble([year, region], keys, np.array([12, 3, 4, 5, 15, 4, 5, 6]), 0)
     problem = Problem.of(table, {1: (1, 1)})
-    book = Book(problem)
-    assert Packing(book).protect() == 0
-    assert verified(book).is_valid
-    assert book.hidden.tolist() == [False, True, True, False, False, False, False, False]
+    ledger = Ledger(problem)
+    assert Packing(ledger).protect() == 0
+    assert verified(ledger).is_valid
+    assert ledger.hidden.tolist() == [False, True, True, False, False, False, False, False]
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -271,9 +272,9 @@ def test_same_seed_same_pattern() -> None:
     problem = random_problem(5, 8, "value", None)
     patterns = []
     for seed in (3, 3):
-        book = Book(problem)
-        packing = Packing(book, seed=seed)
+        ledger = Ledger(problem)
+        packing = Packing(ledger, seed=seed)
         packing.protect()
         packing.improve(trials=500)
-        patterns.append(book.hidden.tolist())
+        patterns.append(ledger.hidden.tolist())
     assert patterns[0] == patterns[1]

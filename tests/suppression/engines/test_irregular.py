@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.datasets import random_table
 from cellveil.deviations.joint_witness import JointWitness
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement_program import Feasibility
 from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem, Status
@@ -49,13 +49,9 @@ def linked(seed: int, sizes: tuple[int, int, int] = (9, 8, 7)) -> Problem:
     return Problem.of(joint, levels)
 
 
-def assert_all_met(book: Book) -> None:
-    assert book.num_open == 0
-    assert are_deviations(book.problem, book.hidden, book.witnesses()).all()
-
-
-def over() -> float:
-    return 0.0
+def assert_all_met(ledger: Ledger) -> None:
+    assert ledger.num_open == 0
+    assert are_deviations(ledger.problem, ledger.hidden, ledger.witnesses()).all()
 
 
 def test_linked_tables_are_irregular_and_crossed_ones_are_not():
@@ -65,40 +61,40 @@ def test_linked_tables_are_irregular_and_crossed_ones_are_not():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_everything_movable_meets_all_demands_by_harvests(seed):
-    book = everything(linked(seed), lambda: None)
-    assert_all_met(book)
+    ledger = everything(linked(seed), NO_LIMIT)
+    assert_all_met(ledger)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_harvests_meet_only_what_deviations_of_hidden_cells_meet(seed):
     problem = linked(seed)
-    book = Book(problem)
-    protector = harvesting(book, lambda: None)
-    while book.num_open:
-        cells, up, _ = book.open_demands()
+    ledger = Ledger(problem)
+    protector = harvesting(ledger, NO_LIMIT)
+    while ledger.num_open:
+        cells, up, _ = ledger.open_demands()
         assert protector.protect(int(cells[0]), bool(up[0])) is Feasibility.MET
-    drop_unused(book)
-    assert_all_met(book)
-    assert cover_bound(problem).bound <= book.cost
+    drop_unused(ledger)
+    assert_all_met(ledger)
+    assert cover_bound(problem).bound <= ledger.cost
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_joint_solves_meet_all_demands_of_linked_tables(seed):
     problem = linked(seed)
-    book = Book(problem)
-    finish_jointly(book, lambda: None)
-    assert_all_met(book)
-    assert book.cost < problem.weight[~problem.hidden_at_start].sum()
+    ledger = Ledger(problem)
+    finish_jointly(ledger, NO_LIMIT)
+    assert_all_met(ledger)
+    assert ledger.cost < problem.weight[~problem.hidden_at_start].sum()
 
 
 def test_what_costs_more_than_the_budget_stays_published():
     problem = linked(1)
-    book = Book(problem)
-    cells, up, _ = book.open_demands()
-    assert OneDemand(book).protect(int(cells[0]), bool(up[0])) is Feasibility.MET
-    dearest = problem.weight[book.secondaries()].max()
+    ledger = Ledger(problem)
+    cells, up, _ = ledger.open_demands()
+    assert OneDemand(ledger).protect(int(cells[0]), bool(up[0])) is Feasibility.MET
+    dearest = problem.weight[ledger.secondaries()].max()
     for budget in (dearest, 0.9 * dearest, 0.0):
-        other = Book(problem)
+        other = Ledger(problem)
         verdict = OneDemand(other).protect(int(cells[0]), bool(up[0]), budget=budget)
         assert verdict in (Feasibility.MET, Feasibility.IMPOSSIBLE)
         assert (problem.weight[other.secondaries()] <= budget).all()
@@ -107,23 +103,23 @@ def test_what_costs_more_than_the_budget_stays_published():
 
 def test_a_search_only_gains_and_keeps_all_demands_met():
     problem = linked(2)
-    book = Book(problem)
-    protector = harvesting(book, lambda: None)
-    Completion(book, lambda _: protector, Deadline(None)).run()
-    before = book.cost
-    Search(book, protector).clean_up(lambda: False)
-    assert book.cost <= before
-    assert_all_met(book)
+    ledger = Ledger(problem)
+    protector = harvesting(ledger, NO_LIMIT)
+    Completion(ledger, lambda _: protector, Deadline(None)).run()
+    before = ledger.cost
+    Search(ledger, protector).clean_up(NO_LIMIT)
+    assert ledger.cost <= before
+    assert_all_met(ledger)
 
 
 def test_without_time_nothing_is_settled_and_trials_are_in_vain():
     problem = linked(0)
-    book = Book(problem, problem.status != Status.FROZEN)
-    JointWitness(problem, over).harvest(book, np.random.default_rng(0))
-    assert book.num_open == Book(problem).num_open
-    finished = everything(problem, lambda: None)
+    ledger = Ledger(problem, problem.status != Status.FROZEN)
+    JointWitness(problem, Deadline(0.0)).harvest(ledger, np.random.default_rng(0))
+    assert ledger.num_open == Ledger(problem).num_open
+    finished = everything(problem, NO_LIMIT)
     cost = finished.cost
-    Search(finished, OneDemand(finished), time_left=over).attempt(finished.secondaries()[:1])
+    Search(finished, OneDemand(finished), deadline=Deadline(0.0)).attempt(finished.secondaries()[:1])
     assert finished.cost <= cost
     assert_all_met(finished)
 
@@ -131,12 +127,12 @@ def test_without_time_nothing_is_settled_and_trials_are_in_vain():
 def test_when_time_is_up_only_what_is_needed_is_completed():
     problem = linked(0)
     deadline = Deadline(1e-9)
-    spare = Completion(Book(problem), OneDemand, deadline, is_spare=True)
+    spare = Completion(Ledger(problem), OneDemand, deadline, is_spare=True)
     spare.run()
-    assert spare.book.num_open == Book(problem).num_open and spare.book.cost == 0.0
-    needed = Completion(Book(problem), OneDemand, deadline)
+    assert spare.ledger.num_open == Ledger(problem).num_open and spare.ledger.cost == 0.0
+    needed = Completion(Ledger(problem), OneDemand, deadline)
     needed.run()
-    assert needed.book.cost > 0.0 and needed.reason.startswith("time limit")
+    assert needed.ledger.cost > 0.0 and needed.reason.startswith("time limit")
 
 
 @pytest.mark.parametrize("limit", [None, 1e-3])
@@ -155,10 +151,10 @@ def test_an_interrupt_keeps_the_cheapest_complete_pattern(monkeypatch):
     monkeypatch.setattr(OneDemand, "protect", interrupted)
     draft = auto(problem, params=AutoParams(small=50))
     assert draft.reason.startswith("interrupted")
-    book = Book(problem, draft.hidden)
-    book.add_all(draft.witnesses)
-    assert_all_met(book)
-    assert math.isfinite(book.cost)
+    ledger = Ledger(problem, draft.hidden)
+    ledger.add_all(draft.witnesses)
+    assert_all_met(ledger)
+    assert math.isfinite(ledger.cost)
 
 
 def test_without_a_limit_the_search_ends_after_so_many_steps():

@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 from cellveil.cli.app import run_command
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.errors import InputError
 from cellveil.formats.jj import write_jj
 from cellveil.job.sections import SuppressJob
@@ -26,7 +26,7 @@ from cellveil.params import Params, param, parse_options
 from cellveil.problem import Problem, Status
 from cellveil.suppression import METHODS, suppress
 from cellveil.suppression.engines.group_programs import GroupPrograms
-from cellveil.suppression.engines.grouping import ORDERS, groups_of, is_allowed
+from cellveil.suppression.engines.grouping import ORDERS, groups_of
 from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.presolve.preselection import eased, preselected
 from helpers.brute_force import is_safe
@@ -39,6 +39,18 @@ TABLES = (
 
 
 # -- groups --------------------------------------------------------------------------------------------------
+
+
+def is_allowed(problem: Problem, group: np.ndarray) -> bool:
+    """Whether a group leaves half of the levels of each relation to others, computed from scratch."""
+    relations = problem.table.relations
+    levels = 2 * problem.upl + problem.sliding, 2 * problem.lpl + problem.sliding
+    for row in range(len(relations)):
+        cells, _ = relations.row(row)
+        mine = cells[np.isin(cells, group)]
+        if len(mine) > 1 and any(2 * level[mine].sum() > level[cells].sum() for level in levels):
+            return False
+    return True
 
 
 @pytest.mark.parametrize("problem", TABLES)
@@ -170,18 +182,18 @@ def program_as_printed(problem: Problem, group: np.ndarray, up: bool) -> float |
 @pytest.mark.parametrize("up", [True, False])
 def test_a_group_moves_as_cheaply_as_the_printed_program(problem: Problem, up: bool) -> None:
     group = groups_of(problem, problem.primaries, wanted=2)[-1]
-    book = Book(problem)
-    GroupPrograms(OneDemand(book)).protect_group(group, up, Deadline(None))
-    witness_of = book.witness_up if up else book.witness_down
+    ledger = Ledger(problem)
+    GroupPrograms(OneDemand(ledger)).protect_group(group, up, Deadline(None))
+    witness_of = ledger.witness_up if up else ledger.witness_down
     assert (witness_of[group] >= 0).all(), "one deviation protects all of them"
     assert len(np.unique(witness_of[group])) == 1
-    moves = book.witness(int(witness_of[group[0]]))
+    moves = ledger.witness(int(witness_of[group[0]]))
     amount = np.abs(moves.numerators) / moves.denominator
     priced = ~problem.hidden_at_start[moves.cells]
     stretched = float((problem.weight[moves.cells] * amount)[priced].sum())
     need = (problem.upl if up else problem.lpl)[group]
     place = np.searchsorted(moves.cells, group)
-    times = float((amount[place] / need).min())  # the book keeps it stretched as far as it goes
+    times = float((amount[place] / need).min())  # the ledger keeps it stretched as far as it goes
     least = program_as_printed(problem, group, up)
     assert least is not None
     assert stretched / times == pytest.approx(least, rel=1e-3)

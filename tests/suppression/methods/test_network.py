@@ -215,8 +215,8 @@ def test_a_sliding_level_moves_to_the_side_that_has_room(method):
 def test_a_choice_of_cells_serves_large_tables_and_all_cells_where_it_does_not(method):
     few = {"most_arcs": 0, "arcs_per_node": 1, "whole_demands": 0, "slope_rounds": 1}
     problem = random_table((15, 15), contributors=6, zeros=0.1, seed=2)
-    search = build(Networks.of(problem), np.int64(0), None, params=FlowSearchParams(**few))[0]
-    assert 0 < len(search.narrow[1].cells) < len(search.networks.cells)
+    search = build(Networks.of(problem), np.int64(0), Deadline(None), params=FlowSearchParams(**few))[0]
+    assert 0 < len(search.narrow.cells) < len(search.networks.cells)
     params = PARAMS[method]().changed({f"search.{name}": value for name, value in few.items()})
     assert_proven(problem, method(problem, params=params))
 

@@ -1,7 +1,7 @@
 """Steps of `auto`: packing of cubes, incremental programs, splitting, ruin and recreate.
 
-Each step works on what the ones before it left: a book of witnesses, a complete pattern to fall back on, and
-the incumbent. The order of the steps, and their shares of the time, are the tables of
+Each step works on what the ones before it left: a ledger of witnesses, a complete pattern to fall back on,
+and the incumbent. The order of the steps, and their shares of the time, are the tables of
 `cellveil.suppression.methods.auto`.
 """
 
@@ -9,243 +9,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
-import numpy as np
-
 from cellveil.clock import Deadline, counted_time
-from cellveil.deviations.ledger import Book
-from cellveil.params import Params, param, part
+from cellveil.deviations.ledger import Ledger
 from cellveil.problem import Problem
-from cellveil.progress import Progress
-from cellveil.suppression.bounds.cover import CoverBound, CoverParams
-from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
-from cellveil.suppression.engines.irregular import IrregularParams, everything, finish_jointly, harvesting
-from cellveil.suppression.engines.local_search import LocalSearchParams, Search, drop_unused
-from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
+from cellveil.suppression.engines.auto_state import AutoState
+from cellveil.suppression.engines.cube_packing import Packing
+from cellveil.suppression.engines.irregular import everything, finish_jointly, harvesting
+from cellveil.suppression.engines.local_search import Search, drop_unused
+from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import OneDemand
-from cellveil.suppression.engines.splitting_search import Growth, SplittingSearchParams, stepwise
-from cellveil.suppression.engines.stages import Incumbent
+from cellveil.suppression.engines.splitting_search import SplittingSearch, stepwise
 
 
-@dataclass(frozen=True, kw_only=True)
-class AutoStepsParams(Params):
-    """Parameters of the steps of `auto`."""
-
-    better_bound: bool = param(
-        False, "Spend a tenth of the time on a better bound even where it is close already."
-    )
-    first_bound: float = param(0.1, "Share of the time for the cover bound.", least=0, most=1)
-    first_bound_seconds: float = param(20.0, "Seconds for it at most.", least=0)
-    bound_nodes: int = param(200, "Nodes of the covering program for the better bound.", least=0)
-    most_to_relax: int = param(20_000, "Cells up to which a better bound is looked for.", least=0)
-    good_enough: float = param(0.2, "A gap that needs no better bound.", least=-1, most=1)
-    always_bounded: int = param(1_500, "Cells up to which a better bound is looked for anyway.", least=0)
-    most_to_merge: int = param(60_000, "Cells of irregular tables looked through for ties.", least=0)
-    most_regular: int = param(700, "The same for tables with dimensions, which merging loses.", least=0)
-    worth_merging: float = param(0.05, "Least share of cells that merging ties must save.", least=0, most=1)
-    small: int = param(2_500, "Cells of the largest component up to which a table is small.", least=0)
-    few: int = param(40, "Open demands up to which programs, not cubes or groups, meet them.", least=0)
-    many: int = param(8_000, "Cells from which single programs of irregular tables get less time.", least=0)
-    finish: float = param(
-        0.12, "Share of the time, beside that of packing, below which no cubes are packed again.", least=0
-    )
-    most_for_exact: int = param(1_500, "Cells up to which branch and cut follows the search.", least=0)
-    most_flows_for_exact: int = param(5_000, "The same in networks.", least=0)
-    most_if_close: int = param(5_000, "The same where the gap is small.", least=0)
-    close: float = param(0.05, "A small gap.", least=-1, most=1)
-    polish_trials: int = param(2_000, "Trials of ruin and recreate by cubes, without a time limit.", least=0)
-    trials: int = param(100, "Trials of ruin and recreate by programs, without a time limit.", least=0)
-    steps: int = param(100_000, "Simplex steps of these and of clean-up, without a time limit.", least=0)
-    barren: int = param(2_000, "Trials in vain that end ruin and recreate.", least=1)
-    trials_at_once: int = param(20, "Trials between two looks at the bound.", least=1)
-    slack: float = param(0.03, "Cost above the best at which trials go on, at first, as a share.", least=0)
-    cover: CoverParams = part(CoverParams)
-    cubes: CubePackingParams = part(CubePackingParams)
-    splitting: SplittingSearchParams = part(SplittingSearchParams)
-    meet_demands: MeetDemandsParams = part(MeetDemandsParams)
-    irregular: IrregularParams = part(IrregularParams)
-    local_search: LocalSearchParams = part(LocalSearchParams)
-
-
-class AutoRun(Incumbent):
-    """One problem on its way through the stages.
-
-    Attributes
-    ----------
-    book
-        The witnesses that the next step goes on from.
-    start
-        A pattern by cubes or joint solves, to fall back on.
-    completion
-        The best one so far.
-    proven
-        A bound from elsewhere than the first cover; 0 for none.
-    """
-
-    def __init__(
-        self, problem: Problem, cover: CoverBound, deadline: Deadline, seed: int, progress: Progress,
-        params: AutoStepsParams,
-    ) -> None:  # fmt: skip
-        super().__init__(problem, cover.bound, progress)
-        self.cover, self.deadline, self.seed, self.params = cover, deadline, seed, params
-        self.size = problem.table.num_cells
-        self.book = Book(problem)
-        self.start: Book | None = None
-        self.completion: Completion | None = None
-        self.ended: Draft | None = None
-        self.proven, self.packing_time = 0.0, 0.0
-        self.growth: Growth | None = None
-
-    @property
-    def is_done(self) -> bool:
-        """Whether some demand was found that no pattern meets."""
-        return self.ended is not None
-
-    def draft(self) -> Draft:
-        """What the stages came to."""
-        if self.ended is not None:
-            return self.ended
-        if self.kept is None:
-            assert self.completion is not None, "a plan ends with a completion"
-            return self.completion.draft()
-        return self.kept
-
-    def prove(self, bound: float) -> None:
-        """Take a bound."""
-        self.proven = max(self.proven, bound)
-        self.bound = max(self.bound, self.proven)
-
-    # -- when stages apply ---------------------------------------------------------------------------------
-
-    def always(self) -> bool:
-        """Always."""
-        return True
-
-    def has_cubes(self) -> bool:
-        """The table has dimensions that cubes can be packed in."""
-        return applies(self.problem.table)
-
-    def has_no_pattern(self) -> bool:
-        """No pattern is complete yet."""
-        return self.kept is None
-
-    def has_few_open(self) -> bool:
-        """No pattern is complete yet, and few demands are open."""
-        return self.kept is None and self.start is not None and 0 < self.start.num_open <= self.params.few
-
-    def is_medium(self) -> bool:
-        """Fewer cells than `many`."""
-        return self.size < self.params.many
-
-    def is_big(self) -> bool:
-        """`many` cells or more."""
-        return not self.is_medium()
-
-    def is_open(self) -> bool:
-        """Demands are open."""
-        return self.book.num_open > 0
-
-    def is_left_open(self) -> bool:
-        """Programs have left demands open, and there is time to pack cubes around what splitting finds."""
-        return self.completion is not None and self.has_time_to_split()
-
-    def is_unfinished(self) -> bool:
-        """Demands are open, or nothing has been completed."""
-        return self.completion is None or self.is_open()
-
-    def is_complete(self) -> bool:
-        """No demand is open."""
-        return self.completion is None or not self.is_open()
-
-    def is_above_bound(self) -> bool:
-        """The pattern is complete and dearer than the bound."""
-        return self.completion is None or (self.completion.book.cost > self.bound)
-
-    def can_polish_start(self) -> bool:
-        """The pattern of cubes is complete and dearer than the bound."""
-        return self.start is not None and self._can_polish(self.start)
-
-    def can_polish(self) -> bool:
-        """There is a time limit, and the pattern is complete and dearer than the bound."""
-        return self.deadline.limit is not None and self.has_cubes() and self._can_polish(self.book)
-
-    def can_regrow(self) -> bool:
-        """There is a time limit, and no demand is open."""
-        return self.deadline.limit is not None and self.is_complete()
-
-    def has_time_to_split(self) -> bool:
-        """Demands are open, and there is time to pack cubes around what splitting finds."""
-        return self.is_open() and not (self.start is not None and self.is_short())
-
-    def needs_cubes(self) -> bool:
-        """More than `few` demands are open, or time is short, and there are cubes."""
-        is_asked = self.book.num_open > self.params.few or (self.is_open() and self.is_short())
-        return self.start is not None and is_asked
-
-    def is_for_exact(self) -> bool:
-        """There is a time limit, and the table is small, or not large with a small gap."""
-        if self.deadline.limit is None or self.least <= self.bound or not self.is_complete():
-            return False
-        return self.size <= self.params.most_for_exact or (self.may_be_close() and self.is_close())
-
-    def is_network_for_exact(self) -> bool:
-        """There is a time limit, the table is not too large, and the pattern dearer than the bound."""
-        is_asked = self.deadline.limit is not None and self.least > self.bound
-        return is_asked and self.size <= self.params.most_flows_for_exact
-
-    def may_be_close(self) -> bool:
-        """There is a time limit, and the table is too large for branch and cut unless the gap is small."""
-        largest = self.params.most_if_close
-        return self.deadline.limit is not None and self.params.most_for_exact < self.size <= largest
-
-    def is_far(self) -> bool:
-        """The same, and the gap is not small."""
-        return self.may_be_close() and not self.is_close() and self.is_complete()
-
-    def may_get_close(self) -> bool:
-        """The same, and no better bound is known."""
-        return self.is_far() and not self.proven
-
-    def needs_bound(self) -> bool:
-        """The gap is large or a better bound is wished for; without a limit in tables not too large."""
-        if self.proven or np.isinf(self.bound) or self.least <= self.bound:
-            return False
-        if self.deadline.limit is None and self.size > self.params.most_to_relax:
-            return False
-        if (
-            self._has_gap(self.params.good_enough)
-            and self.size > self.params.always_bounded
-            and not self.params.better_bound
-        ):
-            return False
-        return not self.is_for_exact()
-
-    def is_close(self) -> bool:
-        """Whether the gap is small."""
-        return self._has_gap(self.params.close)
-
-    def is_short(self) -> bool:
-        """Whether there is no time left to pack cubes again."""
-        left, limit = self.deadline.left, self.deadline.limit
-        return left is not None and left <= self.packing_time + self.params.finish * (limit or 0.0)
-
-    def _has_gap(self, most: float) -> bool:
-        return bool(np.isfinite(self.least)) and self.least - self.bound <= most * self.least
-
-    def _can_polish(self, book: Book) -> bool:
-        return not book.num_open and book.cost > self.bound
+class AutoRun(AutoState):
+    """What the stages run."""
 
     # -- cubes ---------------------------------------------------------------------------------------------
 
     def pack(self, deadline: Deadline) -> None:
         """Single cubes of hidden cells, then sums of cubes for a complete pattern."""
         began = counted_time()
-        self._packing(self.book).prove(deadline.moment)
-        self.start = self._copied(self.book)
-        self._packing(self.start).protect(deadline.moment)
+        self._packing(self.ledger).prove(deadline)
+        self.start = self.ledger.copied()
+        self._packing(self.start).protect(deadline)
         self.packing_time = counted_time() - began
         self.tell(self.start)
 
@@ -254,10 +42,10 @@ class AutoRun(Incumbent):
         assert self.start is not None
         left = self.deadline.left
         if left is not None and left <= self.packing_time:
-            self.book = self.start
+            self.ledger = self.start
             return
-        self._packing(self.book).protect(deadline.moment)
-        self.book.add_all(self.start.witnesses(), hide=True)
+        self._packing(self.ledger).protect(deadline)
+        self.ledger.add_all(self.start.witnesses(), hide=True)
 
     def polish_start(self, deadline: Deadline) -> None:
         """Ruin and recreate by cubes."""
@@ -266,38 +54,38 @@ class AutoRun(Incumbent):
 
     def polish(self, deadline: Deadline) -> None:
         """Ruin and recreate by cubes."""
-        self._polish(self.book, deadline)
+        self._polish(self.ledger, deadline)
 
-    def _polish(self, book: Book, deadline: Deadline) -> None:
+    def _polish(self, ledger: Ledger, deadline: Deadline) -> None:
         trials = self.params.polish_trials if deadline.left is None else None
-        self._packing(book).improve(deadline.moment, trials=trials)
-        self.tell(book)
+        self._packing(ledger).improve(deadline, trials=trials)
+        self.tell(ledger)
 
-    def _packing(self, book: Book) -> Packing:
-        return Packing(book, self.params.cubes, seed=self.seed)
+    def _packing(self, ledger: Ledger) -> Packing:
+        return Packing(ledger, self.params.cubes, seed=self.seed)
 
     # -- joint solves --------------------------------------------------------------------------------------
 
     def start_jointly(self, deadline: Deadline) -> None:
         """Joint witnesses of groups of demands, hiding what they need."""
-        self.start = self._copied(self.book)
-        finish_jointly(self.start, deadline.seconds, seed=self.seed, params=self.params.irregular)
+        self.start = self.ledger.copied()
+        finish_jointly(self.start, deadline, seed=self.seed, params=self.params.irregular)
         self._keep_start()
 
     def start_singly(self, deadline: Deadline) -> None:
         """Incremental programs for the few demands left open."""
         assert self.start is not None
-        self.start = self._completed(self.start, self._harvesting(deadline), deadline, is_spare=True).book
+        self.start = self._completed(self.start, self._harvesting(deadline), deadline, is_spare=True).ledger
         self._keep_start()
 
     def start_whole(self, deadline: Deadline) -> None:
         """Everything movable, less what no witness moves."""
-        book = everything(self.problem, deadline.seconds, seed=self.seed, params=self.params.irregular)
-        self.tell(book, ~self.problem.hidden_at_start)
+        ledger = everything(self.problem, deadline, seed=self.seed, params=self.params.irregular)
+        self.tell(ledger, ~self.problem.hidden_at_start)
 
     def group_rest(self, deadline: Deadline) -> None:
         """Joint witnesses of groups of demands, hiding what they need."""
-        finish_jointly(self.book, deadline.seconds, seed=self.seed, params=self.params.irregular)
+        finish_jointly(self.ledger, deadline, seed=self.seed, params=self.params.irregular)
 
     def _keep_start(self) -> None:
         assert self.start is not None
@@ -309,15 +97,15 @@ class AutoRun(Incumbent):
 
     def protect(self, deadline: Deadline) -> None:
         """One demand after the other, with harvests of joint witnesses."""
-        self._protect(self.book, deadline)
+        self._protect(self.ledger, deadline)
 
     def protect_afresh(self, deadline: Deadline) -> None:
         """One demand after the other, with harvests of joint witnesses."""
-        self._protect(Book(self.problem), deadline)
+        self._protect(Ledger(self.problem), deadline)
 
     def protect_cover(self, deadline: Deadline) -> None:
         """The same, with the cells that the cover bound suggests hidden to begin with."""
-        self._protect(Book(self.problem, self.cover.suggestion), deadline)
+        self._protect(Ledger(self.problem, self.cover.suggestion), deadline)
 
     def finish_by_harvests(self, deadline: Deadline) -> None:
         """Incremental programs; whole components where time is up and no pattern is complete."""
@@ -328,102 +116,96 @@ class AutoRun(Incumbent):
         one_demand = self.params.meet_demands.one_demand
         self._finish(partial(stepwise, seed=self.seed, params=one_demand), deadline)
 
-    def _protect(self, book: Book, deadline: Deadline) -> None:
-        self._take(self._completed(book, self._harvesting(deadline), deadline, is_spare=True))
+    def _protect(self, ledger: Ledger, deadline: Deadline) -> None:
+        self._take(self._completed(ledger, self._harvesting(deadline), deadline, is_spare=True))
 
-    def _finish(self, make: Callable[[Book], OneDemand], deadline: Deadline) -> None:
+    def _finish(self, make: Callable[[Ledger], OneDemand], deadline: Deadline) -> None:
         self.completion = None
-        self._take(self._completed(self.book, make, deadline, is_spare=self.kept is not None))
+        self._take(self._completed(self.ledger, make, deadline, is_spare=self.kept is not None))
 
-    def _harvesting(self, deadline: Deadline) -> Callable[[Book], OneDemand]:
-        return partial(harvesting, time_left=deadline.seconds, seed=self.seed, params=self.params.irregular)
+    def _harvesting(self, deadline: Deadline) -> Callable[[Ledger], OneDemand]:
+        return partial(harvesting, deadline=deadline, seed=self.seed, params=self.params.irregular)
 
     def _completed(
-        self, book: Book, make: Callable[[Book], OneDemand], deadline: Deadline, *, is_spare: bool
+        self, ledger: Ledger, make: Callable[[Ledger], OneDemand], deadline: Deadline, *, is_spare: bool
     ) -> Completion:
-        """The book with what open demands need; not finished where it is spare and the time is over."""
-        completion = Completion(book, make, deadline, self.progress, seed=self.seed, is_spare=is_spare)
+        """The ledger with what open demands need; not finished where it is spare and the time is over."""
+        completion = Completion(ledger, make, deadline, self.progress, seed=self.seed, is_spare=is_spare)
         completion.prove_by_cubes()
         completion.run()
-        if not completion.book.num_open:
-            drop_unused(completion.book)
+        if not completion.ledger.num_open:
+            drop_unused(completion.ledger)
         return completion
 
     def _take(self, completion: Completion) -> None:
         """Go on with a completion, where it is better than the one before."""
-        self.tell(completion.book, completion.hurried)
+        self.tell(completion.ledger, completion.hurried)
         if completion.infeasible:
             self.ended = completion.draft()
         if self.completion is None or _rank(completion) < _rank(self.completion):
-            self.completion, self.book = completion, completion.book
+            self.completion, self.ledger = completion, completion.ledger
             if not self.is_open():
-                self.keep(completion.draft(), completion.book.cost)
-
-    def _copied(self, book: Book) -> Book:
-        copy = Book(self.problem, book.hidden)
-        copy.add_all(book.witnesses())
-        return copy
+                self.keep(completion.draft(), completion.ledger.cost)
 
     # -- splitting -----------------------------------------------------------------------------------------
 
     def harvest(self, deadline: Deadline) -> None:
         """Joint witnesses inside what is hidden."""
-        self.growth = self._growth()
-        self.growth.harvest(self.book, partial(self._is_late, deadline))
+        self.splitting = self._splitting_search()
+        self.splitting.harvest(self.ledger, deadline.or_when(self._is_late))
 
     def split(self, deadline: Deadline) -> None:
         """Reweighted Douglas–Rachford splitting, made exact: large demands singly, the others in groups."""
-        self._growth().build(self.book, partial(self._is_late, deadline))
+        self._splitting_search().build(self.ledger, deadline.or_when(self._is_late))
 
     def regrow(self, deadline: Deadline) -> None:
         """Ruin and recreate by splitting."""
-        self._growth().regrow(self.book, lambda: deadline.is_over, self.tell)
+        self._splitting_search().regrow(self.ledger, deadline, self.tell)
 
-    def _growth(self) -> Growth:
-        if self.growth is None or self.growth.problem is not self.book.problem:
-            seconds = self.deadline.seconds
-            self.growth = Growth(self.book.problem, self.params.splitting, seed=self.seed, time_left=seconds)
-        return self.growth
+    def _splitting_search(self) -> SplittingSearch:
+        if self.splitting is None or self.splitting.problem is not self.ledger.problem:
+            own, params = self.ledger.problem, self.params.splitting
+            self.splitting = SplittingSearch(own, params, seed=self.seed, deadline=self.deadline)
+        return self.splitting
 
-    def _is_late(self, deadline: Deadline) -> bool:
-        self.tell(self.book)
-        return deadline.is_over or (self.start is not None and self.is_short())
+    def _is_late(self) -> bool:
+        self.tell(self.ledger)
+        return self.start is not None and self.is_short()
 
     # -- search ---------------------------------------------------------------------------------
 
     def search(self, deadline: Deadline) -> None:
         """Clean-up, then ruin and recreate by incremental programs."""
         assert self.completion is not None
-        book, params, has_limit = self.completion.book, self.params, deadline.limit is not None
-        protector = harvesting(book, deadline.seconds, seed=self.seed, params=params.irregular)
-        search = Search(
-            book, protector, seed=self.seed, time_left=deadline.seconds, params=params.local_search
-        )
+        ledger, params, has_limit = self.completion.ledger, self.params, deadline.limit is not None
+        protector = harvesting(ledger, deadline, seed=self.seed, params=params.irregular)
+        search = Search(ledger, protector, seed=self.seed, deadline=deadline, params=params.local_search)
         trials, steps = (math.inf, math.inf) if has_limit else (params.trials, params.steps)
 
-        def stop() -> bool:
-            self.tell(book)
-            return deadline.is_over or protector.num_steps >= steps
+        def has_worked_enough() -> bool:
+            self.tell(ledger)
+            return protector.num_steps >= steps
 
-        search.clean_up(stop)
-        self.tell(book)
-        while search.trials < trials and search.barren < params.barren and not stop():
+        until = deadline.or_when(has_worked_enough)
+        search.clean_up(until)
+        self.tell(ledger)
+        while search.trials < trials and search.barren < params.barren and not until.is_over:
             if search.least <= self.bound:
                 break
             slack = params.slack * (1 - search.barren / params.barren)
-            search.shake(stop, params.trials_at_once, slack)
-        self.tell(book)
-        if self.kept is not None and self.least == search.least < book.cost:
-            self.book = self.completion.book = Book(book.problem, self.kept.hidden)
-            self.book.add_all(self.kept.witnesses)
-        self.keep(self.completion.draft(), self.completion.book.cost)
+            search.shake(until, params.trials_at_once, slack)
+        self.tell(ledger)
+        if self.kept is not None and self.least == search.least < ledger.cost:
+            self.ledger = self.completion.ledger = Ledger(ledger.problem, self.kept.hidden)
+            self.ledger.add_all(self.kept.witnesses)
+        self.keep(self.completion.draft(), self.completion.ledger.cost)
 
 
 def largest_component(problem: Problem) -> int:
     """Cells of the largest component that has a demand."""
-    program = OneDemand(Book(problem))
+    program = OneDemand(Ledger(problem))
     return max((program.size_of(int(cell)) for cell in problem.primaries), default=0)
 
 
 def _rank(completion: Completion) -> tuple[int, float]:
-    return completion.book.num_open, completion.book.cost
+    return completion.ledger.num_open, completion.ledger.cost

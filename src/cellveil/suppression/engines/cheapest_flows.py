@@ -43,7 +43,7 @@ def cheapest_flows(
     params: CheapestFlowsParams | None = None,
 ) -> Draft:
     """Protect all demands by cheapest flows; what is no network, by programs in turn."""
-    from cellveil.suppression.engines._flow_search_jit import BOTH, LINEAR
+    from cellveil.suppression.engines._flow_witness_jit import BOTH, LINEAR
 
     params, progress = params or CheapestFlowsParams(), progress or Progress()
     progress.stage("network")
@@ -54,14 +54,14 @@ def cheapest_flows(
     bound = 0.0
     for hidden, proven in _beginnings(networks, params, deadline):
         bound = max(bound, proven)
-        search, infeasible = build(networks, way, deadline.moment, hidden, params.search)
-        if search.book.num_open == 0:
+        search, infeasible = build(networks, way, deadline, hidden, params.search)
+        if search.ledger.num_open == 0:
             search.clean_up()
         best = _cheaper(best, search)
-        if best.book.num_open or best.is_late or best.book.cost <= bound:
+        if best.ledger.num_open or best.deadline.is_over or best.ledger.cost <= bound:
             break
     assert best is not None
-    if best.book.num_open == 0 and best.book.cost > bound:
+    if best.ledger.num_open == 0 and best.ledger.cost > bound:
         best.improve(np.random.default_rng(seed), progress)
     return replace(conclude(best, infeasible, seed, progress), lower_bound=None if infeasible else bound)
 
@@ -93,4 +93,4 @@ def _cheaper(best: FlowSearch | None, other: FlowSearch) -> FlowSearch:
     """The one with fewer open demands, then the cheaper one."""
     if best is None:
         return other
-    return min(best, other, key=lambda search: (search.book.num_open, search.book.cost))
+    return min(best, other, key=lambda search: (search.ledger.num_open, search.ledger.cost))

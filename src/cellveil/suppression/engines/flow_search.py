@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.clock import Deadline, counted_time
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.components import split
 from cellveil.deviations.demand import Demand, Demands
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.network_form import recognise
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
@@ -22,8 +22,8 @@ from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.engines.meet_demands import protect_in_turn
 
 if TYPE_CHECKING:
-    from cellveil.solvers._min_cost_flow_jit import Graph, Work
-    from cellveil.suppression.engines._flow_search_jit import Plan
+    from cellveil.solvers._min_cost_flow_jit import Graph
+    from cellveil.suppression.engines._flow_witness_jit import Plan
 
 
 BATCH = 1000
@@ -122,37 +122,37 @@ class FlowSearch:
     ----------
     networks
         Where to search.
-    book
+    ledger
         Pattern and witnesses.
     deadline
-        When to stop (`cellveil.clock.counted_time`), if ever.
+        When to stop.
     """
 
     networks: Networks
-    book: Book
-    deadline: float | None = None
+    ledger: Ledger
+    deadline: Deadline = NO_LIMIT
     params: FlowSearchParams = field(default_factory=FlowSearchParams)
 
     @cached_property
     def graph(self) -> Graph:
         """The arcs with the rooms of the cells."""
         nets = self.networks
-        return graph_of(nets.num_nodes, nets.tail, nets.head, self.book.room_down, self.book.room_up)
+        return graph_of(nets.num_nodes, nets.tail, nets.head, self.ledger.room_down, self.ledger.room_up)
 
     @cached_property
-    def narrow(self) -> tuple[Graph, Plan]:
+    def narrow(self) -> Plan:
         """The same for paid searches in a large table: all hidden cells, but of the others only a choice.
 
         At each node the cheapest few cells of each order of magnitude of room; good until a search in the
         whole graph hides another cell.
         """
         nets = self.networks
-        chosen = self.book.hidden & (nets.tail >= 0)
+        chosen = self.ledger.hidden & (nets.tail >= 0)
         others = np.flatnonzero(~chosen & (nets.tail >= 0))
         if len(others) <= self.params.most_arcs:
-            return self.graph, self.plan
+            return self.plan
         weight = nets.problem.weight[others]
-        room = np.minimum(self.book.room_down[others], self.book.room_up[others])
+        room = np.minimum(self.ledger.room_down[others], self.ledger.room_up[others])
         magnitude = np.log2(np.maximum(room, 1)).astype(np.int64)
         for node in (nets.tail[others], nets.head[others]):
             order = np.lexsort((weight, magnitude, node))
@@ -161,21 +161,18 @@ class FlowSearch:
             rank = np.arange(len(order)) - np.repeat(first, np.diff(np.r_[first, len(order)]))
             chosen[others[order[rank < self.params.arcs_per_node]]] = True
         tail, head = np.where(chosen, nets.tail, 0), np.where(chosen, nets.head, 0)
-        graph = graph_of(nets.num_nodes, tail, head, self.book.room_down, self.book.room_up)
-        return graph, replace(self.plan, cells=np.flatnonzero(chosen))
-
-    @cached_property
-    def work(self) -> Work:
-        """Scratch space of the flows."""
-        return work_for(self.graph)
+        graph = graph_of(nets.num_nodes, tail, head, self.ledger.room_down, self.ledger.room_up)
+        return replace(self.plan, graph=graph, cells=np.flatnonzero(chosen))
 
     @cached_property
     def plan(self) -> Plan:
         """Scratch space of the search."""
-        from cellveil.suppression.engines._flow_search_jit import TUNING, Plan
+        from cellveil.suppression.engines._flow_witness_jit import TUNING, Plan
 
         nets, n = self.networks, len(self.networks.tail)
         return Plan(
+            graph=self.graph,
+            work=work_for(self.graph),
             tail=nets.tail,
             head=nets.head,
             cells=nets.cells,
@@ -189,31 +186,21 @@ class FlowSearch:
             tuning=np.array([getattr(self.params, name) for name in TUNING], dtype=np.float64),
         )
 
-    @property
-    def is_late(self) -> bool:
-        """Whether the time is over."""
-        return self.deadline is not None and counted_time() >= self.deadline
-
     def make_room(self) -> None:
         """Drop unused witnesses, and make room for more."""
-        self.book.compact()
-        entries = ROOM_AHEAD + 6 * len(self.networks.cells)
-        self.book.reserve(ROOM_AHEAD, entries, 3 * entries)
+        self.ledger.compact()
+        self.ledger.reserve(ROOM_AHEAD, ROOM_AHEAD + 6 * len(self.networks.cells))
 
     def take_free(self) -> None:
         """Meet demands by flows over hidden cells, the largest first, as far as that is possible."""
-        from cellveil.suppression.engines import _flow_search_jit as kernels
+        from cellveil.suppression.engines import _flow_witness_jit as kernels
 
-        cells, ups, _ = self.book.open_demands()
+        cells, ups, _ = self.ledger.open_demands()
         done = 0
-        while done < len(cells) and not self.is_late:
+        while done < len(cells) and not self.deadline.is_over:
             self.make_room()
-            stop = min(done + BATCH, len(cells))
-            done = int(
-                kernels.take_free_all(
-                    self.graph, self.work, self.book.arrays, self.plan, cells[:stop], ups[:stop], done
-                )
-            )
+            end = min(done + BATCH, len(cells))
+            done = int(kernels.take_free_all(self.ledger.arrays, self.plan, cells[:end], ups[:end], done))
 
     def take_paid(self, way: int) -> list[tuple[Demand, int]]:
         """Meet the open demands, hiding further cells, the largest first.
@@ -222,16 +209,17 @@ class FlowSearch:
         -------
         Demands beyond every pattern, with how far their cells get.
         """
-        from cellveil.suppression.engines import _flow_search_jit as kernels
+        from cellveil.deviations._ledger_jit import has_room
+        from cellveil.suppression.engines._flow_witness_jit import SPARE
 
         short, paid = [], 0
-        cells, ups, amounts = self.book.open_demands()
+        cells, ups, amounts = self.ledger.open_demands()
         for cell, up, amount in zip(cells.tolist(), ups.tolist(), amounts.tolist(), strict=True):
-            if self.is_late:
+            if self.deadline.is_over:
                 break
-            if not self.book.is_open(cell, up):
+            if not self.ledger.is_open(cell, up):
                 continue
-            if not self.book.has_room(kernels.SPARE, 2 * len(self.networks.cells)):
+            if not has_room(self.ledger.arrays, SPARE, 2 * len(self.networks.cells)):
                 self.make_room()
             reached = self._take_paid(cell, up, way, whole=paid < self.params.whole_demands)
             paid += 1
@@ -241,14 +229,13 @@ class FlowSearch:
 
     def _take_paid(self, cell: int, up: bool, way: int, whole: bool) -> int:
         """Meet a demand among all cells, or first among the choice of them; return how far the cell gets."""
-        from cellveil.suppression.engines import _flow_search_jit as kernels
+        from cellveil.suppression.engines import _flow_witness_jit as kernels
 
-        book, reached, rounds = self.book.arrays, 0, self.params.slope_rounds
+        ledger, reached, rounds = self.ledger.arrays, 0, self.params.slope_rounds
         if not whole:
-            graph, plan = self.narrow
-            reached = int(kernels.take_paid(graph, self.work, book, plan, cell, up, way, rounds))
-        if self.book.is_open(cell, up):
-            reached = int(kernels.take_paid(self.graph, self.work, book, self.plan, cell, up, way, rounds))
+            reached = int(kernels.take_paid(ledger, self.narrow, cell, up, way, rounds))
+        if self.ledger.is_open(cell, up):
+            reached = int(kernels.take_paid(ledger, self.plan, cell, up, way, rounds))
             self.__dict__.pop("narrow", None)
         return reached
 
@@ -256,15 +243,12 @@ class FlowSearch:
         """Publish secondaries again where all demands keep a witness, the dearest first."""
         from cellveil.suppression.engines import _flow_search_jit as kernels
 
-        cells = self.book.secondaries()
-        cells = cells[np.argsort(-self.networks.problem.weight[cells], kind="stable")]
+        cells = self.ledger.secondaries(dearest_first=True)
         done = 0
-        while done < len(cells) and not self.is_late:
+        while done < len(cells) and not self.deadline.is_over:
             self.make_room()
-            stop = min(done + BATCH, len(cells))
-            done = int(
-                kernels.publish_each(self.graph, self.work, self.book.arrays, self.plan, cells[:stop], done)
-            )
+            end = min(done + BATCH, len(cells))
+            done = int(kernels.publish_each(self.ledger.arrays, self.plan, cells[:end], done))
 
     def improve(self, rng: np.random.Generator, progress: Progress) -> None:
         """Take a few secondaries out and meet their demands anew, again and again, down to the cheapest.
@@ -274,32 +258,31 @@ class FlowSearch:
         from cellveil.suppression.engines import _flow_search_jit as kernels
 
         self.__dict__.pop("narrow", None)  # chosen anew, for what is hidden by now
-        (graph, plan), params = self.narrow, self.params
+        plan, params = self.narrow, self.params
         turns = params.turn_work // max(len(plan.cells), 1)
         turns = min(max(turns, params.fewest_turns), params.most_turns)
-        best, pattern = self.book.cost, self.book.hidden.copy()
+        best, pattern = self.ledger.cost, self.ledger.hidden.copy()
         done = 0
-        while done < turns and best > 0 and not self.is_late:
+        while done < turns and best > 0 and not self.deadline.is_over:
             self.make_room()
             batch = min(turns - done, max(params.most_turns // 100, 1), max(turns // 20, 1))
             slack = params.slack * (1 - done / turns)
-            made = kernels.improve(
-                graph, self.work, self.book.arrays, plan, rng, batch, params.ruined, slack, best * (1 + slack)
-            )
+            target = best * (1 + slack)
+            made = kernels.improve(self.ledger.arrays, plan, rng, batch, params.ruined, slack, target)
             done += max(int(made), 1)
-            if self.book.cost < best:
-                best, pattern = self.book.cost, self.book.hidden.copy()
+            if self.ledger.cost < best:
+                best, pattern = self.ledger.cost, self.ledger.hidden.copy()
             progress.advance(done, turns, cost=best)
-        if self.book.cost > best:
-            self.deadline = None  # a pattern that was met before is met again soon, flow after flow
-            self.book = Book(self.book.problem, pattern)
+        if self.ledger.cost > best:
+            self.deadline = NO_LIMIT  # a pattern that was met before is met again soon, flow after flow
+            self.ledger = Ledger(self.ledger.problem, pattern)
             self.take_free()
 
 
 def build(
     networks: Networks,
     way: int,
-    deadline: float | None,
+    deadline: Deadline,
     hidden: Bool | None = None,
     params: FlowSearchParams | None = None,
 ) -> tuple[FlowSearch, list[Demand]]:
@@ -308,7 +291,7 @@ def build(
     Parameters
     ----------
     way
-        How to find a paid witness: a constant of `cellveil.suppression.engines._flow_search_jit`.
+        How to find a paid witness: a constant of `cellveil.suppression.engines._flow_witness_jit`.
     hidden
         Cells hidden from the beginning, in the hope that flows share them.
 
@@ -318,7 +301,7 @@ def build(
     """
     demands, params = Demands(networks.problem), params or FlowSearchParams()
     while True:
-        search = FlowSearch(networks, Book(networks.restricted(demands), hidden), deadline, params)
+        search = FlowSearch(networks, Ledger(networks.restricted(demands), hidden), deadline, params)
         search.take_free()
         short = search.take_paid(way)
         kept = [demand for demand, reached in short if not demands.retreat(demand, reached)]
@@ -328,17 +311,16 @@ def build(
 
 def conclude(search: FlowSearch, infeasible: list[Demand], seed: int, progress: Progress) -> Draft:
     """The draft of a search, with what programs in turn propose for components that are no networks."""
-    networks, book = search.networks, search.book
-    draft = Draft(book.hidden.copy(), infeasible=infeasible, witnesses=book.witnesses())
-    if book.num_open > len(infeasible):
+    networks, ledger = search.networks, search.ledger
+    draft = Draft(ledger.hidden.copy(), infeasible=infeasible, witnesses=ledger.witnesses())
+    if ledger.num_open > len(infeasible):
         draft.hide_for_lack_of_time(networks.tail >= 0)
         draft.reason = MethodEnding.NETWORKS_HIDDEN
-    elif search.is_late:
+    elif search.deadline.is_over:
         draft.reason = MethodEnding.TIME_LIMIT
     rest = networks.rest()
     if rest is not None:
-        left = None if search.deadline is None else max(search.deadline - counted_time(), 1e-3)
-        other = protect_in_turn(rest, Deadline(left), seed=seed, progress=progress)
+        other = protect_in_turn(rest, search.deadline, seed=seed, progress=progress)
         draft.hidden |= other.hidden
         draft.add_hurried(other.hurried)
         draft.infeasible += other.infeasible

@@ -21,7 +21,7 @@ from cellveil.arrays import Int
 from cellveil.clock import Deadline
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.joint_witness import JointWitness, Task
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.params import part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -53,8 +53,8 @@ def protect_in_order(
     progress.stage("grouped")
     params = params or GroupProgramsParams()
     make = partial(OneDemand, params=replace(params.meet_demands.one_demand, slopes=()))
-    completion = Completion(Book(problem), make, deadline, progress, seed=seed)
-    together, book = GroupPrograms(completion.protector, seed=seed), completion.book
+    completion = Completion(Ledger(problem), make, deadline, progress, seed=seed)
+    together, ledger = GroupPrograms(completion.protector, seed=seed), completion.ledger
     completion.prove_by_cubes()
     is_first = np.isin(problem.primaries, np.concatenate([np.zeros(0, dtype=np.int64), *first]))
     rest = groups_of(problem, problem.primaries[~is_first], wanted=params.groups, by=params.by)
@@ -65,28 +65,28 @@ def protect_in_order(
         for up in (True, False):
             if not deadline.is_over:
                 together.protect_group(group, up, deadline)
-        progress.advance(done + 1, len(order), hidden=int(book.hidden.sum()))
+        progress.advance(done + 1, len(order), hidden=int(ledger.hidden.sum()))
     together.harvest(deadline)
     completion.run()
     return completion.draft()
 
 
 class GroupPrograms:
-    """Programs for several demands of a book at once.
+    """Programs for several demands of a ledger at once.
 
     Parameters
     ----------
     engine
-        The programs for single demands; its book may be exchanged for another one of the same problem.
+        The programs for single demands; its ledger may be exchanged for another one of the same problem.
     """
 
     def __init__(self, engine: OneDemand, *, seed: int = 0) -> None:
-        self.engine, self._splitting = engine, SplittingFirst(engine.book.problem, seed=seed)
+        self.engine, self._splitting = engine, SplittingFirst(engine.ledger.problem, seed=seed)
 
     @property
-    def book(self) -> Book:
-        """The present book."""
-        return self.engine.book
+    def ledger(self) -> Ledger:
+        """The present ledger."""
+        return self.engine.ledger
 
     def protect_group(self, cells: Int, up: bool, deadline: Deadline, *, thorough: bool = True) -> None:
         """Hide what the open demands of these cells on one side need together, and write down the witness.
@@ -105,15 +105,15 @@ class GroupPrograms:
     def harvest(self, deadline: Deadline) -> None:
         """Meet open demands inside what is hidden, where splitting has been at work."""
         if self._splitting.is_in_use:
-            self._splitting.growth(deadline).harvest(self.book, lambda: deadline.is_over)
+            self._splitting.search(deadline).harvest(self.ledger, deadline)
 
     def _open(self, cells: Int, up: bool) -> Int:
-        return cells[[self.book.is_open(cell, up) for cell in cells.tolist()]]
+        return cells[[self.ledger.is_open(cell, up) for cell in cells.tolist()]]
 
     def _by_program(self, cells: Int, up: bool, deadline: Deadline, thorough: bool) -> None:
         engine, program = self.engine, self.engine.movement.program(int(cells[0]))
         assert program is not None
-        amounts = (self.book.need_up if up else self.book.need_down)[cells].astype(np.float64)
+        amounts = (self.ledger.need_up if up else self.ledger.need_down)[cells].astype(np.float64)
         within = (engine.up if up else engine.down)[cells] >= amounts
         cells, amounts = cells[within], amounts[within]
         if not len(cells):
@@ -125,27 +125,27 @@ class GroupPrograms:
         else:
             upper[places] = -amounts
         unit = max(round(float(np.exp(np.log(amounts).mean()))), 1)
-        is_hidden = self.book.hidden[program.cells]
+        is_hidden = self.ledger.hidden[program.cells]
         answer = program.cheapest(lower, upper, unit, is_hidden, slopes=(), deadline=deadline)
         if answer.point is None:
             return
         witness = lift(program.component, answer.point, *engine.rooms(program))
-        if witness is not None and self.book.add(witness, hide=True, stretch=True):
+        if witness is not None and self.ledger.add(witness, hide=True, stretch=True):
             return
-        self.book.hide(program.cells[(answer.point != 0) & ~is_hidden])
+        self.ledger.hide(program.cells[(answer.point != 0) & ~is_hidden])
         if thorough:
             task = Task(cells, np.full(len(cells), 1.0 if up else -1.0), amounts, False)
-            joint = JointWitness(self.book.problem, deadline.seconds, engine.params.joint_witness)
-            witness = joint.exact(self.book, task, self.book.hidden)
+            joint = JointWitness(self.ledger.problem, deadline, engine.params.joint_witness)
+            witness = joint.exact(self.ledger, task, self.ledger.hidden)
             if witness is not None:
-                self.book.add(witness, stretch=True)
+                self.ledger.add(witness, stretch=True)
 
     def _by_splitting(self, cells: Int, up: bool, deadline: Deadline) -> None:
-        growth = self._splitting.growth(deadline)
-        need = self.book.need_up if up else self.book.need_down
+        search = self._splitting.search(deadline)
+        need = self.ledger.need_up if up else self.ledger.need_down
         size = np.floor(np.log10(need[cells]) / self.engine.params.joint_witness.size_class).astype(int)
         for number in np.unique(size)[::-1].tolist():
             mine = self._open(cells[size == number], up)
             if len(mine):
                 task = Task(mine, np.full(len(mine), 1.0 if up else -1.0), need[mine].astype(float), False)
-                growth.protect_together(self.book, task, lambda: deadline.is_over)
+                search.protect_together(self.ledger, task, deadline)

@@ -65,18 +65,6 @@ def groups_of(problem: Problem, cells: Int, *, wanted: int = 2, by: str = "level
     return [np.array(members, dtype=np.int64) for members in deal.members if members]
 
 
-def is_allowed(problem: Problem, group: Int) -> bool:
-    """Whether a group keeps the rule, computed from scratch."""
-    relations = problem.table.relations
-    inside = np.isin(np.arange(problem.table.num_cells), group)
-    for row in range(len(relations)):
-        cells, _ = relations.row(row)
-        mine = cells[inside[cells]]
-        if len(mine) > 1 and any(2 * level[mine].sum() > level[cells].sum() for level in _levels(problem)):
-            return False
-    return True
-
-
 def _levels(problem: Problem) -> tuple[Int, Int]:
     """Upper and lower levels, doubled: what a sliding level asks for beyond them goes half to each side."""
     return 2 * problem.upl + problem.sliding, 2 * problem.lpl + problem.sliding

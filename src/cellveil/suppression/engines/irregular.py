@@ -1,4 +1,4 @@
-"""Tables without a regular structure (linked tables, relations of any kind): programs, harvests, search.
+"""Irregular tables (linked ones, relations of any kind): linear programs, joint witnesses, local search.
 
 Here no projection is cheap, and cubes are few or none. But a linear program for one demand is: with almost
 everything hidden for free, dual simplex from the slack basis reaches the cheapest deviation in as many steps
@@ -11,7 +11,7 @@ as cells have to move, some hundredths of a second for most demands of a table o
 3. when time runs short before all are met, the rest in groups, by a few joint solves;
 4. clean-up, and ruin and recreate, until time is up.
 
-Cells that every deviation moves alike have been merged before (`ties`).
+Cells that every deviation moves alike have been merged before (`merge_ties`).
 
 Requires any relations. Ensures exact witnesses for all it calls met. Does not ensure the least cost.
 """
@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.clock import Deadline
-from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grouped
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.joint_witness import JointWitness, Task, grouped
+from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.suppression.engines.local_search import drop_unused
@@ -55,42 +55,42 @@ MOST_CELLS = IrregularParams().most_cells
 
 
 def everything(
-    problem: Problem, time_left: TimeLeft, *, seed: int = 0, params: IrregularParams | None = None
-) -> Book:
+    problem: Problem, deadline: Deadline, *, seed: int = 0, params: IrregularParams | None = None
+) -> Ledger:
     """Everything movable, with the witnesses harvested in it; what none of them moves is published again."""
-    book = Book(problem, problem.status != Status.FROZEN)
-    settling = JointWitness(problem, time_left, (params or IrregularParams()).one_demand.joint_witness)
-    settling.harvest(book, np.random.default_rng(seed))
-    for cell, up, amount in zip(*(each.tolist() for each in book.open_demands()), strict=True):
+    ledger = Ledger(problem, problem.status != Status.FROZEN)
+    settling = JointWitness(problem, deadline, (params or IrregularParams()).one_demand.joint_witness)
+    settling.harvest(ledger, np.random.default_rng(seed))
+    for cell, up, amount in zip(*(each.tolist() for each in ledger.open_demands()), strict=True):
         if settling.is_over:
             break
-        if book.is_open(cell, up):
-            witness = settling.exact(book, Task.single(cell, up, amount), book.hidden)
+        if ledger.is_open(cell, up):
+            witness = settling.exact(ledger, Task.single(cell, up, amount), ledger.hidden)
             if witness is not None:
-                book.add(witness, stretch=True)
-    if not book.num_open:
-        drop_unused(book)
-    return book
+                ledger.add(witness, stretch=True)
+    if not ledger.num_open:
+        drop_unused(ledger)
+    return ledger
 
 
 def finish_jointly(
-    book: Book, time_left: TimeLeft, *, seed: int = 0, params: IrregularParams | None = None
+    ledger: Ledger, deadline: Deadline, *, seed: int = 0, params: IrregularParams | None = None
 ) -> None:
     """Hide what groups of open demands need together, and meet them: less good than one by one, but fast."""
     params = params or IrregularParams()
     joint = params.one_demand.joint_witness
-    settling, rng = JointWitness(book.problem, time_left, joint), np.random.default_rng(seed)
-    movable = book.problem.status != Status.FROZEN
+    settling, rng = JointWitness(ledger.problem, deadline, joint), np.random.default_rng(seed)
+    movable = ledger.problem.status != Status.FROZEN
     for _ in range(params.joint_rounds):
-        for task in grouped(book, rng, params=joint):
-            if not book.num_open:
+        for task in grouped(ledger, rng, params=joint):
+            if not ledger.num_open:
                 return
-            moved = settling.missing(task, book.hidden, movable)
+            moved = settling.missing(task, ledger.hidden, movable)
             if moved is None:
                 return
-            book.hide(np.flatnonzero((np.abs(moved) > params.moved) & ~book.hidden & movable))
-            settling.harvest(book, rng, rounds=2)
-        if not book.num_open:
+            ledger.hide(np.flatnonzero((np.abs(moved) > params.moved) & ~ledger.hidden & movable))
+            settling.harvest(ledger, rng, rounds=2)
+        if not ledger.num_open:
             return
 
 
@@ -104,11 +104,11 @@ class Harvests(Strategy):
 
     def try_first(self, engine: OneDemand, cell: int, up: bool, deadline: Deadline, budget: float) -> bool:
         """In a trial, which opens many demands at once: whether what is hidden still does for them."""
-        work = engine.book.num_open * engine.steps_per_lp
+        work = engine.ledger.num_open * engine.steps_per_lp
         if budget == math.inf or work < self._params.worth_reproving:
             return False
-        self._joint.harvest(engine.book, self._rng, rounds=1)
-        return not engine.book.is_open(cell, up)
+        self._joint.harvest(engine.ledger, self._rng, rounds=1)
+        return not engine.ledger.is_open(cell, up)
 
     def follow_up(self, engine: OneDemand) -> None:
         """See `Strategy`."""
@@ -119,14 +119,14 @@ class Harvests(Strategy):
         is_slow = engine.steps_per_lp > self._params.many_steps
         if engine.slopes and is_slow and engine.movement.slope_gain < self._params.worth_slopes:
             engine.slopes = ()
-        if engine.book.num_open >= self._params.worth_harvesting:
-            self._joint.harvest(engine.book, self._rng)
+        if engine.ledger.num_open >= self._params.worth_harvesting:
+            self._joint.harvest(engine.ledger, self._rng)
 
 
 def harvesting(
-    book: Book, time_left: TimeLeft, *, seed: int = 0, params: IrregularParams | None = None
+    ledger: Ledger, deadline: Deadline, *, seed: int = 0, params: IrregularParams | None = None
 ) -> OneDemand:
     """Programs one demand at a time, with harvests."""
     params = params or IrregularParams()
-    joint = JointWitness(book.problem, time_left, params.one_demand.joint_witness)
-    return OneDemand(book, params.one_demand, strategy=Harvests(joint, params, seed=seed))
+    joint = JointWitness(ledger.problem, deadline, params.one_demand.joint_witness)
+    return OneDemand(ledger, params.one_demand, strategy=Harvests(joint, params, seed=seed))

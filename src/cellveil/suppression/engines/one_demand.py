@@ -1,10 +1,10 @@
-"""The incremental linear program: protect one demand of a book after the other by its cheapest deviation.
+"""The incremental linear program: protect one demand of a ledger after the other by its cheapest deviation.
 
 For a demand (cell p, direction, amount d) of the outsider
 
     min Σ c_j |y_j|   subject to   M y = 0,   −down ≤ y ≤ up,   y_p = ± d
 
-with the costs of `cellveil.deviations.movement`. The vertex is made exact and written into the book, with
+with the costs of `cellveil.deviations.movement`. The vertex is made exact and written into the ledger, with
 what it moves hidden. Where a vertex does not come out exact, a joint witness of the same cells is looked for.
 
 What else may help is a *strategy*: `splitting_search.SplittingFirst` tries the splitting engine in large
@@ -23,12 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.joint_witness import JointWitness, JointWitnessParams, Task
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement import Movement
-from cellveil.deviations.movement_program import ENDLESS, Feasibility, MovementParams, MovementProgram
+from cellveil.deviations.movement_program import Feasibility, MovementParams, MovementProgram
 from cellveil.params import param, part
 from cellveil.problem import Status
 from cellveil.solvers.lp import LPStatus
@@ -55,7 +55,7 @@ class Strategy:
 
 
 class OneDemand:
-    """Protects single demands of a book by linear programs over their component.
+    """Protects single demands of a ledger by linear programs over their component.
 
     Parameters
     ----------
@@ -74,20 +74,20 @@ class OneDemand:
 
     def __init__(
         self,
-        book: Book,
+        ledger: Ledger,
         params: OneDemandParams | None = None,
         *,
         allowed: Bool | None = None,
         strategy: Strategy | None = None,
     ) -> None:
-        self.book, self.params = book, params or OneDemandParams()
+        self.ledger, self.params = ledger, params or OneDemandParams()
         self.slopes = self.params.slopes
-        self.down, self.up = book.problem.down.copy(), book.problem.up.copy()
+        self.down, self.up = ledger.problem.down.copy(), ledger.problem.up.copy()
         self._strategy, self._earlier_lps = strategy or Strategy(), 0
-        self.movement = self._moving(book.problem.status != Status.FROZEN if allowed is None else allowed)
+        self.movement = self._moving(ledger.problem.status != Status.FROZEN if allowed is None else allowed)
 
     def _moving(self, allowed: Bool) -> Movement:
-        problem = self.book.problem
+        problem = self.ledger.problem
         return Movement(problem.table.relations, allowed, problem.weight, params=self.params)
 
     def restrict(self, allowed: Bool) -> None:
@@ -116,7 +116,7 @@ class OneDemand:
         return 0 if component is None else len(component.cells)
 
     def protect(
-        self, cell: int, up: bool, deadline: Deadline = ENDLESS, budget: float = math.inf
+        self, cell: int, up: bool, deadline: Deadline = NO_LIMIT, budget: float = math.inf
     ) -> Feasibility:
         """Hide what the open demand needs, as cheaply as the program knows, and write down the witness.
 
@@ -131,7 +131,7 @@ class OneDemand:
         self._strategy.follow_up(self)
         return verdict
 
-    def farthest(self, cell: int, up: bool, deadline: Deadline = ENDLESS) -> int:
+    def farthest(self, cell: int, up: bool, deadline: Deadline = NO_LIMIT) -> int:
         """How far the cell can move if everything movable is hidden, up to what is asked."""
         program, amount = self.movement.program(cell), self.amount(cell, up)
         if program is None:
@@ -142,7 +142,7 @@ class OneDemand:
 
     def amount(self, cell: int, up: bool) -> int:
         """How far the cell must be able to move."""
-        return int((self.book.need_up if up else self.book.need_down)[cell])
+        return int((self.ledger.need_up if up else self.ledger.need_down)[cell])
 
     def _protect(
         self, program: MovementProgram, cell: int, up: bool, deadline: Deadline, budget: float
@@ -150,8 +150,8 @@ class OneDemand:
         cells, target, amount = program.cells, program.column(cell), self.amount(cell, up)
         if (self.up if up else self.down)[cell] < amount:
             return Feasibility.IMPOSSIBLE
-        is_hidden = self.book.hidden[cells]
-        too_dear = ~is_hidden & (self.book.problem.weight[cells] > budget)
+        is_hidden = self.ledger.hidden[cells]
+        too_dear = ~is_hidden & (self.ledger.problem.weight[cells] > budget)
         lower, upper = np.where(too_dear, 0.0, -self.down[cells]), np.where(too_dear, 0.0, self.up[cells])
         lower[target] = upper[target] = amount if up else -amount
         answer = program.cheapest(lower, upper, amount, is_hidden, slopes=self.slopes, deadline=deadline)
@@ -161,26 +161,26 @@ class OneDemand:
             return Feasibility.UNCLEAR
         witness = lift(program.component, answer.point, *self.rooms(program))
         if witness is not None:
-            self.book.add(witness, hide=True, stretch=True)
-        is_met = not self.book.is_open(cell, up) or self._by_joint_witness(
+            self.ledger.add(witness, hide=True, stretch=True)
+        is_met = not self.ledger.is_open(cell, up) or self._by_joint_witness(
             cell, up, cells[is_hidden | (answer.point != 0)], cells[~too_dear], deadline
         )
         return Feasibility.MET if is_met else Feasibility.UNCLEAR
 
     def rooms(self, program: MovementProgram) -> tuple[Int, Int]:
         """Exact rooms of the program's cells, downwards and upwards."""
-        return self.book.room_down[program.cells], self.book.room_up[program.cells]
+        return self.ledger.room_down[program.cells], self.ledger.room_up[program.cells]
 
     def _by_joint_witness(self, cell: int, up: bool, few: Int, more: Int, deadline: Deadline) -> bool:
         """Another deviation of the same cells, or of some more, where a vertex does not come out exact."""
-        allowed, offered = np.zeros((2, len(self.book.hidden)), dtype=bool)
+        allowed, offered = np.zeros((2, len(self.ledger.hidden)), dtype=bool)
         allowed[few], offered[more] = True, True
         task = Task.single(cell, up, self.amount(cell, up))
-        joint = JointWitness(self.book.problem, deadline.seconds, self.params.joint_witness)
-        witness = joint.exact(self.book, task, allowed)
+        joint = JointWitness(self.ledger.problem, deadline, self.params.joint_witness)
+        witness = joint.exact(self.ledger, task, allowed)
         if witness is None:
             missing = joint.missing(task, allowed, offered)
             if missing is None:
                 return False
-            witness = joint.exact(self.book, task, allowed | (np.abs(missing) > SUPPORT))
-        return witness is not None and self.book.add(witness, hide=True, stretch=True) > 0
+            witness = joint.exact(self.ledger, task, allowed | (np.abs(missing) > SUPPORT))
+        return witness is not None and self.ledger.add(witness, hide=True, stretch=True) > 0

@@ -11,7 +11,7 @@ In very large tables a demand is looked at through a *window*: some codes of eac
 what is near the cell can move. A deviation inside a window is one of the whole table. A window of a twentieth
 of the places costs a few per cent of quality, and a twentieth of the time.
 
-The deviations are floating-point numbers and no proof; see `settling`.
+The deviations are floating-point numbers and no proof; `joint_witness` makes them exact.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from math import prod
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
+from cellveil.clock import Deadline
 from cellveil.deviations.joint_witness import JointWitness, Task
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.solvers import tolerances
 from cellveil.solvers.douglas_rachford import Goals, Splitting, State
 from cellveil.solvers.projection import Projection, TensorProjection
-from cellveil.suppression.engines.local_search import Stop
 from cellveil.tables.dimension import Dimension
 
 
@@ -49,30 +49,32 @@ class ReweightedSplittingParams(Params):
     free_counts: float = param(10.0, "How often a hidden cell counts in the choice of a window.", least=0)
 
 
-class Slopes:
+class ReweightedSplitting:
     """The splitting engine on one problem, or on a window of it."""
 
     def __init__(
         self,
         problem: Problem,
         projection: Projection,
-        settling: JointWitness,
+        joint: JointWitness,
         rng: np.random.Generator,
         params: ReweightedSplittingParams,
     ) -> None:
         self.problem, self.projection, self.rng, self.params = problem, projection, rng, params
         self.engine = Splitting(projection)
-        self._settling = settling
+        self._joint = joint
         self._movable = problem.status != Status.FROZEN
         priced = problem.weight[self._movable & ~problem.hidden_at_start]
         self._unit = float(np.median(priced[priced > 0])) if (priced > 0).any() else 1.0
 
-    def cheapest(self, hidden: Bool, tasks: list[Task], stop: Stop, slack: float) -> tuple[State, Bool]:
+    def cheapest(
+        self, hidden: Bool, tasks: list[Task], deadline: Deadline, slack: float
+    ) -> tuple[State, Bool]:
         """Deviations of least slope cost that do the tasks, and all cells that were moved on the way."""
         state = self.engine.start(len(tasks), self.params.first_step)
         touched = np.zeros(len(hidden), dtype=bool)
         for slope in self.params.slopes:
-            if stop():
+            if deadline.is_over:
                 break
             state = self._at_slope(hidden, tasks, state, slope, slack, self.params.accuracy)
             touched |= self.moved(state)
@@ -120,7 +122,7 @@ class Slopes:
         cells, places = self.projection.cells, self.projection.places
         low, high = np.zeros((2, self.projection.size, len(tasks)))
         for k, task in enumerate(tasks):
-            falls, rises = self._settling.rooms(task)
+            falls, rises = self._joint.rooms(task)
             lowest, highest = -falls * share, rises * share
             lowest[task.cells], highest[task.cells] = -falls[task.cells], rises[task.cells]
             low[places, k], high[places, k] = lowest[cells], highest[cells]

@@ -2,14 +2,14 @@
 
 Most of the cost sits in a few large demands: these are protected one by one, both directions together. The
 others, grouped by size and each in a direction drawn at random, share one deviation as far as they do not
-stand in each other's way. What to hide for such a *task* is found by the splitting engine (`slopes`); in
-tables too large for that as a whole, one demand at a time through windows.
+stand in each other's way. What to hide for such a *task* is found by `reweighted_splitting`; in tables too
+large for that as a whole, one demand at a time through windows.
 
 A float is not a proof: each deviation is then settled inside what is hidden, made exact by the lattice of
-these cells, and only then written into the book. What does not come out exact stays open and comes up again,
-with what it lacked at a price.
+these cells, and only then written into the ledger. What does not come out exact stays open and comes up
+again, with what it lacked at a price.
 
-Requires any relations. Ensures that what a book holds is exact. Does not ensure that no demand stays open.
+Requires any relations. Ensures that what a ledger holds is exact. Does not ensure that no demand stays open.
 """
 
 from __future__ import annotations
@@ -21,17 +21,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.arrays import Bool
-from cellveil.clock import Deadline
-from cellveil.deviations.joint_witness import JointWitness, Task, TimeLeft, grouped
-from cellveil.deviations.ledger import Book
-from cellveil.deviations.movement_program import ENDLESS
+from cellveil.clock import NO_LIMIT, Deadline
+from cellveil.deviations.joint_witness import JointWitness, Task, grouped
+from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.solvers import tolerances
 from cellveil.solvers.projection import Projection, SparseProjection, projection_of
-from cellveil.suppression.engines.local_search import Stop, drop_unused
+from cellveil.suppression.engines.local_search import drop_unused, trial
 from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams, Strategy
-from cellveil.suppression.engines.reweighted_splitting import ReweightedSplittingParams, Slopes, window
+from cellveil.suppression.engines.reweighted_splitting import (
+    ReweightedSplitting,
+    ReweightedSplittingParams,
+    window,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +69,7 @@ class SplittingSearchParams(Params):
     reweighting: ReweightedSplittingParams = part(ReweightedSplittingParams)
 
 
-class Growth:
+class SplittingSearch:
     """The splitting engine on the demands of one problem."""
 
     def __init__(
@@ -75,27 +78,31 @@ class Growth:
         params: SplittingSearchParams | None = None,
         *,
         seed: int = 0,
-        time_left: TimeLeft | None = None,
+        deadline: Deadline = NO_LIMIT,
     ) -> None:
         self.problem, self.params = problem, params or SplittingSearchParams()
         self.rng = np.random.default_rng(seed)
-        self._time_left = time_left or (lambda: None)
         self._movable = problem.status != Status.FROZEN
-        self._settling = JointWitness(problem, time_left)
+        self.deadline, self._joint = deadline, JointWitness(problem, deadline)
         self._whole = self._engine(projection_of(problem.table))
         projection = self._whole.projection
         self._is_irregular = isinstance(projection, SparseProjection)
         self.is_windowed = not self._is_irregular and projection.size > 2 * self.params.window
 
+    def within(self, deadline: Deadline) -> SplittingSearch:
+        """The same, with another time limit from now on."""
+        self.deadline = self._joint.deadline = deadline
+        return self
+
     # -- what to do ----------------------------------------------------------------------------------------
 
-    def harvest(self, book: Book, stop: Stop, *, rounds: int | None = None) -> None:
+    def harvest(self, ledger: Ledger, deadline: Deadline, *, rounds: int | None = None) -> None:
         """Meet open demands inside what is hidden, free of cost: as many as possible by one deviation."""
-        if int(book.hidden.sum()) <= self.params.most_to_settle and not stop():
+        if int(ledger.hidden.sum()) <= self.params.most_to_settle and not deadline.is_over:
             rounds = self.params.harvest_rounds if rounds is None else rounds
-            self._settling.harvest(book, self.rng, rounds=rounds)
+            self._joint.harvest(ledger, self.rng, rounds=rounds)
 
-    def build(self, book: Book, stop: Stop) -> None:
+    def build(self, ledger: Ledger, deadline: Deadline) -> None:
         """Hide what open demands need, and meet them: one by one, the largest first, then in groups.
 
         Demands that share a deviation cost more than one after the other, so groups are for what is left
@@ -103,130 +110,117 @@ class Growth:
         of the rest is.
         """
         params = self.params
-        self._one_by_one(book, stop, most=params.giants, only_dear=True)
-        self._one_by_one(book, self._for_share(params.tail_share, stop), most=params.tail)
+        self._one_by_one(ledger, deadline, most=params.giants, only_dear=True)
+        tail = self.deadline.share(params.tail_share).or_when(lambda: deadline.is_over)
+        self._one_by_one(ledger, tail, most=params.tail)
         if self.is_windowed:
-            self._protect_in_windows(book, stop)
+            self._protect_in_windows(ledger, deadline)
             return
         slack = params.slack
         for _ in range(params.rounds):
-            if not book.num_open or stop():
+            if not ledger.num_open or deadline.is_over:
                 return
-            self.harvest(book, stop)
-            left = book.num_open
-            for task in grouped(book, self.rng):
-                if not stop():
-                    self._pay(book, [task], stop, slack, self._whole)
-            if 2 * book.num_open > left:
+            self.harvest(ledger, deadline)
+            left = ledger.num_open
+            for task in grouped(ledger, self.rng):
+                if not deadline.is_over:
+                    self._pay(ledger, [task], deadline, slack, self._whole)
+            if 2 * ledger.num_open > left:
                 slack = min(slack * params.more_slack, params.most_slack / 2)
 
-    def _for_share(self, share: float, stop: Stop) -> Stop:
-        """Stops when such a share of the time left is over, too."""
-        at_first = self._time_left()
-
-        def is_over() -> bool:
-            left = self._time_left()
-            return stop() or (at_first is not None and left is not None and left < (1 - share) * at_first)
-
-        return is_over
-
-    def regrow(self, book: Book, stop: Stop, tell: Callable[[Book], None]) -> None:
-        """Ruin and recreate on a complete book: publish some secondaries, build anew, keep what is cheaper.
+    def regrow(self, ledger: Ledger, deadline: Deadline, tell: Callable[[Ledger], None]) -> None:
+        """Ruin and recreate on a complete ledger: publish some secondaries, build anew, keep what is cheaper.
 
         Not in tables that are looked at through windows: the rest would have to be proved without harvests.
         """
-        while not self.is_windowed and not stop():
-            if self._finds_cheaper(book, stop):
-                tell(book)
+        while not self.is_windowed and not deadline.is_over:
+            if self._finds_cheaper(ledger, deadline):
+                tell(ledger)
 
-    def _finds_cheaper(self, book: Book, stop: Stop) -> bool:
-        before, mark = book.cost, book.mark()
-        secondaries = book.secondaries()
-        for cell in secondaries[self.rng.random(len(secondaries)) < self.params.ruined].tolist():
-            book.publish(cell)
+    def _finds_cheaper(self, ledger: Ledger, deadline: Deadline) -> bool:
+        before, secondaries = ledger.cost, ledger.secondaries()
+        until_vain = deadline.or_when(lambda: ledger.cost >= before)
 
-        def is_vain() -> bool:
-            return book.cost >= before or stop()
+        def recreate() -> None:
+            self.harvest(ledger, until_vain)
+            self.build(ledger, until_vain)
+            if not ledger.num_open:
+                drop_unused(ledger)
 
-        self.harvest(book, is_vain)
-        self.build(book, is_vain)
-        if not book.num_open:
-            drop_unused(book)
-        if book.num_open or book.cost >= before:
-            book.rollback(mark)
-            return False
-        book.tidy()
-        return True
+        ruined = secondaries[self.rng.random(len(secondaries)) < self.params.ruined]
+        return trial(ledger, ruined, recreate, float(np.nextafter(before, -np.inf)))
 
-    def _one_by_one(self, book: Book, stop: Stop, *, most: int, only_dear: bool = False) -> None:
+    def _one_by_one(self, ledger: Ledger, deadline: Deadline, *, most: int, only_dear: bool = False) -> None:
         """The largest open demands: as long as they cost much, or all."""
         tried: set[int] = set()
         cheap = 0
         while len(tried) < most and not (only_dear and cheap >= self.params.cheap_ones):
-            cells, up, _ = book.open_demands()
+            cells, up, _ = ledger.open_demands()
             untried = np.flatnonzero(~np.isin(cells, list(tried)))
-            if not len(untried) or stop():
+            if not len(untried) or deadline.is_over:
                 return
             cell = int(cells[untried[0]])
             tried.add(cell)
-            before = book.cost
-            self.protect(book, cell, bool(up[untried[0]]), stop)
-            cheap = cheap + 1 if book.cost - before < self.params.cheap * book.cost else 0
+            before = ledger.cost
+            self.protect(ledger, cell, bool(up[untried[0]]), deadline)
+            cheap = cheap + 1 if ledger.cost - before < self.params.cheap * ledger.cost else 0
             if len(tried) % self.params.harvest_every == 0:
-                self.harvest(book, stop, rounds=1)
+                self.harvest(ledger, deadline, rounds=1)
 
-    def _protect_in_windows(self, book: Book, stop: Stop) -> None:
+    def _protect_in_windows(self, ledger: Ledger, deadline: Deadline) -> None:
         """Window after window around the largest open demand: what it shows of others like it as a group."""
         tried: set[int] = set()
         for _ in range(self.params.windowed_groups):
-            cells, _, amounts = book.open_demands()
+            cells, _, amounts = ledger.open_demands()
             untried = np.flatnonzero(~np.isin(cells, list(tried)))
-            if not len(untried) or stop():
+            if not len(untried) or deadline.is_over:
                 return
             first = untried[0]
             tried.add(int(cells[first]))
-            slopes = self._near(book, int(cells[first]), float(amounts[first]))
+            slopes = self._near(ledger, int(cells[first]), float(amounts[first]))
             for _ in range(self.params.free_tries):
-                for task in grouped(book, self.rng, slopes.projection.cells)[:1]:
-                    self._settle(book, task, slopes.inside(book.hidden))
-            group = grouped(book, self.rng, slopes.projection.cells)
-            if group and not stop():
-                self._pay(book, group[:1], stop, self.params.slack, slopes)
+                for task in grouped(ledger, self.rng, slopes.projection.cells)[:1]:
+                    self._settle(ledger, task, slopes.inside(ledger.hidden))
+            group = grouped(ledger, self.rng, slopes.projection.cells)
+            if group and not deadline.is_over:
+                self._pay(ledger, group[:1], deadline, self.params.slack, slopes)
 
-    def protect(self, book: Book, cell: int, up: bool, stop: Stop) -> bool:
+    def protect(self, ledger: Ledger, cell: int, up: bool, deadline: Deadline) -> bool:
         """Hide what an open demand needs, and its opposite if that is open too; tells whether it was met."""
         tasks = [
             Task(np.array([cell]), np.array([sign]), np.array([float(need[cell])]), False)
             for sign, need, witness in (
-                (1.0, book.need_up, book.witness_up),
-                (-1.0, book.need_down, book.witness_down),
+                (1.0, ledger.need_up, ledger.witness_up),
+                (-1.0, ledger.need_down, ledger.witness_down),
             )
             if need[cell] > 0 and witness[cell] < 0
         ]
-        self._pay(book, tasks, stop, self.params.slack, self._near(book, cell, tasks[0].unit))
-        return bool((book.witness_up if up else book.witness_down)[cell] >= 0)
+        self._pay(ledger, tasks, deadline, self.params.slack, self._near(ledger, cell, tasks[0].unit))
+        return bool((ledger.witness_up if up else ledger.witness_down)[cell] >= 0)
 
-    def protect_together(self, book: Book, task: Task, stop: Stop) -> None:
+    def protect_together(self, ledger: Ledger, task: Task, deadline: Deadline) -> None:
         """Hide what a group of demands needs, and meet as many as one deviation can.
 
         In very large tables through windows around its largest demands, until each has been in one.
         """
         if not self.is_windowed:
-            self._pay(book, [task], stop, self.params.slack, self._whole)
+            self._pay(ledger, [task], deadline, self.params.slack, self._whole)
             return
         for first in np.argsort(-task.amounts, kind="stable").tolist():
             cell, rises = int(task.cells[first]), bool(task.signs[first] > 0)
-            if stop():
+            if deadline.is_over:
                 return
-            if not book.is_open(cell, rises):
+            if not ledger.is_open(cell, rises):
                 continue
-            slopes = self._near(book, cell, float(task.amounts[first]))
+            slopes = self._near(ledger, cell, float(task.amounts[first]))
             inside = np.isin(task.cells, slopes.projection.cells)
-            inside &= [book.is_open(one, rises) for one in task.cells.tolist()]
+            inside &= [ledger.is_open(one, rises) for one in task.cells.tolist()]
             part = Task(task.cells[inside], task.signs[inside], task.amounts[inside], task.both_ways)
-            self._pay(book, [part], stop, self.params.slack, slopes)
+            self._pay(ledger, [part], deadline, self.params.slack, slopes)
 
-    def _pay(self, book: Book, tasks: list[Task], stop: Stop, slack: float, slopes: Slopes) -> None:
+    def _pay(
+        self, ledger: Ledger, tasks: list[Task], deadline: Deadline, slack: float, slopes: ReweightedSplitting
+    ) -> None:
         """Look for the deviations, hide what they move, and make them exact.
 
         Where something was read off too early to be feasible, the least that is missing is looked for among
@@ -235,72 +229,70 @@ class Growth:
         """
         if self._is_irregular and self._movable.sum() <= self.params.most_for_programs:
             for task in tasks:
-                if not stop():
-                    self._pay_by_programs(book, task)
+                if not deadline.is_over:
+                    self._pay_by_programs(ledger, task)
             return
-        state, touched = slopes.cheapest(book.hidden, tasks, stop, slack)
+        state, touched = slopes.cheapest(ledger.hidden, tasks, deadline, slack)
         for _ in range(self.params.attempts):
             moved = slopes.moved(state)
-            book.hide(np.flatnonzero(moved & ~book.hidden))
+            ledger.hide(np.flatnonzero(moved & ~ledger.hidden))
             few = moved | slopes.inside(self.problem.hidden_at_start)
             left = [
                 k
                 for k, task in enumerate(tasks)
                 if not (
-                    _is_met(book, task)
-                    or self._settle(book, task, few)
-                    or self._settle(book, task, few, touched)
+                    _is_met(ledger, task)
+                    or self._settle(ledger, task, few)
+                    or self._settle(ledger, task, few, touched)
                 )
             ]
-            if not left or stop():
+            if not left or deadline.is_over:
                 return
             tasks, state = [tasks[k] for k in left], state.part(left)
             slack = min(slack * self.params.more_slack, self.params.most_slack)
-            state = slopes.closer(book.hidden, tasks, state, slack)
+            state = slopes.closer(ledger.hidden, tasks, state, slack)
 
-    def _near(self, book: Book, cell: int, amount: float) -> Slopes:
+    def _near(self, ledger: Ledger, cell: int, amount: float) -> ReweightedSplitting:
         """The engine in a window around a demand, or on the whole table if that is not much larger."""
         if not self.is_windowed:
             return self._whole
         free, most = self.params.reweighting.free_counts, self.params.window
-        part = window(self.problem, book.hidden, cell, amount, most, free)
+        part = window(self.problem, ledger.hidden, cell, amount, most, free)
         return self._engine(part)
 
-    def _engine(self, projection: Projection) -> Slopes:
-        return Slopes(self.problem, projection, self._settling, self.rng, self.params.reweighting)
+    def _engine(self, projection: Projection) -> ReweightedSplitting:
+        return ReweightedSplitting(self.problem, projection, self._joint, self.rng, self.params.reweighting)
 
-    def _pay_by_programs(self, book: Book, task: Task) -> None:
+    def _pay_by_programs(self, ledger: Ledger, task: Task) -> None:
         """The same by interior points on the whole table, where there is no cheap projection."""
-        moved = self._settling.missing(task, book.hidden, self._movable)
+        moved = self._joint.missing(task, ledger.hidden, self._movable)
         for slope in self.params.program_slopes:
             if moved is None:
                 return
-            again = self._settling.missing(
-                task, book.hidden, self._movable, slope=1 / (np.abs(moved) + slope)
-            )
+            again = self._joint.missing(task, ledger.hidden, self._movable, slope=1 / (np.abs(moved) + slope))
             moved = moved if again is None else again
         if moved is not None:
-            book.hide(
-                np.flatnonzero((np.abs(moved) > tolerances.PROGRAM_SUPPORT) & ~book.hidden & self._movable)
+            ledger.hide(
+                np.flatnonzero((np.abs(moved) > tolerances.PROGRAM_SUPPORT) & ~ledger.hidden & self._movable)
             )
-            self._settle(book, task, book.hidden)
+            self._settle(ledger, task, ledger.hidden)
 
     # -- exactness -----------------------------------------------------------------------------------------
 
-    def _settle(self, book: Book, task: Task, allowed: Bool, candidates: Bool | None = None) -> bool:
+    def _settle(self, ledger: Ledger, task: Task, allowed: Bool, candidates: Bool | None = None) -> bool:
         """Do the task inside the allowed cells, exactly, and write the deviation down; tells whether it met.
 
         With `candidates` further cells may be used at their price, and are hidden.
         """
         if candidates is not None:
-            moved = self._settling.missing(task, allowed, candidates)
+            moved = self._joint.missing(task, allowed, candidates)
             if moved is None:
                 return False
-            new = (np.abs(moved) > tolerances.SOLVED_SUPPORT) & ~book.hidden
-            book.hide(np.flatnonzero(new))
+            new = (np.abs(moved) > tolerances.SOLVED_SUPPORT) & ~ledger.hidden
+            ledger.hide(np.flatnonzero(new))
             allowed = allowed | new
-        witness = self._settling.exact(book, task, allowed)
-        return witness is not None and book.add(witness, stretch=True) > 0
+        witness = self._joint.exact(ledger, task, allowed)
+        return witness is not None and ledger.add(witness, stretch=True) > 0
 
 
 class SplittingFirst(Strategy):
@@ -308,37 +300,33 @@ class SplittingFirst(Strategy):
 
     def __init__(self, problem: Problem, *, seed: int = 0) -> None:
         self._problem, self._seed = problem, seed
-        self._growth: Growth | None = None
-        self._deadline = ENDLESS
+        self._search: SplittingSearch | None = None
 
-    def growth(self, deadline: Deadline) -> Growth:
+    def search(self, deadline: Deadline) -> SplittingSearch:
         """The engine, made when it is needed."""
-        self._deadline = deadline
-        if self._growth is None:
-            left = lambda: self._deadline.left  # noqa: E731
-            self._growth = Growth(self._problem, seed=self._seed, time_left=left)
-        return self._growth
+        self._search = self._search or SplittingSearch(self._problem, seed=self._seed)
+        return self._search.within(deadline)
 
     @property
     def is_in_use(self) -> bool:
         """Whether the engine has been needed."""
-        return self._growth is not None
+        return self._search is not None
 
     def try_first(self, engine: OneDemand, cell: int, up: bool, deadline: Deadline, budget: float) -> bool:
         """See `Strategy`."""
         if engine.size_of(cell) <= engine.params.most_cells or budget < math.inf:
             return False
-        return self.growth(deadline).protect(engine.book, cell, up, lambda: deadline.is_over)
+        return self.search(deadline).protect(engine.ledger, cell, up, deadline)
 
 
-def stepwise(book: Book, *, seed: int = 0, params: OneDemandParams | None = None) -> OneDemand:
+def stepwise(ledger: Ledger, *, seed: int = 0, params: OneDemandParams | None = None) -> OneDemand:
     """Linear programs for small components, the splitting engine for large ones."""
-    return OneDemand(book, params, strategy=SplittingFirst(book.problem, seed=seed))
+    return OneDemand(ledger, params, strategy=SplittingFirst(ledger.problem, seed=seed))
 
 
-def _is_met(book: Book, task: Task) -> bool:
+def _is_met(ledger: Ledger, task: Task) -> bool:
     """Whether nothing of a task is open any more: the deviation of another one, reversed, may do it."""
     return not any(
-        book.is_open(cell, sign > 0)
+        ledger.is_open(cell, sign > 0)
         for cell, sign in zip(task.cells.tolist(), task.signs.tolist(), strict=True)
     )

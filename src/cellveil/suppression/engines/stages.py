@@ -1,4 +1,4 @@
-"""Plans of a heuristic as tables of stages, and the incumbent: the cheapest complete pattern so far.
+"""Suppression heuristics as tables of stages, and the incumbent: the cheapest complete pattern so far.
 
 A plan is a literal table: each `Stage` has a name, a share of the time, when it applies and what it runs. The
 runner gives each stage its deadline. Shares count in proportion to those of the stages that apply and are
@@ -16,7 +16,7 @@ import numpy as np
 
 from cellveil.arrays import Bool
 from cellveil.clock import Deadline
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
@@ -96,15 +96,15 @@ class Incumbent:
         if self.kept is None or cost <= self.least:
             self.kept, self.least = draft, cost
 
-    def tell(self, book: Book, hurried: Bool | None = None) -> None:
+    def tell(self, ledger: Ledger, hurried: Bool | None = None) -> None:
         """Report cost, bound, gap and open demands; keep the pattern if it is complete and cheaper.
 
         `hurried` are cells that nothing but lack of time will have hidden, if this is the one that stays.
         """
-        if not book.num_open and book.cost < self.least:
-            self.least = book.cost
-            self.kept = Draft(book.hidden.copy(), witnesses=book.witnesses())
-            self.kept.add_hurried(None if hurried is None else hurried & book.hidden)
-        gap = (book.cost - self.bound) / book.cost if book.cost > 0 else 0.0
-        figures = {"cost": book.cost, "bound": self.bound, "gap": gap, "open": book.num_open}
-        self.progress.advance(len(self.problem.primaries) * 2 - book.num_open, None, **figures)
+        if not ledger.num_open and ledger.cost < self.least:
+            self.least = ledger.cost
+            self.kept = Draft(ledger.hidden.copy(), witnesses=ledger.witnesses())
+            self.kept.add_hurried(None if hurried is None else hurried & ledger.hidden)
+        gap = (ledger.cost - self.bound) / ledger.cost if ledger.cost > 0 else 0.0
+        figures = {"cost": ledger.cost, "bound": self.bound, "gap": gap, "open": ledger.num_open}
+        self.progress.advance(len(self.problem.primaries) * 2 - ledger.num_open, None, **figures)

@@ -1,7 +1,7 @@
 """Primal heuristics of branch and cut: good patterns for one part, from scratch or around a fractional point.
 
 By incremental programs and trials, or by cheapest flows where the part is a network. Sliding levels are
-shared out between both sides first, as far as the cell can move if everything is hidden, so that a book of
+shared out between both sides first, as far as the cell can move if everything is hidden, so that a ledger of
 witnesses can be kept; the pattern is then good for the sliding levels as well.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.demand import shared_out
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement_program import Feasibility
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
@@ -83,15 +83,15 @@ class FlowStarter:
 
     def around(self, point: Float, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
-        from cellveil.suppression.engines._flow_search_jit import BOTH
+        from cellveil.suppression.engines._flow_witness_jit import BOTH
 
         hidden = np.zeros(len(self.networks.tail), dtype=bool)
         hidden[self.cells[point > self.params.firm]] = True
-        search, infeasible = build(self.networks, BOTH, deadline.moment, hidden)
-        if infeasible or search.book.num_open:
+        search, infeasible = build(self.networks, BOTH, deadline, hidden)
+        if infeasible or search.ledger.num_open:
             return None
         search.clean_up()
-        return np.asarray(search.book.hidden[self.cells])
+        return np.asarray(search.ledger.hidden[self.cells])
 
 
 class ProgramStarter:
@@ -102,8 +102,10 @@ class ProgramStarter:
 
     def from_scratch(self, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
-        book = Book(self.problem)
-        return self._improved(book, deadline, self.params.trials) if _protect_all(book, deadline) else None
+        ledger = Ledger(self.problem)
+        return (
+            self._improved(ledger, deadline, self.params.trials) if _protect_all(ledger, deadline) else None
+        )
 
     def around(self, point: Float, deadline: Deadline) -> Bool | None:
         """See `Starter`: what the point hides is cheap."""
@@ -112,28 +114,27 @@ class ProgramStarter:
         weight[cells] *= np.maximum(1.0 - point, self.params.guided)
         hidden = np.zeros(len(weight), dtype=bool)
         hidden[cells[point > 1.0 - self.params.guided]] = True
-        guided = Book(self.problem.replace(weight=weight), hidden)
+        guided = Ledger(self.problem.replace(weight=weight), hidden)
         if not _protect_all(guided, deadline):
             return None
         drop_unused(guided)
-        book = Book(self.problem, guided.hidden)
-        book.add_all(guided.witnesses())
-        return self._improved(book, deadline, 0) if _protect_all(book, deadline) else None
+        ledger = guided.copied(self.problem)
+        return self._improved(ledger, deadline, 0) if _protect_all(ledger, deadline) else None
 
-    def _improved(self, book: Book, deadline: Deadline, trials: int) -> Bool:
-        drop_unused(book)
-        book.tidy()
-        search = Search(book, OneDemand(book), seed=self.seed)
-        search.clean_up(lambda: deadline.is_over)
-        search.shake(lambda: deadline.is_over, trials)
-        return np.asarray(book.hidden[self.cells])
+    def _improved(self, ledger: Ledger, deadline: Deadline, trials: int) -> Bool:
+        drop_unused(ledger)
+        ledger.tidy()
+        search = Search(ledger, OneDemand(ledger), seed=self.seed)
+        search.clean_up(deadline)
+        search.shake(deadline, trials)
+        return np.asarray(ledger.hidden[self.cells])
 
 
-def _protect_all(book: Book, deadline: Deadline) -> bool:
-    """Meet every open demand of the book; False where one cannot be met, or the time is over."""
-    protector = OneDemand(book)
-    while book.num_open:
-        cells, up, _ = book.open_demands()
+def _protect_all(ledger: Ledger, deadline: Deadline) -> bool:
+    """Meet every open demand of the ledger; False where one cannot be met, or the time is over."""
+    protector = OneDemand(ledger)
+    while ledger.num_open:
+        cells, up, _ = ledger.open_demands()
         if deadline.is_over:
             return False
         if protector.protect(int(cells[0]), bool(up[0]), deadline) is not Feasibility.MET:

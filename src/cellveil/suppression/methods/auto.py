@@ -31,7 +31,8 @@ from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.draft import Draft, MethodEnding
-from cellveil.suppression.engines.auto_steps import AutoRun, AutoStepsParams, largest_component
+from cellveil.suppression.engines.auto_state import AutoStepsParams
+from cellveil.suppression.engines.auto_steps import AutoRun, largest_component
 from cellveil.suppression.engines.flow_search import Networks
 from cellveil.suppression.engines.stages import ALL, Stage, run_stages
 from cellveil.suppression.exact.relaxation import lower_bound

@@ -51,11 +51,11 @@ def cycles(
     params: CyclesParams | None = None,
 ) -> Draft:
     """Protect all demands by sums of alternating cycles; see the head of the module."""
-    from cellveil.suppression.engines._flow_search_jit import CYCLES
+    from cellveil.suppression.engines._flow_witness_jit import CYCLES
 
     params, progress = params or CyclesParams(), progress or Progress()
     progress.stage("cycles")
-    search, infeasible = build(Networks.of(problem), CYCLES, deadline.moment, params=params.search)
-    if search.book.num_open == 0:
+    search, infeasible = build(Networks.of(problem), CYCLES, deadline, params=params.search)
+    if search.ledger.num_open == 0:
         search.clean_up()
     return conclude(search, infeasible, seed, progress)

@@ -30,13 +30,12 @@ from functools import partial
 import numpy as np
 
 from cellveil.clock import NO_LIMIT, Deadline
-from cellveil.deviations.ledger import Book
-from cellveil.deviations.movement_program import Feasibility
+from cellveil.deviations.ledger import Ledger
 from cellveil.params import param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft, MethodEnding
-from cellveil.suppression.engines.local_search import drop_unused
+from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
 from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.presolve.preparation import ProtectParams
@@ -65,48 +64,41 @@ def elimination(
     params = params or EliminationParams()
     problem = problem.replace(table=structured(problem.table))
     flat = replace(params.meet_demands.one_demand, slopes=())
-    start = Completion(Book(problem), partial(OneDemand, params=flat), deadline, progress, seed=seed)
+    start = Completion(Ledger(problem), partial(OneDemand, params=flat), deadline, progress, seed=seed)
     start.prove_by_cubes()
     start.run()
-    if start.book.num_open or start.reason is not MethodEnding.COMPLETE or not len(problem.primaries):
+    if start.ledger.num_open or start.reason is not MethodEnding.COMPLETE or not len(problem.primaries):
         return start.draft()
-    remaining = _Remaining(start.protector, params.rebuild)
+    remaining = _Remaining(start.protector, params.rebuild, deadline)
     candidates = np.flatnonzero((problem.status != Status.FROZEN) & ~problem.hidden_at_start)
     order = candidates[np.argsort(-problem.weight[candidates], kind="stable")]
-    drop_unused(start.book)
+    drop_unused(start.ledger)
     for done, cell in enumerate(order.tolist()):
         if deadline.is_over:
             start.reason = MethodEnding.NOT_ALL_TRIED
             break
-        remaining.eliminate(cell, deadline)
-        progress.advance(done + 1, len(order), hidden=int(start.book.hidden.sum()))
+        remaining.eliminate(cell)
+        progress.advance(done + 1, len(order), hidden=int(start.ledger.hidden.sum()))
     return start.draft()
 
 
 class _Remaining:
     """Incremental programs over the cells that have not been published for good."""
 
-    def __init__(self, engine: OneDemand, rebuild: float) -> None:
+    def __init__(self, engine: OneDemand, rebuild: float, deadline: Deadline) -> None:
         self._engine, self._rebuild = engine, rebuild
-        self._allowed = engine.book.problem.status != Status.FROZEN
+        self._search = Search(engine.ledger, engine, deadline=deadline)
+        self._allowed = engine.ledger.problem.status != Status.FROZEN
         self._num_in_programs = int(self._allowed.sum())
 
-    def eliminate(self, cell: int, deadline: Deadline) -> None:
+    def eliminate(self, cell: int) -> None:
         """Publish a cell for good if every demand keeps a witness or finds another."""
-        engine, book = self._engine, self._engine.book
-        mark, rooms = book.mark(), (engine.down[cell], engine.up[cell])
+        engine = self._engine
+        rooms = engine.down[cell], engine.up[cell]
         engine.down[cell] = engine.up[cell] = 0.0
-        if book.hidden[cell]:
-            opened = zip(*(each.tolist() for each in book.publish(cell)), strict=True)
-            for primary, up in sorted(opened, key=lambda one: (-engine.amount(*one), one[0], not one[1])):
-                if not book.is_open(primary, up):
-                    continue
-                if engine.protect(primary, up, deadline) is not Feasibility.MET:
-                    book.rollback(mark)
-                    engine.down[cell], engine.up[cell] = rooms
-                    return
-            drop_unused(book)
-            book.tidy()
+        if engine.ledger.hidden[cell] and not self._search.attempt(np.array([cell]), np.inf):
+            engine.down[cell], engine.up[cell] = rooms
+            return
         self._allowed[cell] = False
         if (left := int(self._allowed.sum())) < self._rebuild * self._num_in_programs:
             engine.restrict(self._allowed)

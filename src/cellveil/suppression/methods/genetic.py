@@ -38,7 +38,7 @@ import numpy as np
 
 from cellveil.arrays import Int
 from cellveil.clock import NO_LIMIT, Deadline, counted_time
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.ledger import Ledger
 from cellveil.errors import InputError
 from cellveil.files import read_text, sha256, write_text
 from cellveil.judge.exposure import unpickable
@@ -242,9 +242,9 @@ class Fitness:
         self.recipe = (problem, groups, sides, seed)
         self.problem, self.groups, self.sides, self.seed = self.recipe
         flat = OneDemandParams(slopes=())
-        start = Completion(Book(problem), partial(OneDemand, params=flat), Deadline(None), seed=seed)
+        start = Completion(Ledger(problem), partial(OneDemand, params=flat), Deadline(None), seed=seed)
         start.prove_by_cubes()
-        self._known, self._together = start.book.witnesses(), GroupPrograms(start.protector, seed=seed)
+        self._known, self._together = start.ledger.witnesses(), GroupPrograms(start.protector, seed=seed)
 
     @property
     def num_lps(self) -> int:
@@ -253,15 +253,15 @@ class Fitness:
 
     def cost(self, order: Order, deadline: Deadline) -> float:
         """Weight hidden in the end; infinite where time ran out."""
-        book = Book(self.problem)
-        book.add_all(self._known)
-        self._together.engine.book = book
+        ledger = Ledger(self.problem)
+        ledger.add_all(self._known)
+        self._together.engine.ledger = ledger
         for number in order:
             for up in self.sides:
                 if deadline.is_over:
                     return np.inf
                 self._together.protect_group(self.groups[number], up, deadline, thorough=False)
-        return np.inf if deadline.is_over else book.cost
+        return np.inf if deadline.is_over else ledger.cost
 
 
 _KEPT: dict[str, Fitness] = {}

@@ -24,12 +24,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cellveil.clock import NO_LIMIT, Deadline
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.cubes import has_cubes
+from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
-from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
+from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.tables.structure import structured
@@ -54,22 +55,22 @@ def hypercube(
     """Protect all demands by cubes; see the head of the module."""
     progress = progress or Progress()
     progress.stage("hypercube")
-    book = Book(problem.replace(table=structured(problem.table)))
-    if book.num_open and applies(book.problem.table):
-        _pack(book, params or HypercubeParams(), deadline, seed, progress)
-    if not book.num_open:
-        return Draft(book.hidden.copy(), witnesses=book.witnesses())
-    rest = Completion(book, OneDemand, deadline, progress, seed=seed)
+    ledger = Ledger(problem.replace(table=structured(problem.table)))
+    if ledger.num_open and has_cubes(ledger.problem.table):
+        _pack(ledger, params or HypercubeParams(), deadline, seed, progress)
+    if not ledger.num_open:
+        return Draft(ledger.hidden.copy(), witnesses=ledger.witnesses())
+    rest = Completion(ledger, OneDemand, deadline, progress, seed=seed)
     rest.run()
     return rest.draft()
 
 
-def _pack(book: Book, params: HypercubeParams, deadline: Deadline, seed: int, progress: Progress) -> None:
+def _pack(ledger: Ledger, params: HypercubeParams, deadline: Deadline, seed: int, progress: Progress) -> None:
     """Prove, protect, improve."""
-    packing = Packing(book, params.packing, seed=seed)
-    total = book.num_open
+    packing = Packing(ledger, params.packing, seed=seed)
+    total = ledger.num_open
     for step in (packing.prove, packing.protect):
-        left = step(deadline.moment)
-        progress.advance(total - left, total, hidden=int(book.hidden.sum()))
-    packing.improve(deadline.moment, trials=params.trials if deadline.moment is None else None)
-    progress.advance(total - book.num_open, total, hidden=int(book.hidden.sum()))
+        left = step(deadline)
+        progress.advance(total - left, total, hidden=int(ledger.hidden.sum()))
+    packing.improve(deadline, trials=params.trials if deadline.limit is None else None)
+    progress.advance(total - ledger.num_open, total, hidden=int(ledger.hidden.sum()))

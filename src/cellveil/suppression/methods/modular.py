@@ -32,25 +32,30 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cellveil.arrays import Int
 from cellveil.clock import NO_LIMIT, Deadline
-from cellveil.deviations.ledger import Book
+from cellveil.deviations.cubes import has_cubes
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import Witnesses, are_deviations
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft, MethodEnding
-from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing, applies
+from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.tables.dimension import Dimension
-from cellveil.tables.relations import Relations
 from cellveil.tables.structure import structured
 from cellveil.tables.table import CELL, Table
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -88,11 +93,11 @@ def modular(
     descent = Descent(problem, modules_of(problem.table), params)
     descent.run(deadline, progress)
     progress.stage("whole table")
-    book = Book(problem, descent.hidden)
+    ledger = Ledger(problem, descent.hidden)
     witnesses = descent.whole_witnesses()
     if len(witnesses):
-        book.add_all(witnesses)
-    whole = Completion(book, OneDemand, deadline, progress, seed=seed)
+        ledger.add_all(witnesses)
+    whole = Completion(ledger, OneDemand, deadline, progress, seed=seed)
     whole.prove_by_cubes()
     _pack_where_large(whole, params, deadline, seed)
     whole.run()
@@ -103,32 +108,34 @@ def modular(
 
 def _pruned(whole: Completion, large: int, deadline: Deadline, progress: Progress, seed: int) -> Completion:
     """The same demands, met anew by what is hidden at least cost; as it was where that does not help."""
-    if whole.book.num_open or whole.reason is not MethodEnding.COMPLETE:
+    if whole.ledger.num_open or whole.reason is not MethodEnding.COMPLETE:
         return whole
-    drop_unused(whole.book)
-    allowed = whole.book.hidden.copy()
-    book = Book(whole.book.problem)
-    if any(whole.protector.size_of(cell) > large for cell in np.unique(book.open_demands()[0]).tolist()):
+    drop_unused(whole.ledger)
+    allowed = whole.ledger.hidden.copy()
+    ledger = Ledger(whole.ledger.problem)
+    if any(whole.protector.size_of(cell) > large for cell in np.unique(ledger.open_demands()[0]).tolist()):
         return whole
     progress.stage("pruning")
-    again = Completion(book, lambda book: OneDemand(book, allowed=allowed), deadline, progress, seed=seed)
+    again = Completion(
+        ledger, lambda ledger: OneDemand(ledger, allowed=allowed), deadline, progress, seed=seed
+    )
     again.prove_by_cubes()
     again.run()
-    is_complete = not again.book.num_open and again.reason is MethodEnding.COMPLETE
-    best, other = (again, whole) if is_complete and again.book.cost < whole.book.cost else (whole, again)
+    is_complete = not again.ledger.num_open and again.reason is MethodEnding.COMPLETE
+    best, other = (again, whole) if is_complete and again.ledger.cost < whole.ledger.cost else (whole, again)
     best.earlier_lps += other.num_lps
     return best
 
 
 def _pack_where_large(whole: Completion, params: ModularParams, deadline: Deadline, seed: int) -> None:
     """Components too large for linear programs are left to cubes, where the table has them."""
-    cells = np.unique(whole.book.open_demands()[0]).tolist()
+    cells = np.unique(whole.ledger.open_demands()[0]).tolist()
     is_small = all(whole.protector.size_of(cell) <= params.large for cell in cells)
-    if is_small or not applies(whole.book.problem.table):
+    if is_small or not has_cubes(whole.ledger.problem.table):
         return
-    packing = Packing(whole.book, params.packing, seed=seed)
-    packing.protect(deadline.moment)
-    packing.clean(deadline.moment)
+    packing = Packing(whole.ledger, params.packing, seed=seed)
+    packing.protect(deadline)
+    packing.clean(deadline)
 
 
 # -- modules -------------------------------------------------------------------------------------------------
@@ -148,16 +155,22 @@ def modules_of(table: Table) -> list[Module]:
     blocks = [_Blocks.of(dimension) for dimension in table.dimensions]
     if not table.is_structured or all(len(block.level) == 1 for block in blocks):
         return []
-    cells, numbers = _places(table, blocks)
-    rows, row_numbers = _rows_inside(table.relations, cells, numbers)
-    by_number = np.argsort(numbers, kind="stable")
+    inside = _places(table, blocks)
+    level = reduce(np.add.outer, [block.level for block in blocks]).ravel()
+    # relations all of whose cells stand in a module
+    parts = (table.relations.matrix != 0).astype(np.int64) @ inside
+    parts.data *= parts.data == np.diff(table.relations.indptr)[parts.tocoo().row]
+    parts = parts.tocsc()
+    parts.eliminate_zeros()
+    parts.sort_indices()
     found = []
-    for number in np.unique(row_numbers).tolist():
-        borders = np.searchsorted(numbers[by_number], [number, number + 1])
-        lines = np.searchsorted(row_numbers, [number, number + 1])
-        own = np.sort(cells[by_number[borders[0] : borders[1]]])
-        found.append((_level(blocks, number), Module(own, rows[lines[0] : lines[1]], _level(blocks, number))))
-    return [module for _, module in sorted(found, key=lambda one: one[0])]
+    for number in np.flatnonzero(np.diff(parts.indptr)).tolist():
+        cells, rows = (
+            matrix.indices[matrix.indptr[number] : matrix.indptr[number + 1]].astype(np.int64)
+            for matrix in (inside, parts)
+        )
+        found.append(Module(cells, rows, int(level[number])))
+    return sorted(found, key=lambda module: module.level)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -193,41 +206,23 @@ class _Blocks:
         return cls(np.searchsorted(codes[order], np.arange(len(dimension) + 1)), blocks[order], level)
 
 
-def _places(table: Table, blocks: list[_Blocks]) -> tuple[Int, Int]:
-    """Pairs of a cell and the number of a module it stands in, by cell."""
+def _places(table: Table, blocks: list[_Blocks]) -> csc_matrix:
+    """Which cell stands in which module: the number of a module is that of its blocks, row-major."""
+    from scipy.sparse import csc_matrix
+
     cells = np.arange(table.num_cells, dtype=np.int64)
-    numbers = np.zeros(table.num_cells, dtype=np.int64)
+    numbers, count = np.zeros(table.num_cells, dtype=np.int64), 1
     for block, column in zip(blocks, table.keys, strict=True):
         starts = block.starts[column[cells]]
         lengths = block.starts[column[cells] + 1] - starts
         offsets = np.cumsum(lengths) - lengths
         chosen = np.repeat(starts - offsets, lengths) + np.arange(int(lengths.sum()))
         cells, numbers = np.repeat(cells, lengths), np.repeat(numbers, lengths)
-        numbers = numbers * len(block.level) + block.blocks[chosen]
-    return cells, numbers
-
-
-def _rows_inside(relations: Relations, cells: Int, numbers: Int) -> tuple[Int, Int]:
-    """Pairs of a relation and the number of a module that holds all its cells, by module."""
-    borders = np.searchsorted(cells, np.arange(relations.num_cells + 1))
-    lengths = np.diff(borders)[relations.cells]
-    offsets = np.cumsum(lengths) - lengths
-    chosen = np.repeat(borders[relations.cells] - offsets, lengths) + np.arange(int(lengths.sum()))
-    many = int(numbers.max(initial=0)) + 1
-    pairs, count = np.unique(
-        np.repeat(relations.row_of_entry, lengths) * many + numbers[chosen], return_counts=True
-    )
-    rows, own = np.divmod(pairs[count == np.diff(relations.indptr)[pairs // many]], many)
-    order = np.lexsort((rows, own))
-    return rows[order], own[order]
-
-
-def _level(blocks: list[_Blocks], number: int) -> int:
-    level = 0
-    for block in reversed(blocks):
-        number, place = divmod(number, len(block.level))
-        level += int(block.level[place])
-    return level
+        numbers, count = numbers * len(block.level) + block.blocks[chosen], count * len(block.level)
+    one = np.ones(len(cells), dtype=np.int64)
+    inside = csc_matrix((one, (cells, numbers)), shape=(table.num_cells, count))
+    inside.sort_indices()
+    return inside
 
 
 # -- protecting them -----------------------------------------------------------------------------------------
@@ -287,19 +282,19 @@ class Descent:
         part = self._part(number)
         if not len(part.primaries):
             return []
-        book = Book(part)
-        book.add_all(self._found[number])
-        program = OneDemand(book)
-        cells, ups, _ = book.open_demands()
+        ledger = Ledger(part)
+        ledger.add_all(self._found[number])
+        program = OneDemand(ledger)
+        cells, ups, _ = ledger.open_demands()
         for cell, up in zip(cells.tolist(), ups.tolist(), strict=True):
             if deadline.is_over:
                 break
-            if program.size_of(cell) <= self.params.large and _is_open(book, cell, up):
+            if program.size_of(cell) <= self.params.large and ledger.is_open(cell, up):
                 program.protect(cell, up, deadline)
-        drop_unused(book)
+        drop_unused(ledger)
         self.num_lps += program.num_lps
-        self._found[number] = book.witnesses()
-        new: list[int] = self.modules[number].cells[book.secondaries()].tolist()
+        self._found[number] = ledger.witnesses()
+        new: list[int] = self.modules[number].cells[ledger.secondaries()].tolist()
         self._own[number].update(new)
         self.hidden[new] = True
         return new
@@ -333,19 +328,15 @@ class Descent:
         )
 
 
-def _is_open(book: Book, cell: int, up: bool) -> bool:
-    return bool((book.witness_up if up else book.witness_down)[cell] < 0)
-
-
 def _subtable(table: Table, module: Module) -> Table:
     """The cells of a module and the relations among them, without dimensions."""
-    rows = table.relations.take_rows(module.rows)
     cells, n = module.cells, len(module.cells)
-    own = np.searchsorted(cells, rows.cells).astype(np.int32)
+    number = np.zeros(table.num_cells, dtype=np.int64)
+    number[cells] = np.arange(n)
     return Table(
         (Dimension.unstructured(CELL, map(str, range(n))),),
         (np.arange(n, dtype=np.int32),),
         table.values[cells],
         table.decimals,
-        Relations(n, rows.indptr, own, rows.coefs, rows.rhs),
+        table.relations.take_rows(module.rows).renumber(n, number),
     )

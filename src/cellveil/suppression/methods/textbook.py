@@ -8,12 +8,12 @@ Solves, for one demand (cell p, direction, amount d) after the other,
     y⁺_p = d, y⁻_p = 0  (upwards)   or   y⁻_p = d, y⁺_p = 0  (downwards)
 
 with c_i the weight of cell i, or next to nothing once it is hidden, and hides every cell that moves. Demands
-are taken in descending order unless another one is asked for. Each solution is harvested: it, and its
-reversal where the capacities allow that, also settles every other demand it meets.
+are taken in descending order unless another one is asked for. It is `sequential` without anything besides: no
+cubes, no reweighting, no splitting in large components, no clean-up.
 
 Requires any relations whatever; frozen cells do not move.
-Ensures a pattern in which every demand had a witness in floating point; the audit decides whether it is safe.
-Does not ensure the least cost: it minimises moved weight, not hidden weight, and never looks back.
+Ensures an exact witness for every demand, or names those that no pattern meets. Does not ensure the least
+cost: it minimises moved weight, not hidden weight, and never looks back.
 Cost: at most one LP over the whole table per demand.
 
 References: Kelly, Golden & Assad (1992); equations (1)–(8) of Serpell, Smith, Clark & Staggemeier (2011).
@@ -21,22 +21,17 @@ References: Kelly, Golden & Assad (1992); equations (1)–(8) of Serpell, Smith,
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
+from functools import partial
 
-import numpy as np
-
-from cellveil.arrays import Int
 from cellveil.clock import NO_LIMIT, Deadline
-from cellveil.deviations.demand import Demand, Demands
-from cellveil.deviations.movement import Movement
-from cellveil.deviations.movement_program import MovementParams, MovementProgram
+from cellveil.deviations.ledger import Ledger
 from cellveil.params import param, part
-from cellveil.problem import Problem, Status
+from cellveil.problem import Problem
 from cellveil.progress import Progress
-from cellveil.solvers.lp import LPAnswer, LPStatus
-from cellveil.solvers.tolerances import ROUNDING
-from cellveil.suppression.draft import Draft, MethodEnding
+from cellveil.suppression.draft import Draft
+from cellveil.suppression.engines.meet_demands import ORDERS_OF_DEMANDS, Completion
+from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams
 from cellveil.suppression.presolve.preparation import PreparationParams
 
 
@@ -46,11 +41,9 @@ class TextbookParams(PreparationParams):
 
     harvest: bool = param(True, "Let a solution settle the other demands it meets.")
     order: str = param(
-        "descending",
-        "Which demands come first, by amount or as given.",
-        choices=("descending", "ascending", "given"),
+        "descending", "Which demands come first, by amount or as given.", choices=ORDERS_OF_DEMANDS
     )
-    movement: MovementParams = part(MovementParams, slopes=())
+    movement: OneDemandParams = part(OneDemandParams, slopes=())
 
 
 def textbook(
@@ -64,71 +57,14 @@ def textbook(
     """Protect all demands one after the other; see the head of the module."""
     params, progress = params or TextbookParams(), progress or Progress()
     progress.stage("textbook")
-    demands, draft = Demands(problem), Draft(problem.hidden_at_start.copy())
-    movable = problem.status != Status.FROZEN
-    movement = Movement(
-        problem.table.relations, movable, problem.weight, deadline=deadline, params=params.movement, live=1
+    completion = Completion(
+        Ledger(problem),
+        partial(OneDemand, params=params.movement),
+        deadline,
+        progress,
+        seed=seed,
+        order=params.order,
+        harvest=params.harvest,
     )
-    for component in movement.components:
-        while queue := demands.of(component.cells):  # again where a sliding level was shifted
-            program = movement.program(queue[0].cell)
-            assert program is not None
-            for demand in filter(demands.is_open, _in_order(queue, params.order)):
-                if deadline.is_over:
-                    _give_up(component.cells, demands, draft, MethodEnding.REST_HIDDEN)
-                    break
-                _protect(program, demand, demands, draft, deadline, params.harvest)
-                hidden = int(draft.hidden.sum())
-                progress.advance(demands.total - demands.left, demands.total, hidden=hidden)
-    draft.num_lps = movement.num_lps
-    return draft
-
-
-def _in_order(queue: list[Demand], order: str) -> list[Demand]:
-    """The demands, of which the largest stand first, in another order."""
-    if order == "given":
-        return sorted(queue, key=lambda demand: (demand.cell, not demand.up))
-    return queue if order == "descending" else queue[::-1]
-
-
-def _protect(
-    program: MovementProgram,
-    demand: Demand,
-    demands: Demands,
-    draft: Draft,
-    deadline: Deadline,
-    harvest: bool,
-) -> None:
-    """Hide what the cheapest deviation for the demand needs, and harvest it."""
-    cells, column, amount = program.cells, program.column(demand.cell), demand.amount
-    down, up = (room[cells] for room in demands.rooms)
-    answer = LPAnswer(LPStatus.INFEASIBLE)
-    if (up if demand.up else down)[column] >= amount:
-        lower, upper = -down, up.copy()
-        lower[column] = upper[column] = amount if demand.up else -amount
-        answer = program.cheapest(lower, upper, amount, draft.hidden[cells], deadline=deadline)
-    if answer.status is LPStatus.INFEASIBLE:
-        far = program.farthest(column, demand.up, -down, up, amount, deadline=deadline)
-        reached = 0 if far.point is None else math.floor(far.objective * amount + ROUNDING)
-        if not demands.retreat(demand, reached):
-            draft.infeasible.append(demand)
-            demands.settle(demand)
-    elif answer.point is None:
-        _give_up(cells, demands, draft, MethodEnding.UNCLEAR)
-    else:
-        draft.hidden[cells[answer.point != 0]] = True
-        demands.settle(demand)
-        if harvest:
-            demands.harvest(cells, answer.point, down, up)
-
-
-def _give_up(cells: Int, demands: Demands, draft: Draft, reason: MethodEnding) -> None:
-    """Hide everything movable, which protects whatever can be protected at all."""
-    new = np.zeros_like(draft.hidden)
-    new[cells] = ~draft.hidden[cells]
-    if reason is MethodEnding.REST_HIDDEN:
-        draft.add_hurried(new)
-    draft.hidden |= new
-    draft.reason = reason
-    for demand in demands.of(cells):
-        demands.settle(demand)
+    completion.run()
+    return completion.draft()

@@ -7,9 +7,10 @@ import numpy as np
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.demand import Demands
+from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement import Movement
 from cellveil.deviations.movement_program import Feasibility
-from cellveil.deviations.witness import Ledger, Witnesses
+from cellveil.deviations.witness import Witnesses
 from cellveil.judge.outsider import OutsiderReport, audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
@@ -72,7 +73,7 @@ class WholeShield(OutsiderShield):
     def strengthen(self, hidden: Bool, moves: Movement) -> Bool:
         """See `Shield.strengthen`."""
         hidden, known = hidden.copy(), self.known
-        ledger = Ledger(known, hidden, whole=True)
+        ledger = Ledger(known)
         rooms = ledger.room_down, ledger.room_up
         for demand in Demands(known).of(self.judge(hidden, moves.deadline).unsafe_cells):
             if moves.deadline.is_over:
