@@ -4,17 +4,12 @@ KNOWN: dict[str, set[str]] = {
     "a class name exists once": {
         "Program",
     },
-    "a module name exists once": {
-        "model",
-        "params",
-    },
     "modules have up to 400 lines": {
         "suppression.engines._cube_packing_jit",
         "suppression.engines._flow_search_jit",
         "suppression.engines.auto_steps",
     },
     "functions have up to 60 lines": {
-        "rules.presets.tau_argus",
         "solvers._exchange_descent_jit.exchange",
     },
     "functions have up to 8 parameters": {
@@ -22,9 +17,6 @@ KNOWN: dict[str, set[str]] = {
         "adjustment._integers_jit._cell_change",
         "adjustment._integers_jit._change",
         "deviations._cubes_jit.extend",
-        "formats.ready_made.build_table",
-        "microdata.tabulate.contributions_of",
-        "rules.presets.tau_argus",
         "solvers._douglas_rachford_jit.lean",
         "solvers._douglas_rachford_jit.shrink",
         "solvers.branch_and_cut.search",
@@ -47,7 +39,6 @@ KNOWN: dict[str, set[str]] = {
         "formats.jj_tokens",
         "job.places",
         "job.reading",
-        "job.reference",
         "job.sections",
         "judge.published_table",
         "microdata.roles",
