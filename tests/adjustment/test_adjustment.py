@@ -262,7 +262,8 @@ def test_any_judge(paper: Problem) -> None:
         return float(np.abs(true - adjusted).max())
 
     plain = cv.adjust(paper, "start", start="alternating-up", limits=TEN)
-    searched = cv.adjust(paper, "tabu", start="alternating-up", limits=TEN, judge=largest_change)
+    settings = {"start": "alternating-up", "limits": TEN, "options": FEW}
+    searched = cv.adjust(paper, "tabu", judge=largest_change, **settings)
     values = paper.table.floats()
     assert largest_change(values, searched.values) <= largest_change(values, plain.values)
 
