@@ -141,16 +141,13 @@ def sdctable(
     'threshold rule (minimum 3, inclusive) or dominance rule (n = 2, k = 85)'
     """
     _check_flag(allow_zeros, "allow_zeros")
-    rules: list[Rule] = []
-    if max_n is not None:
-        rules.append(_at_most(max_n, zeros=allow_zeros))
-    if nk is not None:
-        rules.append(_dominance(_list(nk, "nk", "n, k")))
-    if p is not None:
-        rules.append(PPercent(p))
-    if pq is not None:
-        rules.append(PriorPosterior(*_list(pq, "pq", "p, q")))
-    return _some(rules, "max_n, nk, p, pq")
+    return _some(
+        "max_n, nk, p, pq",
+        None if max_n is None else _at_most(max_n, zeros=allow_zeros),
+        None if nk is None else _dominance(_list(nk, "nk", "n, k")),
+        None if p is None else PPercent(p),
+        None if pq is None else PriorPosterior(*_list(pq, "pq", "p, q")),
+    )
 
 
 def gauss_suppression(
@@ -168,13 +165,12 @@ def gauss_suppression(
     'dominance rule (n = 1, k = 80, inclusive) or p% rule (p = 10)'
     """
     _check_flag(protect_zeros, "protect_zeros")
-    rules: list[Rule] = []
-    if max_n is not None:
-        rules.append(_at_most(max_n, zeros=protect_zeros))
-    rules += [_dominance(pair, inclusive=True) for pair in _lists(nk, "nk", "n, k")]
-    if p is not None:
-        rules.append(PPercent(p))
-    return _some(rules, "max_n, nk, p")
+    return _some(
+        "max_n, nk, p",
+        None if max_n is None else _at_most(max_n, zeros=protect_zeros),
+        *(_dominance(pair, inclusive=True) for pair in _lists(nk, "nk", "n, k")),
+        None if p is None else PPercent(p),
+    )
 
 
 def acro(
@@ -192,14 +188,12 @@ def acro(
     'threshold rule (minimum 10) or dominance rule (n = 2, k = 90, inclusive)'
     """
     _check_flag(zeros, "zeros")
-    rules: list[Rule] = []
-    if threshold is not None:
-        rules.append(Threshold(threshold, zeros=zeros))
-    if nk is not None:
-        rules.append(_dominance(_list(nk, "nk", "n, k"), inclusive=True))
-    if p is not None:
-        rules.append(PPercent(p))
-    return _some(rules, "threshold, nk, p")
+    return _some(
+        "threshold, nk, p",
+        None if threshold is None else Threshold(threshold, zeros=zeros),
+        None if nk is None else _dominance(_list(nk, "nk", "n, k"), inclusive=True),
+        None if p is None else PPercent(p),
+    )
 
 
 PRESETS: Mapping[str, Callable[..., Rule]] = {
@@ -289,7 +283,8 @@ def _any(rules: Sequence[Rule]) -> Rule:
     return rules[0] if len(rules) == 1 else AnyOf(*rules)
 
 
-def _some(rules: Sequence[Rule], names: str) -> Rule:
-    if not rules:
+def _some(names: str, *rules: Rule | None) -> Rule:
+    given = [rule for rule in rules if rule is not None]
+    if not given:
         raise InputError("no rule is given", remedy=f"Give at least one of {names}.")
-    return _any(rules)
+    return _any(given)
