@@ -58,7 +58,7 @@ def test_safe_certified_and_the_same_again(method: str, kind: str) -> None:
     check(problem, result)
     assert result.reason == "complete"
     assert problem.content_hash == before, "the input is unchanged"
-    params = METHODS[method].read(method, options)
+    params = METHODS[method].read(options)
     draft = METHODS[method].run(problem, seed=3, progress=None, params=params)
     assert (draft.hidden == result.pattern.hidden).all(), "same seed, same pattern, which needed no mending"
 
