@@ -4,9 +4,9 @@
     python benchmarks/adjust.py family --sides 20 --objectives l1 value --largest 10
     python benchmarks/adjust.py public --time-limit 60
 
-`family` adjusts tables of n × n × n interior cells (`datasets.cube`), and says at the end how seconds grow
-with the number of cells. `public` adjusts the instance files. Every table has a process of its own, so that
-memory is that of one table.
+`family` adjusts tables of n × n × n interior cells (`experiments.three_way.cube`), and says at the end how
+seconds grow with the number of cells. `public` adjusts the instance files. Every table has a process of its
+own, so that memory is that of one table.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ INSTANCES = Path(os.environ.get("CELLVEIL_INSTANCES") or Path(__file__).parents[
 
 def run_one(task: dict[str, Any]) -> dict[str, Any]:
     """Adjust one table, in this process."""
+    sys.path.append(str(Path(__file__).parents[1]))
     import cellveil as cv
-    from cellveil.datasets import cube
+    from experiments.three_way import cube
 
     if "file" in task:
         problem = cv.read_instance(task["file"])

@@ -38,8 +38,8 @@ def suppression_tables() -> str:
 
 def adjustment_tables() -> str:
     """Stages and parameters of `adjust`, as Markdown."""
+    from cellveil.adjustment.adjust_params import AdjustParams
     from cellveil.adjustment.adjusting import plans_table
-    from cellveil.adjustment.params import AdjustParams
 
     lines = ["", plans_table(), "", "| parameter | default | meaning |", "|---|---|---|"]
     lines += [f"| `{key}` | {one.default} | {one.what} |" for key, one in AdjustParams.described().items()]

@@ -124,9 +124,9 @@ def read_text(path: Path, encoding: str | None = None) -> str:
     return text
 
 
-def read_text_lines(path: Path, encoding: str | None = None) -> list[str]:
+def read_text_lines(path: Path) -> list[str]:
     """The lines of a text file, without line ends."""
-    text = io.StringIO(read_text(path, encoding), newline=None).read()
+    text = io.StringIO(read_text(path), newline=None).read()
     return text.removesuffix("\n").split("\n")
 
 

@@ -23,10 +23,14 @@ from cellveil.adjustment.null_space import NullSpace
 from cellveil.adjustment.start_rules import start_senses
 from cellveil.adjustment.tabu import Tabu
 from cellveil.clock import Deadline
-from cellveil.datasets import cube
 from cellveil.problem import Problem
+from experiments.three_way import cube
 
 INSTANCES = Path(os.environ.get("CELLVEIL_INSTANCES") or Path(__file__).parents[3] / "shared" / "instances")
+
+
+FEW = {"splitting.tries": 4}
+"""A tenth of the short annealings: small tables need no more."""
 
 
 def irregular(tmp_path: Path, seed: int) -> Problem:
@@ -137,7 +141,7 @@ def test_short_annealings_find_better_senses_and_never_take_unfinished_ones() ->
     assert cost(found) < cost(first)
     again = search_senses(SplittingAnnealing(model), first, Deadline(None), tries=20)
     assert (found == again).all()
-    for looks in range(100, 4_000, 97):
+    for looks in range(100, 4_000, 397):
         clock = Countdown(looks)
         senses = search_senses(SplittingAnnealing(model, clock), found, clock)
         assert cost(senses) <= cost(found) + 1e-6
@@ -150,7 +154,7 @@ def test_searches_come_to_the_optimum_of_small_three_way_tables(objective: str, 
     exact = cv.adjust(problem, "exact", objective=objective)
     assert exact.outcome == "optimal"
     for method in ("tabu", "descent"):
-        assert cv.adjust(problem, method, objective=objective).cost <= 1.01 * exact.cost
+        assert cv.adjust(problem, method, objective=objective, options=FEW).cost <= 1.01 * exact.cost
 
 
 @pytest.mark.parametrize("objective", ["l1", "value", "l2"])
@@ -192,14 +196,14 @@ def test_a_cube_is_what_it_says() -> None:
         cube(1)
 
 
-@pytest.mark.parametrize("method", ["tabu", "descent"])
 @pytest.mark.parametrize("seed", range(6))
-def test_searches_come_within_one_per_cent(method: str, seed: int) -> None:
+def test_searches_come_within_one_per_cent(seed: int) -> None:
     problem = cv.random_table((5, 5), contributors=4, zeros=0.1, primaries=0.3, seed=seed, unit=20)
     best = cv.adjust(problem, "exact")
     assert best.outcome == "optimal"
-    found = cv.adjust(problem, method, seed=1)
-    assert found.is_safe and best.cost <= found.cost <= 1.01 * best.cost
+    for method in ("tabu", "descent"):
+        found = cv.adjust(problem, method, seed=1, options=FEW)
+        assert found.is_safe and best.cost <= found.cost <= 1.01 * best.cost
 
 
 PUBLIC = {"targus": 13970.02, "table7": 95848, "table8": 40, "hie1372d": 8308}

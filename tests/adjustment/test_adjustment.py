@@ -29,6 +29,8 @@ COX_DANDEKAR = [
 ]
 SENSITIVE = [(0, 3), (1, 3), (2, 2), (3, 0), (3, 1), (3, 4)]
 TEN = cv.Limits.same(10)
+FEW = {"splitting.tries": 4}
+"""A tenth of the short annealings: small tables need no more."""
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +173,7 @@ def test_squares_equal_enumeration(seed: int) -> None:
 def test_every_method_keeps_everything(method: str, objective: str) -> None:
     problem = cv.random_table((4, 3), contributors=3, zeros=0.1, primaries=0.25, seed=3, unit=10)
     before = problem.content_hash
-    found = cv.adjust(problem, method, objective=objective)
+    found = cv.adjust(problem, method, objective=objective, options=FEW)
     assert found.is_safe and not problem.table.relations.residuals(found.values)
     y = found.values - problem.table.values
     own = problem.primaries
@@ -179,7 +181,7 @@ def test_every_method_keeps_everything(method: str, objective: str) -> None:
     assert (found.values >= problem.lb).all() and (y[problem.status == Status.FROZEN] == 0).all()
     assert found.lower_bound is not None and found.lower_bound <= found.cost * (1 + 1e-9)
     assert problem.content_hash == before
-    again = cv.adjust(problem, method, objective=objective)
+    again = cv.adjust(problem, method, objective=objective, options=FEW)
     assert (again.values == found.values).all()
 
 
@@ -260,7 +262,8 @@ def test_any_judge(paper: Problem) -> None:
         return float(np.abs(true - adjusted).max())
 
     plain = cv.adjust(paper, "start", start="alternating-up", limits=TEN)
-    searched = cv.adjust(paper, "tabu", start="alternating-up", limits=TEN, judge=largest_change)
+    settings = {"start": "alternating-up", "limits": TEN, "options": FEW}
+    searched = cv.adjust(paper, "tabu", judge=largest_change, **settings)
     values = paper.table.floats()
     assert largest_change(values, searched.values) <= largest_change(values, plain.values)
 

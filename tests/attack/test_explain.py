@@ -26,12 +26,11 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView
 from cellveil.publishing import release
-from cellveil.publishing.html_page import public_page
 from cellveil.report.audit_figures import audit_figures
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
 from helpers import brute_force
-from helpers.reports import HIDDEN, forms_of, parse, planted, report_on
+from helpers.reports import HIDDEN, forms_of, parse, planted, public_page, report_on
 from helpers.small_problems import SHAPES, half_hidden_problem, small_problem
 from helpers.worked_examples import EXAMPLES, hiding, needs_examples, number, problem_of
 

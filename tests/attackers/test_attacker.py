@@ -11,7 +11,7 @@ import pytest
 import cellveil as cv
 from cellveil.attackers.attacker import Attacker
 from cellveil.attackers.own_parts import OwnParts
-from cellveil.cli.options import AttackerName, InsiderLevel, attackers_of
+from cellveil.cli.options import AttackerName, attackers_of
 from cellveil.datasets import two_way
 from cellveil.errors import InputError
 from cellveil.job import read_job
@@ -107,7 +107,7 @@ def test_job_files_tell_shares_from_per_cent(tmp_path: Path) -> None:
 
 def test_the_command_line_gives_each_attacker_its_options() -> None:
     named = [AttackerName.outsider, AttackerName.insider, AttackerName.pq]
-    found = attackers_of(named, 10.0, 80.0, InsiderLevel.holding, 2, 50.0)
+    found = attackers_of(named, 10.0, 80.0, "holding", 2, 50.0)
     assert found == [
         Attacker(prior=50.0),
         Attacker("insider", level="holding", coalition=2),
@@ -118,12 +118,12 @@ def test_the_command_line_gives_each_attacker_its_options() -> None:
 @pytest.mark.parametrize(
     ("names", "options"),
     [
-        ([AttackerName.insider], (10.0, 100.0, InsiderLevel.unit, 1, None)),
-        ([AttackerName.outsider], (None, 80.0, InsiderLevel.unit, 1, None)),
-        ([AttackerName.outsider], (None, 100.0, InsiderLevel.holding, 1, None)),
-        ([AttackerName.integer], (None, 100.0, InsiderLevel.unit, 2, None)),
-        ([AttackerName.insider], (None, 100.0, InsiderLevel.unit, 1, 50.0)),
-        ([AttackerName.pq], (0.2, 100.0, InsiderLevel.unit, 1, None)),
+        ([AttackerName.insider], (10.0, 100.0, "unit", 1, None)),
+        ([AttackerName.outsider], (None, 80.0, "unit", 1, None)),
+        ([AttackerName.outsider], (None, 100.0, "holding", 1, None)),
+        ([AttackerName.integer], (None, 100.0, "unit", 2, None)),
+        ([AttackerName.insider], (None, 100.0, "unit", 1, 50.0)),
+        ([AttackerName.pq], (0.2, 100.0, "unit", 1, None)),
     ],
 )
 def test_the_command_line_refuses_what_concerns_nobody(names: list[AttackerName], options: Any) -> None:

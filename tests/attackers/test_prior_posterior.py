@@ -21,6 +21,7 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.report.audit_figures import _insider_figures
 from cellveil.tables.contributions import Contributions
+from helpers.contributions import of_lists
 
 Cells = dict[tuple[int, int], dict[int, int]]
 
@@ -37,7 +38,7 @@ def with_firms(problem: Problem, cells: Cells, depth: int | None = None) -> Prob
                 for firm, amount in amounts.items():
                     sums[firm] = sums.get(firm, 0) + amount
         rows.append(sums)
-    known = Contributions.of_lists([list(row.values()) for row in rows], depth=depth)
+    known = of_lists([list(row.values()) for row in rows], depth=depth)
     who = np.full(known.top.shape, -1, dtype=np.int32)
     for cell, sums in enumerate(rows):
         ranked = sorted(sums, key=lambda firm: (-abs(sums[firm]), firm))[: known.depth]

@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 
 import cellveil as cv
 from cellveil.cli.app import app
+from cellveil.datasets import demo_job
 from cellveil.formats.jj import write_jj
 from cellveil.formats.tidy_folder import write_folder
 from cellveil.pattern import Pattern
@@ -290,7 +291,16 @@ def test_version_and_exit_codes_of_the_real_program(tmp_path: Path) -> None:
 # -- demo ----------------------------------------------------------------------------------------------------
 
 
-def test_demo_ends_with_a_release_and_can_be_run_again(tmp_path: Path, command: Command) -> None:
+QUICK = ('method = "auto"', 'method = "hypercube"')
+
+
+@pytest.mark.parametrize("search", [QUICK, pytest.param(("", ""), marks=pytest.mark.slow)])
+def test_demo_ends_with_a_release_and_can_be_run_again(
+    search: tuple[str, str], tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a method that needs little time; as it is, in the slow suite."""
+    assert QUICK[0] in demo_job.JOB
+    monkeypatch.setattr(demo_job, "JOB", demo_job.JOB.replace(*search))
     out = tmp_path / "demo"
     ended = command("demo", "--firms", 100, "--out", out)
     assert ended.code == 0 and "Safe against outsiders: every one of the" in ended.out

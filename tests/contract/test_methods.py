@@ -25,6 +25,8 @@ from helpers.brute_force import is_protected
 from helpers.problem_kinds import PROBLEMS, even, problem_of, with_levels
 
 EVERY_METHOD = pytest.mark.parametrize("method", METHODS)
+SHORT = {"genetic": {"evaluations": 20}}
+"""A search that has been through a few generations is as safe as a long one."""
 
 
 def check(problem: Problem, result: Suppression) -> None:
@@ -51,11 +53,13 @@ def check(problem: Problem, result: Suppression) -> None:
 def test_safe_certified_and_the_same_again(method: str, kind: str) -> None:
     problem = problem_of(kind)
     before = problem.content_hash
-    result = suppress(problem, method, seed=3)
+    options = SHORT.get(method, {})
+    result = suppress(problem, method, seed=3, options=options)
     check(problem, result)
     assert result.reason == "complete"
     assert problem.content_hash == before, "the input is unchanged"
-    draft = METHODS[method].run(problem, seed=3, progress=None)
+    params = METHODS[method].read(options)
+    draft = METHODS[method].run(problem, seed=3, progress=None, params=params)
     assert (draft.hidden == result.pattern.hidden).all(), "same seed, same pattern, which needed no mending"
 
 

@@ -13,7 +13,7 @@ from cellveil.problem import Problem
 from cellveil.rules import PPercent, PriorPosterior
 from cellveil.rules.apply import make_problem
 from cellveil.suppression import METHODS, suppress
-from cellveil.tables.contributions import Contributions
+from helpers.contributions import of_lists
 from helpers.worked_examples import EXAMPLES, hiding, needs_examples, number, problem_of
 
 
@@ -101,7 +101,7 @@ def test_levels_of_example_two_come_from_its_contributions() -> None:
         x1, x2 = example["largest_two"][int(key[0][1:])][int(key[1][1:])]
         rest = value - x1 - x2
         rows.append([x1, x2, *([x2] * (rest // x2) if x2 else []), *([rest % x2] if x2 else [])])
-    table = table.replace(units=Contributions.of_lists(rows, depth=3))
+    table = table.replace(units=of_lists(rows, depth=3))
     for rule in (PPercent(20), PriorPosterior(20, 100)):
         problem = make_problem(table, rule)
         assert table.cell_names(problem.primaries) == ["(r0, c0)"]

@@ -9,11 +9,33 @@ from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 
 
+def of_lists(contributions: list[list[int]], *, depth: int | None = None, decimals: int = 0) -> Contributions:
+    """What is known of each cell from the list of its contributions.
+
+    >>> of_lists([[155, 4, 1], [28, 10]]).top
+    array([[155,   4,   1],
+           [ 28,  10,   0]])
+    """
+    depth = depth or max((len(row) for row in contributions), default=1) or 1
+    top = np.zeros((len(contributions), depth), dtype=np.int64)
+    for position, row in enumerate(contributions):
+        largest = sorted((abs(amount) for amount in row), reverse=True)[:depth]
+        top[position, : len(largest)] = largest
+    return Contributions(
+        decimals,
+        np.array([len(row) for row in contributions], dtype=np.int64),
+        np.array([sum(row) for row in contributions], dtype=np.int64),
+        np.array([sum(map(abs, row)) for row in contributions], dtype=np.int64),
+        top,
+        np.full(top.shape, -1, dtype=np.int32),
+    )
+
+
 def table_of(contributions, values=None, *, decimals=0, **further):
     """A table of loose cells; the values are the sums of the contributions unless given."""
     units = contributions
     if not isinstance(units, Contributions):
-        units = Contributions.of_lists(contributions)
+        units = of_lists(contributions)
     n = len(units)
     dimension = Dimension.unstructured("item", [f"c{i}" for i in range(n)])
     leaves = np.array([dimension.index[f"c{i}"] for i in range(n)], dtype=np.int32)
@@ -37,7 +59,7 @@ def with_contributions(problem: Problem, cells: dict[tuple[int, int], list[int]]
             ]
         )
     depth = max(len(row) for row in rows)
-    known = Contributions.of_lists(rows, depth=depth)
+    known = of_lists(rows, depth=depth)
     ids = {
         (key, rank): i
         for i, (key, rank) in enumerate((k, j) for k, a in cells.items() for j in range(len(a)))

@@ -4,21 +4,13 @@ KNOWN: dict[str, set[str]] = {
     "a class name exists once": {
         "Program",
     },
-    "a module name exists once": {
-        "model",
-        "params",
-    },
     "functions have up to 60 lines": {
-        "rules.presets.tau_argus",
         "solvers._exchange_descent_jit.exchange",
     },
     "functions have up to 8 parameters": {
         "adjustment._annealed_imbalance_jit.anneal",
         "adjustment._integers_jit._cell_change",
         "adjustment._integers_jit._change",
-        "formats.ready_made.build_table",
-        "microdata.tabulate.contributions_of",
-        "rules.presets.tau_argus",
         "solvers._douglas_rachford_jit.lean",
         "solvers._douglas_rachford_jit.shrink",
         "solvers.branch_and_cut.search",
@@ -37,7 +29,6 @@ KNOWN: dict[str, set[str]] = {
         "formats.jj_tokens",
         "job.places",
         "job.reading",
-        "job.reference",
         "job.sections",
         "judge.published_table",
         "microdata.roles",

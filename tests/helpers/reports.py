@@ -1,6 +1,7 @@
 """A table with planted values, its report, and a parser that checks pages."""
 
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 
@@ -8,6 +9,9 @@ from cellveil.judge import audit
 from cellveil.judge.verdict import Outcome
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
+from cellveil.public_view import PublicView
+from cellveil.publishing.html_page import page_of
+from cellveil.publishing.publication import Publication
 from cellveil.report import build_report
 from cellveil.suppression.result import Suppression
 from cellveil.tables.build import table_from_interior
@@ -79,3 +83,8 @@ def parse(page: str) -> Checker:
 
 def forms_of(value: int) -> list[str]:
     return [str(value), *(f"{value:,}".replace(",", mark) for mark in (",", " ", "\u202f", ".", "'"))]
+
+
+def public_page(problem: Problem, view: PublicView, **texts: Any) -> str:
+    """The page for outsiders; `texts` as in `Publication.of`."""
+    return page_of(Publication.of(problem.table, view, **texts))

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import cellveil as cv
-from cellveil.job.reference import reference
+from benchmarks.job_reference import reference
 from cellveil.pattern import Pattern
 from cellveil.suppression.draft import MethodEnding
 from helpers.command import Command, listing
@@ -620,7 +620,7 @@ DOCS = Path(__file__).parents[2] / "docs" / "jobs.md"
 
 
 def test_the_reference_in_the_docs_is_that_of_the_code() -> None:
-    start, end = "<!-- keys: made by cellveil.job.reference -->\n", "<!-- end of keys -->"
+    start, end = "<!-- keys: made by benchmarks/job_reference.py -->\n", "<!-- end of keys -->"
     text = DOCS.read_text(encoding="utf-8")
     assert text[text.index(start) + len(start) : text.index(end)].strip() == reference().strip()
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import cellveil as cv
-from cellveil.datasets import cube
 from cellveil.judge import adjusted_attack as adjusted_attack
 from cellveil.judge.adjusted_attack import FREE, Candidates, Shares
 from cellveil.problem import Problem, Status
+from experiments.three_way import cube
 
 LARGEST = 12
 """No part of a possible table is larger than this in the brute force, by a common bound."""

@@ -363,11 +363,11 @@ def test_public_files_give_the_published_values_back(tmp_path_factory, case):
         assert (row["value"] if row["value"] == "x" else Decimal(row["value"])) == value
         seen[tuple(row[name] for name in names)] = None if value == "x" else value
     expected = {
-        names_of
+        key
         for cell in range(problem.table.num_cells)
-        for names_of in _product(
+        for key in _product(
             [
-                d.names_of(int(k[cell]))
+                [name for name, code in d.index.items() if code == k[cell]]
                 for d, k in zip(problem.table.dimensions, problem.table.keys, strict=True)
             ]
         )

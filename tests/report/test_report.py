@@ -11,14 +11,13 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView
 from cellveil.publishing import release
-from cellveil.publishing.html_page import public_page
 from cellveil.report import build_report
 from cellveil.report.figures import GIVEN, Margins
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import LinkedTable
-from helpers.reports import HIDDEN, forms_of, parse, planted, report_on, run_of
+from helpers.reports import HIDDEN, forms_of, parse, planted, public_page, report_on, run_of
 
 CONTRACT = {
     *("method", "outcome", "reason", "cells", "primaries", "secondaries", "cost", "lower_bound", "gap"),

@@ -8,11 +8,10 @@ from cellveil.problem import Status
 from cellveil.rules import Dominance, PPercent, Threshold, ZeroRule
 from cellveil.rules.apply import find_primaries, make_problem
 from cellveil.tables.build import table_from_interior
-from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.scaled import UNBOUNDED
-from helpers.contributions import table_of
+from helpers.contributions import of_lists, table_of
 
 
 @pytest.fixture
@@ -20,7 +19,7 @@ def table():
     """Cells (Total), (N), (S), (W) with 5, 1, 4 and no contributors."""
     region = Dimension.of("region", Hierarchy.flat(["N", "S", "W"]))
     table = table_from_interior([region], {"region": ["N", "S", "W"]}, [50, 40, 0])
-    return table.replace(units=Contributions.of_lists([[50, 10, 10, 10, 10], [50], [10, 10, 10, 10], []]))
+    return table.replace(units=of_lists([[50, 10, 10, 10, 10], [50], [10, 10, 10, 10], []]))
 
 
 def test_statuses_levels_weights_and_reasons(table):

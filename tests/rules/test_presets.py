@@ -20,8 +20,7 @@ from cellveil.rules import (
     sdctable,
     tau_argus,
 )
-from cellveil.tables.contributions import Contributions
-from helpers.contributions import table_of
+from helpers.contributions import of_lists, table_of
 
 NUMBER = 4000
 
@@ -40,7 +39,7 @@ def cells():
 
 @pytest.fixture(scope="module")
 def table(cells):
-    return table_of(Contributions.of_lists(cells, depth=4))
+    return table_of(of_lists(cells, depth=4))
 
 
 def at(cell, i):
@@ -131,7 +130,7 @@ def test_tau_argus_order_and_levels(cells):
         for code in range(2):
             if cell and rng.random() < 0.3:
                 requests[i, code] = rng.choice(cell)
-    table = table_of(replace(Contributions.of_lists(cells, depth=4), requests=requests))
+    table = table_of(replace(of_lists(cells, depth=4), requests=requests))
     judged = tau_argus(
         nk=[(2, 80), (1, 60)], p=15, req=(30, 20, 6, 10), freq=(5, 30), zero=7
     ).judge(table)  # fmt: skip
@@ -150,8 +149,8 @@ def test_tau_argus_order_and_levels(cells):
 
 
 def test_tau_argus_levels_of_holdings_and_units_are_the_largest():
-    units = Contributions.of_lists([[60, 20, 20], [25, 25, 25, 25]])
-    holdings = Contributions.of_lists([[80, 20], [50, 25, 25]])
+    units = of_lists([[60, 20, 20], [25, 25, 25, 25]])
+    holdings = of_lists([[80, 20], [50, 25, 25]])
     table = table_of(units, holdings=holdings)
     judged = tau_argus(p=20, nk=[(1, 55)], holding_p=40, holding_nk=[(1, 75)]).judge(table)
     # d = 9.1 (nk), none (p); holdings: 6.7 (nk), 32 (p). Second cell: safe but for the holding, 0 < 0 is not.
@@ -159,7 +158,7 @@ def test_tau_argus_levels_of_holdings_and_units_are_the_largest():
 
 
 def test_tau_argus_holding_frequency_takes_the_range_of_the_unit_rule():
-    table = table_of([[5] * 4], holdings=Contributions.of_lists([[20]]))
+    table = table_of([[5] * 4], holdings=of_lists([[20]]))
     assert tau_argus(freq=(3, 10), holding_freq=(2, 50)).judge(table).upl.tolist() == [2]
     assert tau_argus(holding_freq=(2, 50)).judge(table).upl.tolist() == [10]
 
@@ -171,7 +170,7 @@ def test_tau_argus_missing_codes():
 
 def test_tau_argus_weights():
     units = replace(
-        Contributions.of_lists([[10, 5]]),
+        of_lists([[10, 5]]),
         absolute=np.array([50]),
         total=np.array([50]),
         top_weight=np.array([[4.0, 2.0]]),

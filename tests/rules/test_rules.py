@@ -28,7 +28,7 @@ from cellveil.rules import (
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
-from helpers.contributions import table_of
+from helpers.contributions import of_lists, table_of
 from helpers.instances import INSTANCES, needs_instances
 
 
@@ -87,7 +87,7 @@ def expand(cell):
 def test_narrowing_rules_by_trying_all_attackers(p, q, coalition, inclusive):
     cells = list(small_cells())
     expected = [narrowed([(x, False) for x in cell], p, q, coalition, inclusive) for cell in cells]
-    table = table_of(Contributions.of_lists(cells, depth=4))
+    table = table_of(of_lists(cells, depth=4))
     judged = PriorPosterior(p, q, coalition, inclusive=inclusive).judge(table)
     assert judged.unsafe.tolist() == expected
     assert 0 < sum(expected) < len(cells)
@@ -99,7 +99,7 @@ def test_narrowing_rules_by_trying_all_attackers(p, q, coalition, inclusive):
 @pytest.mark.parametrize(("n", "k"), [(1, 50), (2, 75), (3, "87.5"), (2, 100)])
 def test_dominance_by_definition(n, k, inclusive):
     cells = list(small_cells())
-    table = table_of(Contributions.of_lists(cells, depth=4))
+    table = table_of(of_lists(cells, depth=4))
 
     def unsafe(cell):
         largest, limit = sum(sorted(cell)[-n:]), Fraction(k) / 100 * sum(cell)
@@ -156,7 +156,7 @@ def test_weights_that_are_not_whole_fill_parts_of_slots():
 
 def test_levels_are_the_least_that_would_make_the_cell_safe():
     cells = [cell for cell in small_cells(largest=9) if cell]
-    table = table_of(Contributions.of_lists(cells, depth=4))
+    table = table_of(of_lists(cells, depth=4))
     dominance, p_percent = Dominance(2, 70).judge(table), PPercent(30).judge(table)
     for i, cell in enumerate(cells):
         total, two = sum(cell), sum(sorted(cell)[-2:])
@@ -210,7 +210,7 @@ def test_negative_contributions_count_by_their_amount():
 
 
 def test_levels_of_a_shadow_variable_are_scaled_to_the_response():
-    units = Contributions.of_lists([[155, 4, 1], [155, 4, 1], [155, 4, 1]], decimals=1)
+    units = of_lists([[155, 4, 1], [155, 4, 1], [155, 4, 1]], decimals=1)
     table = table_of(units, values=[1000, -33, 0], decimals=2)
     judged = PPercent(20).judge(table)
     # d = 30 of 160: 1000 · 30 / 160 = 187.5, 33 · 30 / 160 = 6.19, and at least one unit
@@ -218,7 +218,7 @@ def test_levels_of_a_shadow_variable_are_scaled_to_the_response():
 
 
 def test_other_decimals_are_no_shadow():
-    units = Contributions.of_lists([[155, 4, 1], [-155, 4, 1]], decimals=0)
+    units = of_lists([[155, 4, 1], [-155, 4, 1]], decimals=0)
     table = table_of(units, values=[16000, -15000], decimals=2)
     assert PPercent(20).judge(table).upl.tolist() == [3000, 3000]
 
@@ -249,7 +249,7 @@ def test_decisions_stay_exact_for_huge_amounts(cells, p, tie):
     for cell in cells:  # make the third exactly p % of the largest, or one less
         cell[0] -= cell[0] % 100
         cell[1:] = [min(cell[1], cell[0]) if len(cell) > 1 else 0, max(0, p * cell[0] // 100 - tie)]
-    table = table_of(Contributions.of_lists([sorted(cell) for cell in cells], depth=3))
+    table = table_of(of_lists([sorted(cell) for cell in cells], depth=3))
     judged = PPercent(p).judge(table)
     dominated = Dominance(2, p).judge(table)
     for i, cell in enumerate(cells):
@@ -281,7 +281,7 @@ def test_threshold_takes_counts_from_where_they_are():
     assert Threshold(3).judge(bare.replace(contributors=np.array([5, 1]))).unsafe.tolist() == [False, True]
     assert Threshold(8, of="value").judge(bare).unsafe.tolist() == [True, False]
     assert Threshold(7, of="value").judge(bare).unsafe.tolist() == [False, False]
-    holdings = Contributions.of_lists([[7, 1, 1], [7]])
+    holdings = of_lists([[7, 1, 1], [7]])
     judged = Threshold(3, level="holding").judge(table.replace(holdings=holdings))
     assert judged.unsafe.tolist() == [False, True]
     with pytest.raises(InputError, match="number of contributors"):
@@ -307,7 +307,7 @@ def test_threshold_weighted_and_waived():
 
 
 def test_request_by_definition():
-    units = Contributions.of_lists([[50, 30, 20]] * 5 + [[50, 50]])
+    units = of_lists([[50, 30, 20]] * 5 + [[50, 50]])
     requests = np.array([[51, -1], [50, -1], [-1, 30], [-1, 31], [-1, -1], [0, -1]])
     table = table_of(Contributions(**{**units.__dict__, "requests": requests}))
     judged = Request(50, 30, 3, 25).judge(table)
@@ -343,17 +343,17 @@ def test_manual_names_cells_in_every_way():
 
 
 def test_holding_level_looks_at_holdings():
-    table = table_of([[5, 5, 5, 5]], holdings=Contributions.of_lists([[15, 5]]))
+    table = table_of([[5, 5, 5, 5]], holdings=of_lists([[15, 5]]))
     assert not PPercent(10).judge(table).unsafe.any()
     judged = PPercent(10, level="holding").judge(table)
     assert list(judged.reasons) == ["p% rule (p = 10, holdings)"]
 
 
 def test_missing_depth_is_an_error_only_where_it_matters():
-    units = Contributions.of_lists([[5, 4], [9]], depth=1)
+    units = of_lists([[5, 4], [9]], depth=1)
     with pytest.raises(InputError, match=r"cell \(c0\).*depth of at least 2"):
         PPercent(10).judge(table_of(units))
-    enough = Contributions.of_lists([[5], [9]], depth=1)
+    enough = of_lists([[5], [9]], depth=1)
     assert PPercent(10, coalition=3).judge(table_of(enough)).unsafe.all()
     assert PPercent(10, 3).depth == 4
     assert (Dominance(3, 80) | PPercent(10)).depth == 3
@@ -365,7 +365,7 @@ def test_rules_without_contributions_say_what_is_needed():
         with pytest.raises(InputError, match="needs the contributions"):
             rule.judge(bare)
     with pytest.raises(InputError, match="contributions for 2 cells"):
-        Dominance().judge(table_of([[1]]).replace(units=Contributions.of_lists([[1], [2]])))
+        Dominance().judge(table_of([[1]]).replace(units=of_lists([[1], [2]])))
 
 
 @pytest.mark.parametrize(
@@ -410,7 +410,7 @@ CELLS = st.lists(st.lists(st.integers(0, 9), max_size=4), min_size=1, max_size=8
 @settings(max_examples=150, deadline=None)
 @given(CELLS, st.lists(RULES, min_size=1, max_size=3))
 def test_combinations(cells, rules):
-    table = table_of(Contributions.of_lists(cells, depth=4))
+    table = table_of(of_lists(cells, depth=4))
     parts = [rule.judge(table) for rule in rules]
     fired = np.array([part.unsafe for part in parts])
     either, both, first = (kind(*rules).judge(table) for kind in (AnyOf, AllOf, FirstOf))
@@ -453,7 +453,7 @@ def test_no_value_shows():
     judged = PPercent(20).judge(table_of([[155, 4, 1]]))
     assert repr(judged) == "Judgement(1 of 1 cells unsafe)"
     with pytest.raises(InputError) as raised:
-        Dominance(3, 80).judge(table_of(Contributions.of_lists([[987654, 5]], depth=1)))
+        Dominance(3, 80).judge(table_of(of_lists([[987654, 5]], depth=1)))
     assert "987654" not in str(raised.value)
 
 

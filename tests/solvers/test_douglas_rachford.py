@@ -240,8 +240,8 @@ def test_a_window_shows_deviations_of_the_whole_table(table):
 @pytest.mark.parametrize("weight", ["value", "one"])
 @pytest.mark.parametrize("trees", [[], [1]])
 def test_growth_through_windows_is_exact(trees, weight):
-    problem = random_table((9, 12, 8), hierarchical=trees, zeros=0.2, seed=3, weight=weight)
-    growth, ledger = SplittingSearch(problem, SplittingSearchParams(window=150), seed=2), Ledger(problem)
+    problem = random_table((7, 8, 6), hierarchical=trees, zeros=0.2, seed=3, weight=weight)
+    growth, ledger = SplittingSearch(problem, SplittingSearchParams(window=100), seed=2), Ledger(problem)
     assert growth.is_windowed
     began = ledger.num_open
     growth.build(ledger, NO_LIMIT)

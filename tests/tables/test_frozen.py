@@ -16,11 +16,11 @@ from cellveil.problem import Problem, defaults
 from cellveil.public_view import PublicView
 from cellveil.suppression import suppress
 from cellveil.tables.build import table_from_interior
-from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
+from helpers.contributions import of_lists
 
 
 def writable(value: Any, path: str = "") -> list[str]:
@@ -46,7 +46,7 @@ def test_no_stage_can_be_written() -> None:
     problem = problem.replace(reasons={"manual": np.zeros(problem.table.num_cells, dtype=bool)})
     found = suppress(problem, "hypercube")
     view = PublicView.of(problem, found.pattern)
-    units = Contributions.of_lists([[3, 2]] * problem.table.num_cells)
+    units = of_lists([[3, 2]] * problem.table.num_cells)
     table = problem.table.replace(units=units, columns={"c": np.ones(problem.table.num_cells)})
     for stage in (problem, table, found.pattern, view, found.certificate):
         assert writable(stage, type(stage).__name__) == []

@@ -316,7 +316,7 @@ def test_single_children_are_merged(nested, codes, aliases):
         assert dict(dimension.aliases) == aliases
     for alias, code in dimension.aliases.items():
         assert dimension.index[alias] == dimension.index[code]
-        assert alias in dimension.names_of(dimension.index[code])
+        assert dimension.aliases[alias] == dimension.codes[dimension.index[code]]
     assert all(len(equation.codes) > 2 for equation in dimension.equations)
 
 

@@ -23,6 +23,7 @@ from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import LARGEST
 from cellveil.tables.table import Table
+from helpers.contributions import of_lists
 from helpers.naive_tables import (
     brute_relations,
     brute_totals,
@@ -348,7 +349,7 @@ def test_values_and_keys_are_read_only():
 
 def test_reprs_carry_no_value():
     secret = 918273645
-    held = Contributions.of_lists([[secret, 1], [secret], [2], [3]])
+    held = of_lists([[secret, 1], [secret], [2], [3]])
     table = table_from_interior([ROW], {"row": ["a", "b"]}, [secret, secret])
     table = table.replace(
         units=held, contributors=np.array([secret] * 3), columns={"cost": np.ones(3) * secret}

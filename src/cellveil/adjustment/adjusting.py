@@ -8,11 +8,11 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from cellveil.adjustment.adjust_params import AdjustParams
 from cellveil.adjustment.fixed_senses import Fit
 from cellveil.adjustment.merge_tied import merged_model
 from cellveil.adjustment.model import Limits, build_model
 from cellveil.adjustment.outcome import Adjustment, Reason
-from cellveil.adjustment.params import AdjustParams
 from cellveil.adjustment.stage_work import SenseSearch, cost_step
 from cellveil.adjustment.start_rules import STARTS
 from cellveil.arrays import Bool, Float

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.adjustment.params import AdjustParams
+from cellveil.adjustment.adjust_params import AdjustParams
 from cellveil.arrays import Bool, Float, Int
 from cellveil.errors import MAX_NAMED, AdjustmentError, InputError, nearest_name
 from cellveil.problem import Problem, Status

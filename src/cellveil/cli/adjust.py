@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -13,35 +12,19 @@ from cellveil.cli.shell import check_targets, leave_interrupted, leave_with, pro
 from cellveil.errors import AdjustmentError, CellveilError, InfeasibleError
 
 
-class ObjectiveName(StrEnum):
-    """What is minimised."""
-
-    l1 = "l1"
-    value = "value"
-    given = "given"
-    l2 = "l2"
-
-
-class AdjustMethod(StrEnum):
-    """How the senses are found."""
-
-    auto = "auto"
-    exact = "exact"
-    tabu = "tabu"
-    descent = "descent"
-    start = "start"
-
-
 def adjust(
     instance: Instance,
     out: Annotated[
         Path, typer.Option(metavar="ADJUSTED.csv", help="Write the adjusted values to this file.")
     ],
     objective: Annotated[
-        ObjectiveName,
+        Literal["l1", "value", "given", "l2"],
         typer.Option(help="Absolute changes, weighted by values, by the instance's weights, or squares."),
-    ] = ObjectiveName.l1,
-    method: Annotated[AdjustMethod, typer.Option(help="How to look for the senses.")] = AdjustMethod.auto,
+    ] = "l1",
+    method: Annotated[
+        Literal["auto", "exact", "tabu", "descent", "start"],
+        typer.Option(help="How to look for the senses."),
+    ] = "auto",
     start: Annotated[
         str | None,
         typer.Option(help="First senses: up, down, random, alternating-down, alternating-up, least."),
@@ -92,14 +75,12 @@ def adjust(
     options["options"] = parse_options(option or [])
     try:
         with progress(quiet or as_json) as shown:
-            found = find(
-                problem, method.value, objective=objective.value, limits=limits, **options, progress=shown
-            )
+            found = find(problem, method, objective=objective, limits=limits, **options, progress=shown)
             other = _suppression(problem, time_limit, seed, shown) if compare else None
     except CellveilError as error:
         remove(out)
         if isinstance(error, AdjustmentError):
-            write_json(report, as_json, infeasible_adjustment(problem, method.value, objective.value, error))
+            write_json(report, as_json, infeasible_adjustment(problem, method, objective, error))
         raise
     figures = adjusted_figures(problem, found, other)
     if found.is_safe:

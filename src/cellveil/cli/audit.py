@@ -12,7 +12,6 @@ from cellveil.cli.options import (
     AttackerName,
     AttackerNames,
     Coalition,
-    InsiderLevel,
     P,
     Prior,
     Q,
@@ -54,7 +53,7 @@ def audit(
     attacker: AttackerNames = None,
     p: P = None,
     q: Q = 100.0,
-    level: WhoAttacks = InsiderLevel.unit,
+    level: WhoAttacks = "unit",
     coalition: Coalition = 1,
     prior: Prior = None,
     time_limit: Annotated[

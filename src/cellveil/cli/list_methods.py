@@ -14,7 +14,7 @@ def methods(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="A method: list its options.")] = None,
 ) -> None:
     """List the suppression methods, or the options of one; of adjustment: `adjust`; of any run: `run`."""
-    from cellveil.adjustment.params import AdjustParams
+    from cellveil.adjustment.adjust_params import AdjustParams
     from cellveil.suppression import METHODS
     from cellveil.suppression.suppressing import RunParams
 

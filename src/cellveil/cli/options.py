@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,28 +13,16 @@ if TYPE_CHECKING:
     from cellveil.attackers.attacker import Attacker
 
 
-class Weights(StrEnum):
-    """Where the information loss of a cell comes from."""
-
-    given = "given"
-    value = "value"
-    one = "one"
+InsiderLevel = Literal["unit", "holding"]
 
 
 class AttackerName(StrEnum):
-    """Whose attack is audited."""
+    """Whose attack is audited; an enumeration, as lists of literals are no options."""
 
     outsider = "outsider"
     integer = "integer"
     insider = "insider"
     pq = "pq"
-
-
-class InsiderLevel(StrEnum):
-    """Who is an insider."""
-
-    unit = "unit"
-    holding = "holding"
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
@@ -104,7 +92,7 @@ def attackers_of(
 
     insiders = tuple(name.value for name in AttackerName if name not in OUTSIDERS)
     defaults: dict[str, Any] = {"p": None, "q": 100.0, "level": "unit", "coalition": 1, "prior": None}
-    options: dict[str, Any] = {"p": p, "q": q, "level": level.value, "coalition": coalition, "prior": prior}
+    options: dict[str, Any] = {"p": p, "q": q, "level": level, "coalition": coalition, "prior": prior}
     takers = {"p": ("pq",), "q": ("pq",), "level": insiders, "coalition": insiders, "prior": OUTSIDERS}
 
     def takes(name: str, option: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -13,7 +13,6 @@ from cellveil.cli.options import (
     AttackerName,
     AttackerNames,
     Coalition,
-    InsiderLevel,
     Instance,
     MethodOptions,
     P,
@@ -23,7 +22,6 @@ from cellveil.cli.options import (
     Relax,
     RelaxedInstance,
     ReportFile,
-    Weights,
     WhoAttacks,
     attackers_of,
 )
@@ -33,6 +31,9 @@ from cellveil.errors import InfeasibleError
 if TYPE_CHECKING:
     from cellveil.problem import Problem
     from cellveil.suppression.infeasible.relaxing import Relaxation
+
+Weights = Literal["given", "value", "one"]
+"""Where the information loss of a cell comes from."""
 
 
 def suppress(
@@ -45,11 +46,11 @@ def suppress(
         typer.Option(
             help="Cost of hiding a cell: as given in the instance, its value, or one for each cell."
         ),
-    ] = Weights.given,
+    ] = "given",
     attacker: AttackerNames = None,
     p: P = None,
     q: Q = 100.0,
-    level: WhoAttacks = InsiderLevel.unit,
+    level: WhoAttacks = "unit",
     coalition: Coalition = 1,
     prior: Prior = None,
     time_limit: Annotated[
@@ -110,7 +111,7 @@ def suppress(
     if found.relaxation is not None:
         problem = found.relaxation.problem
         _tell_relaxed(found.relaxation)
-    settings: dict[str, Any] = {"instance": instance.name, "weights": weights.value, "time_limit": time_limit}
+    settings: dict[str, Any] = {"instance": instance.name, "weights": weights, "time_limit": time_limit}
     settings |= {"attackers": [asdict(other) for other in others]} if others else {}
     settings |= {"options": options} if options else {}
     figures = build_report(problem, found, found.audit, title=instance.name, parameters=settings)
@@ -133,9 +134,9 @@ def suppress(
 def _weighted(problem: Problem, weights: Weights) -> Problem:
     from cellveil.rules.weights import weights as weights_of
 
-    if weights is Weights.given:
+    if weights == "given":
         return problem
-    return problem.replace(weight=weights_of(problem.table, weights.value))
+    return problem.replace(weight=weights_of(problem.table, weights))
 
 
 def _tell_relaxed(relaxation: Relaxation) -> None:

@@ -11,7 +11,7 @@ from cellveil.errors import InputError
 from cellveil.formats.rows import rows_of_table
 from cellveil.formats.tidy_folder import write_cells
 from cellveil.problem import Problem
-from cellveil.tables.scaled import REMEDIES, scale, text_of
+from cellveil.tables.scaled import text_of
 
 VALUE = "value"
 
@@ -27,10 +27,7 @@ def read_adjusted(path: Path | str, problem: Problem) -> Int:
     """Read the value of every cell; a cell that is not listed keeps that of the problem."""
     table = problem.table
     rows, cells = rows_of_table(path, table)
-    scaled, faults = scale(rows.columns.codes(VALUE), table.decimals)
-    if faults:
-        row, what = next(iter(faults.items()))
-        raise rows.columns.fault(row, f"the value {what}", REMEDIES[what], rows.cell_name(row))
+    scaled = rows.numbers(VALUE, rows.columns.amounts(VALUE), table.decimals)
     if len(np.unique(cells)) < len(cells):
         raise InputError("a cell occurs twice", file=path, remedy="Remove one of the lines.")
     values = table.values.copy()

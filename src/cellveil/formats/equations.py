@@ -92,21 +92,6 @@ def equation_rows(table: Table, relations: Int) -> tuple[list[str], Iterator[tup
     return header, zip(*columns, strict=True)
 
 
-def row_keys(relations: Relations) -> list[bytes]:
-    """One key per relation, equal for relations that say the same up to sign and order."""
-    order = np.lexsort((relations.cells, relations.row_of_entry))
-    cells, coefs = relations.cells[order], relations.coefs[order]
-    keys = []
-    for start, end, rhs in zip(
-        relations.indptr[:-1].tolist(), relations.indptr[1:].tolist(), relations.rhs.tolist(), strict=True
-    ):
-        sign = -1 if end > start and coefs[start] < 0 else 1
-        keys.append(
-            cells[start:end].tobytes() + (sign * coefs[start:end]).tobytes() + str(sign * rhs).encode()
-        )
-    return keys
-
-
 def _check_columns(table: Table, columns: Columns) -> None:
     known = [*COLUMNS, *(dimension.name for dimension in table.dimensions)]
     for position, name in enumerate(columns.names, 1):

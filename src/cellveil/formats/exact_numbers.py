@@ -128,8 +128,8 @@ def plain_array(column: Any) -> Any:
     return column
 
 
-def written_decimals(column: Any, decimal: str = ".") -> int:
-    """How many digits stand after the decimal mark, at most, trailing zeros included.
+def written_decimals(column: Any) -> int:
+    """How many digits stand after the decimal point, at most, trailing zeros included.
 
     Examples
     --------
@@ -144,10 +144,10 @@ def written_decimals(column: Any, decimal: str = ".") -> int:
     if not pa.types.is_string(column.type):
         return 0
     text = pc.utf8_trim_whitespace(column)
-    text = text.filter(pc.match_substring(text, decimal))
+    text = text.filter(pc.match_substring(text, "."))
     if not len(text):
         return 0
-    digits = pc.subtract(pc.utf8_length(text), pc.find_substring(text, decimal))
+    digits = pc.subtract(pc.utf8_length(text), pc.find_substring(text, "."))
     return min(int(pc.max(digits).as_py()) - 1, MAX_DECIMALS)
 
 

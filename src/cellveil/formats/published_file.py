@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from cellveil.arrays import Bool, Codes
 from cellveil.errors import InputError
 from cellveil.formats.columns import Columns
-from cellveil.formats.equations import read_equations, row_keys
+from cellveil.formats.equations import read_equations
 from cellveil.formats.rows import Rows, open_rows
 from cellveil.formats.suppression_marks import HIDDEN, PublishedCells, SuppressionMarks, read_cells
 from cellveil.formats.tidy_folder import open_folder
 from cellveil.judge.published_table import PublishedTable
 from cellveil.microdata.roles import check_ready_made
-from cellveil.tables.build import Incomplete, build_relations, relations_along
+from cellveil.tables.build import Incomplete, build_relations, relations_along, sides
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import TOTAL
 from cellveil.tables.keys import group, row_numbers
@@ -157,9 +157,6 @@ def open_publication(
     return read_publication(source, trees, **names, **options)
 
 
-# -- rows ----------------------------------------------------------------------------------------------------
-
-
 # -- cells and relations -------------------------------------------------------------------------------------
 
 
@@ -253,19 +250,11 @@ def _missing_along(
     missing = ~np.isin(row * size + code, there)
     wanted = missing & is_total
     if absent == "hidden":
-        has_total, has_parts = _sides(relations)
+        has_total, has_parts = sides(relations)
         wanted |= missing & (has_total & has_parts)[row]
     chosen = np.flatnonzero(wanted)
     example = relations.cells[relations.indptr[row[chosen]]]
     return [code[chosen].astype(np.int32) if k == axis else column[example] for k, column in enumerate(keys)]
-
-
-def _sides(relations: Relations) -> tuple[Bool, Bool]:
-    """Which relations have a total, and which have a part."""
-    return (
-        np.logical_or.reduceat(relations.coefs < 0, relations.indptr[:-1]),
-        np.logical_or.reduceat(relations.coefs > 0, relations.indptr[:-1]),
-    )
 
 
 def _complete(table: Table, incomplete: Incomplete) -> Relations:
@@ -273,7 +262,7 @@ def _complete(table: Table, incomplete: Incomplete) -> Relations:
     relations = table.relations
     if not len(relations):
         return relations
-    has_total, has_parts = _sides(relations)
+    has_total, has_parts = sides(relations)
     bare = np.flatnonzero(~has_parts)
     if len(bare) and incomplete == "error":
         raise InputError(
@@ -287,6 +276,5 @@ def _complete(table: Table, incomplete: Incomplete) -> Relations:
 def _with_equations(table: Table, equations: Columns) -> Relations:
     """The relations and those of equations.csv that are not among them."""
     further, _ = read_equations(table, equations)
-    known = set(row_keys(table.relations))
-    fresh = [row for row, key in enumerate(row_keys(further)) if key not in known]
-    return Relations.stack([table.relations, further.take_rows(np.array(fresh, dtype=np.int64))])
+    fresh = further.rows_beyond(table.relations.keys())
+    return Relations.stack([table.relations, further.take_rows(fresh)])

@@ -75,17 +75,17 @@ def read_table(
     check_ready_made(hierarchies, {"value": value, "number of contributors": contributors})
     rows = open_rows(source, hierarchies, total_code)
     amounts = rows.columns.amounts(value)
-    return build_table(
+    table = build_table(
         rows,
         amounts,
         amounts.decimals if decimals is None else decimals,
         value=value,
-        contributors=contributors,
         totals=totals,
         incomplete=incomplete,
         repair=repair,
         allow_negative=allow_negative,
     )
+    return with_contributors(table, rows, contributors)
 
 
 def read_problem(
@@ -94,6 +94,7 @@ def read_problem(
     *,
     fields: Mapping[str, str] | None = None,
     value: str = "value",
+    contributors: str | None = None,
     decimals: int | None = None,
     total_code: str = TOTAL,
     **options: Any,
@@ -110,14 +111,14 @@ def read_problem(
     """
     rows = open_rows(source, hierarchies, total_code)
     named = _fields_of(rows.columns, fields or {})
-    parts = {"value": value, "number of contributors": options.get("contributors")} | named
+    parts = {"value": value, "number of contributors": contributors} | named
     check_ready_made(hierarchies, parts, rows.columns.file)
     amounts = {name: rows.columns.amounts(named[name]) for name in (*BOUNDS, *LEVELS) if name in named}
     values = rows.columns.amounts(value)
     if decimals is None:
         decimals = max(column.decimals for column in (values, *amounts.values()))
     table = build_table(rows, values, decimals, value=value, **options)
-    return build_problem(rows, table, named, amounts)
+    return build_problem(rows, with_contributors(table, rows, contributors), named, amounts)
 
 
 def build_table(
@@ -126,7 +127,6 @@ def build_table(
     decimals: int,
     *,
     value: str = "value",
-    contributors: str | None = None,
     totals: Totals = "given",
     incomplete: Incomplete = "error",
     repair: bool = False,
@@ -141,25 +141,27 @@ def build_table(
         what = f"the {value} is negative ({count} such rows)"
         rows.check(scaled < 0, what, "Correct it, or allow negative values.")
     values = _as_written(scaled, decimals)
+    given = rows.dimensions, rows.codes, values
     with rows.placing_errors():
         if totals == "none":
-            table = table_from_interior(
-                rows.dimensions, rows.codes, values, decimals=decimals, variable=value
-            )
-        else:
-            table = table_from_cells(
-                rows.dimensions,
-                rows.codes,
-                values,
-                decimals=decimals,
-                variable=value,
-                incomplete=incomplete,
-                repair=repair,
-            )
-    if contributors is None:
+            return table_from_interior(*given, decimals=decimals, variable=value)
+        return table_from_cells(
+            *given, decimals=decimals, variable=value, incomplete=incomplete, repair=repair
+        )
+
+
+def with_contributors(table: Table, rows: Rows, column: str | None) -> Table:
+    """The table with the numbers of contributors that a column gives; as it is without such a column."""
+    if column is None:
         return table
     cells = cells_of_rows(rows, table)
-    return table.replace(contributors=_contributors(rows, table, cells, contributors))
+    counts = rows.columns.amounts(column)
+    scaled = rows.numbers(column, counts, 0, default=np.full(len(cells), -1, dtype=np.int64))
+    wrong = (scaled < 0) & ~counts.missing
+    rows.check(wrong, f"the number in {column} is negative", "Leave it empty if not known.")
+    known = np.full(table.num_cells, -1, dtype=np.int64)
+    put_on_cells(rows, known, cells, scaled, column)
+    return table.replace(contributors=known)
 
 
 def build_problem(
@@ -237,16 +239,6 @@ def _fields_of(columns: Columns, fields: Mapping[str, str]) -> dict[str, str]:
     for name in fields.values():
         columns.column(name)
     return {name: fields.get(name, name) for name in FIELDS if fields.get(name, name) in columns}
-
-
-def _contributors(rows: Rows, table: Table, cells: Int, column: str) -> Int:
-    counts = rows.columns.amounts(column)
-    scaled = rows.numbers(column, counts, 0, default=np.full(len(cells), -1, dtype=np.int64))
-    wrong = (scaled < 0) & ~counts.missing
-    rows.check(wrong, f"the number in {column} is negative", "Leave it empty if not known.")
-    known = np.full(table.num_cells, -1, dtype=np.int64)
-    put_on_cells(rows, known, cells, scaled, column)
-    return known
 
 
 def _as_written(scaled: Int, decimals: int) -> NDArray[Any]:

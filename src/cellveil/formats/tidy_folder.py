@@ -35,13 +35,21 @@ from cellveil.errors import InputError, nearest_name
 from cellveil.files import atomic_path, guarded_fields
 from cellveil.formats.columns import DELIMITERS, Columns, csv_header, read_columns
 from cellveil.formats.equations import COLUMNS as EQUATION_COLUMNS
-from cellveil.formats.equations import equation_rows, read_equations, row_keys
+from cellveil.formats.equations import equation_rows, read_equations
 from cellveil.formats.exact_numbers import written_decimals
-from cellveil.formats.ready_made import BOUNDS, FIELDS, LEVELS, build_problem, build_table, problem_to_arrow
+from cellveil.formats.ready_made import (
+    BOUNDS,
+    FIELDS,
+    LEVELS,
+    build_problem,
+    build_table,
+    problem_to_arrow,
+    with_contributors,
+)
 from cellveil.formats.rows import Rows, open_rows, read_pairs
 from cellveil.formats.tree_files import owner_of, stem_of, tree_files
 from cellveil.problem import Problem
-from cellveil.tables.build import Incomplete, assemble
+from cellveil.tables.build import assemble
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.relations import Relations
@@ -60,14 +68,8 @@ DEPTH = 10
 """How many of the largest contributions to each cell are kept."""
 
 
-def read_folder(path: Path | str, *, incomplete: Incomplete = "error") -> Problem:
-    """Read a tidy folder.
-
-    Parameters
-    ----------
-    incomplete
-        What to do where a non-zero total has no parts in ``cells.csv``: an error, or allowed.
-    """
+def read_folder(path: Path | str) -> Problem:
+    """Read a tidy folder."""
     path = Path(path)
     rows, equations = open_folder(path, "value", "status")
     columns = rows.columns
@@ -80,10 +82,9 @@ def read_folder(path: Path | str, *, incomplete: Incomplete = "error") -> Proble
         rows,
         values,
         max(decimals, written_decimals(columns.column("value"))),
-        contributors="contributors" if "contributors" in columns else None,
-        incomplete=incomplete,
         allow_negative=True,
     )
+    table = with_contributors(table, rows, "contributors" if "contributors" in columns else None)
     if equations is not None:
         table = _with_equations(table, equations)
     if (path / CONTRIBUTIONS).exists():
@@ -223,18 +224,13 @@ def _tied_dimension(path: Path, name: str, columns: Columns, equations: Columns 
 def _with_equations(table: Table, equations: Columns) -> Table:
     """Add the relations of equations.csv that are not there yet, and check that they hold."""
     further, line_of = read_equations(table, equations)
-    known = set(row_keys(table.relations))
-    fresh = []
-    for row, key in enumerate(row_keys(further)):
-        if key not in known:
-            known.add(key)
-            fresh.append(row)
-    added = further.take_rows(np.array(fresh, dtype=np.int64))
+    fresh = further.rows_beyond(table.relations.keys())
+    added = further.take_rows(fresh)
     try:
         table.replace(relations=added).check_additive(file=equations.file)
     except InputError as error:
         first = next(iter(added.residuals(table.values)))
-        raise error.located(line=line_of(fresh[first])) from None
+        raise error.located(line=line_of(int(fresh[first]))) from None
     return table.replace(relations=Relations.stack([table.relations, added]))
 
 
@@ -293,9 +289,8 @@ def _relations_beyond(table: Table, dimensions: Sequence[Dimension]) -> Int | No
         implied = assemble(dimensions, table.keys, table.values, table.decimals, incomplete="error").relations
     except InputError:  # not what a reader of the folder would accept
         return None
-    known = set(row_keys(implied))
-    own = row_keys(table.relations)
-    if len(known - set(own)):
+    known, own = set(implied.keys()), table.relations.keys()
+    if known - set(own):
         return None
     return np.array([row for row, key in enumerate(own) if key not in known], dtype=np.int64)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from cellveil.jit.kinds import (
     slots_of,
 )
 
+if TYPE_CHECKING:
+    from cellveil.jit.translation import Loop
+
 SIGNS: dict[type[ast.AST], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
@@ -44,22 +47,6 @@ ITEMS: dict[str, tuple[Scalar, int]] = {
 """Kinds of elements, and their bytes."""
 
 
-class Called(Protocol):
-    """Another function of the loops, as a call needs it."""
-
-    @property
-    def symbol(self) -> str:
-        """Its name for the compiler."""
-
-    @property
-    def parameters(self) -> dict[str, Kind]:
-        """The kinds of its parameters."""
-
-    @property
-    def result(self) -> Kind:
-        """The kind of what it returns."""
-
-
 class Expressions:
     """Translates expressions within one function.
 
@@ -72,7 +59,7 @@ class Expressions:
     """
 
     def __init__(
-        self, emission: Emission, names: dict[str, Any], find: Callable[[object], Called | None]
+        self, emission: Emission, names: dict[str, Any], find: Callable[[object], Loop | None]
     ) -> None:
         self.to, self.names, self.find = emission, names, find
         self.rooms: dict[str, tuple[Kind, list[str]]] = {}
@@ -324,7 +311,7 @@ class Expressions:
             return Value(BOOL, (self.to.truth(values[0]),))
         return self._misfit(node)
 
-    def _called(self, called: Called, node: ast.Call) -> Value:
+    def _called(self, called: Loop, node: ast.Call) -> Value:
         kinds = list(called.parameters.values())
         values = [self.value(argument) for argument in node.args]
         given = [self.to.as_kind(value, kind) for value, kind in zip(values, kinds, strict=True)]

@@ -1,6 +1,6 @@
 """Job files: a whole publication in one TOML file, run by one call."""
 
-from cellveil.job.model import Job
+from cellveil.job.job_model import Job
 from cellveil.job.reading import read_job
 from cellveil.job.running import JobResult, run_job
 

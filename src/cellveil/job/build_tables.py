@@ -11,7 +11,7 @@ from cellveil.errors import InputError
 from cellveil.formats.columns import Columns, read_columns
 from cellveil.formats.ready_made import read_table
 from cellveil.formats.rows import read_pairs
-from cellveil.job.model import Job
+from cellveil.job.job_model import Job
 from cellveil.job.sections import DimensionJob, TableJob
 from cellveil.microdata.codes import distinct_codes
 from cellveil.microdata.tabulate import tabulate

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from cellveil.errors import InputError, nearest_name
 from cellveil.files import read_text
-from cellveil.job.model import Job
+from cellveil.job.job_model import Job
 from cellveil.job.places import JobSource
 from cellveil.job.sections import FAULT
 

@@ -20,7 +20,7 @@ from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern_file import write_pattern
 from cellveil.formats.tidy_folder import check_dimension_names, write_folder
 from cellveil.job.build_tables import Labels, build_table, read_labels
-from cellveil.job.model import Job
+from cellveil.job.job_model import Job
 from cellveil.job.output_folder import (
     INTERNAL,
     PUBLIC,

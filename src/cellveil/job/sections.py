@@ -313,7 +313,7 @@ class AdjustJob(Section):
 
     @model_validator(mode="after")
     def _known_options(self) -> AdjustJob:
-        from cellveil.adjustment.params import AdjustParams
+        from cellveil.adjustment.adjust_params import AdjustParams
 
         try:
             AdjustParams().changed(self.options)

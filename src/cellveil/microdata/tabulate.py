@@ -165,11 +165,6 @@ def contributions_of(
     holding: str | None = None,
     depth: int = 3,
     allow_negative: bool = False,
-    delimiter: str | None = None,
-    encoding: str = "utf-8",
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    progress: Progress | None = None,
 ) -> tuple[Contributions, Contributions | None]:
     """Contributions to the cells of a table, from a list of contributions to its interior cells.
 
@@ -192,8 +187,8 @@ def contributions_of(
         members=_members(contributor, holding),
         dimensions=_dimension_columns(dimensions, {}),
     )
-    options = EngineOptions(memory_limit, threads, None, CsvOptions(delimiter, encoding), depth)
-    with Engine.opened(source, dimensions, roles, options, progress) as engine:
+    options = EngineOptions(None, None, None, CsvOptions(), depth)
+    with Engine.opened(source, dimensions, roles, options, None) as engine:
         engine.records.read(None, allow_negative=allow_negative, at_least=table.decimals)
         keys, _ = engine.cells()
         units = _aligned(table, keys, engine.contributions("unit"))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cellveil.problem import Problem
-from cellveil.public_view import PublicView
 from cellveil.publishing.layout import NO_CELL, Block, CrossTable
 from cellveil.publishing.publication import Publication
 
@@ -23,17 +21,12 @@ OPEN_ROWS = 60
 """Tables with more rows start with their lower levels folded."""
 
 
-def public_page(problem: Problem, view: PublicView, *, files: Sequence[str] = (), **texts: Any) -> str:
-    """The page for outsiders: the table, how to read it, and its quality; `texts` as in `Publication.of`.
-
-    It holds what the view holds: no hidden value, nothing of rules, levels or methods, and no difference
-    between primary and secondary cells.
-    """
-    return page_of(Publication.of(problem.table, view, **texts), files)
-
-
 def page_of(publication: Publication, files: Sequence[str] = ()) -> str:
-    """Render the page of a publication."""
+    """The page for outsiders: the table, how to read it, and its quality.
+
+    It holds what the publication holds: no hidden value, nothing of rules, levels or methods, and no
+    difference between primary and secondary cells.
+    """
     cross = CrossTable.of(publication, MAX_PLACES)
     share = 100 * publication.num_hidden / publication.num_cells if publication.num_cells else 0.0
     return (

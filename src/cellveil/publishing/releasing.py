@@ -15,7 +15,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -176,14 +175,6 @@ def release(
     )
 
 
-def software_version() -> str:
-    """The version of this package."""
-    try:
-        return version(SOFTWARE)
-    except PackageNotFoundError:
-        return "unknown"
-
-
 def check_formats(formats: Sequence[str]) -> None:
     """Raise where a format is unknown or its package is missing."""
     for name in formats:
@@ -233,6 +224,8 @@ def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]
     The digest of the view is not in it: the view has the bounds an attacker is assumed to know, and where
     these were derived from the values, guesses of hidden values could be tested against the digest.
     """
+    from cellveil import __version__
+
     about = {
         "title": publication.title,
         "variable": publication.variable,
@@ -249,7 +242,7 @@ def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]
         "note": publication.note,
         "date": publication.date,
         "files": dict(files),
-        "software": {"name": SOFTWARE, "version": software_version()},
+        "software": {"name": SOFTWARE, "version": __version__},
     }
     return {name: entry for name, entry in about.items() if entry != "" or name == "symbol"}
 

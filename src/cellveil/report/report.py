@@ -1,7 +1,7 @@
 """The report on a suppression, for the office itself: as JSON, as a page, as text.
 
 It is internal: it tells primary from secondary cells and names the rules. Even so its page shows no hidden
-value, only names, reasons and percentages. The page for outsiders is `public_page`.
+value, only names, reasons and percentages. The page for outsiders is that of a release.
 """
 
 from __future__ import annotations

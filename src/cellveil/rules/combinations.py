@@ -19,6 +19,7 @@ class Combination(Rule):
 
     rules: tuple[Rule, ...]
     joint: ClassVar[str]
+    fires: ClassVar[np.ufunc]
 
     def __init__(self, *rules: Rule) -> None:
         if not rules:
@@ -47,6 +48,10 @@ class Combination(Rule):
         parts = [f"({r.text})" if isinstance(r, Combination) else r.text for r in self.rules]
         return f" {self.joint} ".join(parts)
 
+    def judge(self, table: Table) -> Judgement:
+        parts = [rule.judge(table) for rule in self.rules]
+        return Judgement.combine(parts, type(self).fires.reduce([part.unsafe for part in parts]))
+
 
 class AnyOf(Combination):
     """Unsafe if any of the rules fires; the levels are the largest of those that do.
@@ -61,10 +66,7 @@ class AnyOf(Combination):
 
     name: ClassVar[str] = "any"
     joint: ClassVar[str] = "or"
-
-    def judge(self, table: Table) -> Judgement:
-        parts = [rule.judge(table) for rule in self.rules]
-        return Judgement.combine(parts, np.logical_or.reduce([part.unsafe for part in parts]))
+    fires: ClassVar[np.ufunc] = np.logical_or
 
 
 class AllOf(Combination):
@@ -72,10 +74,7 @@ class AllOf(Combination):
 
     name: ClassVar[str] = "all"
     joint: ClassVar[str] = "and"
-
-    def judge(self, table: Table) -> Judgement:
-        parts = [rule.judge(table) for rule in self.rules]
-        return Judgement.combine(parts, np.logical_and.reduce([part.unsafe for part in parts]))
+    fires: ClassVar[np.ufunc] = np.logical_and
 
 
 class FirstOf(Combination):

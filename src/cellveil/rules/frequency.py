@@ -164,10 +164,6 @@ class Request(Rule):
                 percentage(share, f"share{number}", zero=True)
 
     @property
-    def depth(self) -> int:
-        return 1
-
-    @property
     def text(self) -> str:
         second = "" if self.share2 is None else f" and {written(self.share2)} %"
         holding = ", holdings" if self.level == "holding" else ""
@@ -214,10 +210,6 @@ class ZeroRule(Rule):
             raise InputError("the range of the zero rule is not above 0", remedy="Give a range above 0.")
 
     @property
-    def depth(self) -> int:
-        return 1
-
-    @property
     def text(self) -> str:
         return f"zero rule (range {written(self.range)}{', holdings' if self.level == 'holding' else ''})"
 
@@ -255,10 +247,6 @@ class Manual(Rule):
         if isinstance(self.cells, np.ndarray) and self.cells.dtype == bool:
             object.__setattr__(self, "cells", tuple(np.flatnonzero(self.cells).tolist()))
         object.__setattr__(self, "cells", tuple(self.cells))
-
-    @property
-    def depth(self) -> int:
-        return 1
 
     @property
     def text(self) -> str:

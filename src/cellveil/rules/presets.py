@@ -8,6 +8,8 @@ GaussSuppression. sdcTable and acro have none by default (exact disclosure only)
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 from cellveil.errors import InputError
@@ -25,26 +27,9 @@ LARGEST_COALITION = 10
 """A larger number stands in the place of a coalition by mistake, mostly for q."""
 
 
-def tau_argus(
-    *,
-    p: Several = (),
-    nk: Parameters | Sequence[Parameters] = (),
-    freq: Parameters | None = None,
-    req: Parameters | None = None,
-    zero: Number | None = None,
-    holding_p: Several = (),
-    holding_nk: Parameters | Sequence[Parameters] = (),
-    holding_freq: Parameters | None = None,
-    holding_req: Parameters | None = None,
-    manual: Number = DEFAULT_RANGE,
-    weighted: bool = False,
-    missing: Mapping[str, Sequence[str]] | None = None,
-) -> Rule:
-    """Return the rules of a tau-ARGUS batch file.
-
-    The first of dominance and p%, request, frequency, zero that fires gives reason and level; among dominance
-    and p% rules, unit and holding, the level is the largest. A holding frequency rule takes the range of the
-    unit rule, as there; its own range where there is no unit rule.
+@dataclass(frozen=True, kw_only=True)
+class SafetyRules:
+    """The safety rules of a tau-ARGUS batch file.
 
     Parameters
     ----------
@@ -73,29 +58,71 @@ def tau_argus(
     >>> tau_argus(p=(15, 2)).text, tau_argus(p=[(15,), (10, 2)]).text
     ('p% rule (p = 15, coalition of 2)', 'p% rule (p = 15) or p% rule (p = 10, coalition of 2)')
     """
-    _check_flag(weighted, "weighted")
-    amounts = [
-        *_amount_rules(("p", p), ("nk", nk), "unit", weighted, manual),
-        *_amount_rules(("holding_p", holding_p), ("holding_nk", holding_nk), "holding", weighted, manual),
-    ]
-    requests = [
-        _request(given, name, level)
-        for given, name, level in ((req, "req", "unit"), (holding_req, "holding_req", "holding"))
-        if given is not None
-    ]
-    counts, reach = [], None
-    if freq is not None:
-        minimum, reach = _list(freq, "freq", "minimum, range")
-        counts.append(Threshold(minimum, reach, weighted=weighted))
-    if holding_freq is not None:
-        minimum, own = _list(holding_freq, "holding_freq", "minimum, range")
-        counts.append(Threshold(minimum, own if reach is None else reach, weighted=weighted, level="holding"))
-    zeros = [] if zero is None else [ZeroRule(zero)]
-    stages = [_any(stage) for stage in (amounts, requests, counts, zeros) if stage]
-    if not stages:
-        raise InputError("no rule is given", remedy="Give at least one of p, nk, freq, req, zero.")
-    rule = stages[0] if len(stages) == 1 else FirstOf(*stages)
-    return Exempt(rule, missing) if missing is not None else rule
+
+    p: Several = ()
+    nk: Parameters | Sequence[Parameters] = ()
+    freq: Parameters | None = None
+    req: Parameters | None = None
+    zero: Number | None = None
+    holding_p: Several = ()
+    holding_nk: Parameters | Sequence[Parameters] = ()
+    holding_freq: Parameters | None = None
+    holding_req: Parameters | None = None
+    manual: Number = DEFAULT_RANGE
+    weighted: bool = False
+    missing: Mapping[str, Sequence[str]] | None = None
+
+    def rule(self) -> Rule:
+        """The first of dominance and p%, request, frequency, zero that fires gives reason and level."""
+        _check_flag(self.weighted, "weighted")
+        amounts = [*self._amounts("unit", ""), *self._amounts("holding", "holding_")]
+        zeros = [] if self.zero is None else [ZeroRule(self.zero)]
+        stages = [_any(stage) for stage in (amounts, self._requests(), self._counts(), zeros) if stage]
+        if not stages:
+            raise InputError("no rule is given", remedy="Give at least one of p, nk, freq, req, zero.")
+        rule = stages[0] if len(stages) == 1 else FirstOf(*stages)
+        return Exempt(rule, self.missing) if self.missing is not None else rule
+
+    def _amounts(self, level: Level, prefix: str) -> list[Rule]:
+        """Dominance and p% rules of one level."""
+        further: dict[str, Any] = {"level": level, "weighted": self.weighted, "safety_range": self.manual}
+        p, nk = f"{prefix}p", f"{prefix}nk"
+        return [
+            *(_dominance(pair, **further) for pair in _lists(getattr(self, nk), nk, "n, k")),
+            *(_p_rule(one, p, further) for one in _lists(getattr(self, p), p, "p", "p, n", "p, q, n")),
+        ]
+
+    def _requests(self) -> list[Rule]:
+        levels: tuple[tuple[str, Level], ...] = (("req", "unit"), ("holding_req", "holding"))
+        rules: list[Rule] = []
+        for name, level in levels:
+            if getattr(self, name) is not None:
+                form = "share1, share2, minimum, margin"
+                share1, share2, minimum, reach = _list(getattr(self, name), name, form)
+                rules.append(Request(share1, share2, _count(minimum), reach, level=level))
+        return rules
+
+    def _counts(self) -> list[Rule]:
+        """Frequency rules; that of holdings takes the range of the unit rule where there is one, as there."""
+        rules: list[Rule] = []
+        reach = None
+        if self.freq is not None:
+            minimum, reach = _list(self.freq, "freq", "minimum, range")
+            rules.append(Threshold(minimum, reach, weighted=self.weighted))
+        if self.holding_freq is not None:
+            minimum, own = _list(self.holding_freq, "holding_freq", "minimum, range")
+            reach = own if reach is None else reach
+            rules.append(Threshold(minimum, reach, weighted=self.weighted, level="holding"))
+        return rules
+
+
+@wraps(SafetyRules, assigned=(), updated=())
+def tau_argus(**parameters: Any) -> Rule:
+    """Return the rules of a tau-ARGUS batch file; the parameters are those of `SafetyRules`.
+
+    Among dominance and p% rules, unit and holding, the level is the largest.
+    """
+    return SafetyRules(**parameters).rule()
 
 
 def sdctable(
@@ -114,16 +141,13 @@ def sdctable(
     'threshold rule (minimum 3, inclusive) or dominance rule (n = 2, k = 85)'
     """
     _check_flag(allow_zeros, "allow_zeros")
-    rules: list[Rule] = []
-    if max_n is not None:
-        rules.append(_at_most(max_n, zeros=allow_zeros))
-    if nk is not None:
-        rules.append(_dominance(_list(nk, "nk", "n, k")))
-    if p is not None:
-        rules.append(PPercent(p))
-    if pq is not None:
-        rules.append(PriorPosterior(*_list(pq, "pq", "p, q")))
-    return _some(rules, "max_n, nk, p, pq")
+    return _some(
+        "max_n, nk, p, pq",
+        None if max_n is None else _at_most(max_n, zeros=allow_zeros),
+        None if nk is None else _dominance(_list(nk, "nk", "n, k")),
+        None if p is None else PPercent(p),
+        None if pq is None else PriorPosterior(*_list(pq, "pq", "p, q")),
+    )
 
 
 def gauss_suppression(
@@ -141,13 +165,12 @@ def gauss_suppression(
     'dominance rule (n = 1, k = 80, inclusive) or p% rule (p = 10)'
     """
     _check_flag(protect_zeros, "protect_zeros")
-    rules: list[Rule] = []
-    if max_n is not None:
-        rules.append(_at_most(max_n, zeros=protect_zeros))
-    rules += [_dominance(pair, inclusive=True) for pair in _lists(nk, "nk", "n, k")]
-    if p is not None:
-        rules.append(PPercent(p))
-    return _some(rules, "max_n, nk, p")
+    return _some(
+        "max_n, nk, p",
+        None if max_n is None else _at_most(max_n, zeros=protect_zeros),
+        *(_dominance(pair, inclusive=True) for pair in _lists(nk, "nk", "n, k")),
+        None if p is None else PPercent(p),
+    )
 
 
 def acro(
@@ -165,14 +188,12 @@ def acro(
     'threshold rule (minimum 10) or dominance rule (n = 2, k = 90, inclusive)'
     """
     _check_flag(zeros, "zeros")
-    rules: list[Rule] = []
-    if threshold is not None:
-        rules.append(Threshold(threshold, zeros=zeros))
-    if nk is not None:
-        rules.append(_dominance(_list(nk, "nk", "n, k"), inclusive=True))
-    if p is not None:
-        rules.append(PPercent(p))
-    return _some(rules, "threshold, nk, p")
+    return _some(
+        "threshold, nk, p",
+        None if threshold is None else Threshold(threshold, zeros=zeros),
+        None if nk is None else _dominance(_list(nk, "nk", "n, k"), inclusive=True),
+        None if p is None else PPercent(p),
+    )
 
 
 PRESETS: Mapping[str, Callable[..., Rule]] = {
@@ -182,21 +203,6 @@ PRESETS: Mapping[str, Callable[..., Rule]] = {
     "acro": acro,
 }
 """Presets by the name job files use."""
-
-
-def _amount_rules(
-    p: tuple[str, Several],
-    nk: tuple[str, Parameters | Sequence[Parameters]],
-    level: Level,
-    weighted: bool,
-    manual: Number,
-) -> list[Rule]:
-    further: dict[str, Any] = {"level": level, "weighted": weighted, "safety_range": manual}
-    (p_name, p_given), (nk_name, nk_given) = p, nk
-    return [
-        *(_dominance(pair, **further) for pair in _lists(nk_given, nk_name, "n, k")),
-        *(_p_rule(given, p_name, further) for given in _lists(p_given, p_name, "p", "p, n", "p, q, n")),
-    ]
 
 
 def _p_rule(given: Parameters, name: str, further: dict[str, Any]) -> Rule:
@@ -214,11 +220,6 @@ def _p_rule(given: Parameters, name: str, further: dict[str, Any]) -> Rule:
 
 def _dominance(pair: Parameters, **further: Any) -> Rule:
     return Dominance(_count(pair[0]), pair[1], **further)
-
-
-def _request(given: Parameters, name: str, level: Any) -> Rule:
-    share1, share2, minimum, reach = _list(given, name, "share1, share2, minimum, margin")
-    return Request(share1, share2, _count(minimum), reach, level=level)
 
 
 def _at_most(max_n: int, *, zeros: bool) -> Rule:
@@ -282,7 +283,8 @@ def _any(rules: Sequence[Rule]) -> Rule:
     return rules[0] if len(rules) == 1 else AnyOf(*rules)
 
 
-def _some(rules: Sequence[Rule], names: str) -> Rule:
-    if not rules:
+def _some(names: str, *rules: Rule | None) -> Rule:
+    given = [rule for rule in rules if rule is not None]
+    if not given:
         raise InputError("no rule is given", remedy=f"Give at least one of {names}.")
-    return _any(rules)
+    return _any(given)

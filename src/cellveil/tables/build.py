@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from cellveil.arrays import Codes, Int
+from cellveil.arrays import Bool, Codes, Int
 from cellveil.errors import InputError, name_some, nearest_column
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.keys import group, row_numbers
@@ -163,7 +163,6 @@ def scaled_values(
     decimals: int | None,
     dimensions: Sequence[Dimension],
     keys: Sequence[Codes],
-    what: str = "value",
 ) -> tuple[Int, int]:
     """Scaled integers of a column and the decimals used; the first fault is raised with its line and cell."""
     if decimals is None:
@@ -178,7 +177,7 @@ def scaled_values(
     if faults:
         row = min(faults)
         raise InputError(
-            f"the {what} {faults[row]}",
+            f"the value {faults[row]}",
             line=row + 2,
             cell=key_name(dimensions, keys, row),
             remedy=REMEDIES[faults[row]],
@@ -295,13 +294,20 @@ def relations_along(
     return relations, arranged[starts] // num_cells
 
 
+def sides(relations: Relations) -> tuple[Bool, Bool]:
+    """Which relations have a total, and which have a part; there must be some."""
+    return (
+        np.logical_or.reduceat(relations.coefs < 0, relations.indptr[:-1]),
+        np.logical_or.reduceat(relations.coefs > 0, relations.indptr[:-1]),
+    )
+
+
 def _without_gaps(table: Table, incomplete: Incomplete) -> Relations:
     """Check for totals without parts and parts without total; drop what says nothing."""
     relations = table.relations
     if not len(relations):
         return relations
-    has_total = np.logical_or.reduceat(relations.coefs < 0, relations.indptr[:-1])
-    has_parts = np.logical_or.reduceat(relations.coefs > 0, relations.indptr[:-1])
+    has_total, has_parts = sides(relations)
     filled = np.logical_or.reduceat(table.values[relations.cells] != 0, relations.indptr[:-1])
     orphans = np.flatnonzero(~has_total & has_parts & filled)
     if len(orphans):

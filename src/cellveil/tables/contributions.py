@@ -152,29 +152,3 @@ class Contributions:
         for name in columns.keys() & set(IDS):
             columns[name] = joint[columns[name]]
         return replace(self, **columns | {"decimals": decimals, "names": names})
-
-    @classmethod
-    def of_lists(
-        cls, contributions: list[list[int]], *, depth: int | None = None, decimals: int = 0
-    ) -> Contributions:
-        """Build from the contributions of each cell, for small examples.
-
-        Examples
-        --------
-        >>> Contributions.of_lists([[155, 4, 1], [28, 10]]).top
-        array([[155,   4,   1],
-               [ 28,  10,   0]])
-        """
-        depth = depth or max((len(row) for row in contributions), default=1) or 1
-        top = np.zeros((len(contributions), depth), dtype=np.int64)
-        for position, row in enumerate(contributions):
-            largest = sorted((abs(amount) for amount in row), reverse=True)[:depth]
-            top[position, : len(largest)] = largest
-        return cls(
-            decimals,
-            np.array([len(row) for row in contributions], dtype=np.int64),
-            np.array([sum(row) for row in contributions], dtype=np.int64),
-            np.array([sum(map(abs, row)) for row in contributions], dtype=np.int64),
-            top,
-            np.full(top.shape, -1, dtype=np.int32),
-        )

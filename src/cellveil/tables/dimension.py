@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 
 import numpy as np
 
@@ -133,17 +134,6 @@ class Dimension:
         both = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         return both[:, 0].copy(), both[:, 1].copy()
 
-    def names_of(self, code: int) -> tuple[str, ...]:
-        """The code and its aliases."""
-        return (self.codes[code], *self._aliases_of.get(self.codes[code], ()))
-
-    @cached_property
-    def _aliases_of(self) -> dict[str, tuple[str, ...]]:
-        grouped: dict[str, tuple[str, ...]] = {}
-        for alias, code in self.aliases.items():
-            grouped[code] = (*grouped.get(code, ()), alias)
-        return grouped
-
     @cached_property
     def _equations_by_parent(self) -> dict[int, list[Equation]]:
         grouped: dict[int, list[Equation]] = {}
@@ -154,7 +144,18 @@ class Dimension:
 
     @cached_property
     def _parents_first(self) -> list[int]:
-        return _topological(len(self.codes), self._equations_by_parent, self.codes, self.name)
+        """Codes with parents before children; raises on a cycle."""
+        order = TopologicalSorter[int](dict.fromkeys(range(len(self.codes)), ()))
+        for equation in self.equations:
+            for child in equation.codes[1:] if equation.parent >= 0 else ():
+                order.add(child, equation.parent)
+        try:
+            return list(order.static_order())
+        except CycleError as error:
+            stuck = [self.codes[code] for code in sorted(set(error.args[1]))]
+            raise InputError(
+                f"dimension {self.name!r}: a cycle through {name_some(stuck)}", remedy="Break the cycle."
+            ) from None
 
     def _check_depth(self) -> None:
         """Raise where there are too many pairs of a leaf and a code above it, as in a tree of many levels."""
@@ -251,25 +252,3 @@ def _merge_single_children(
             if kept != dropped:
                 earlier[dropped] = kept
     return {code: first_of(code) for code in codes if code in earlier}
-
-
-def _topological(
-    size: int, by_parent: Mapping[int, Sequence[Equation]], codes: Sequence[str], name: str
-) -> list[int]:
-    """Codes with parents before children; raises on a cycle."""
-    waiting = np.zeros(size, dtype=np.int64)
-    for equations in by_parent.values():
-        for equation in equations:
-            for child in equation.codes[1:]:
-                waiting[child] += 1
-    order = [code for code in range(size) if waiting[code] == 0]
-    for code in order:
-        for equation in by_parent.get(code, ()):
-            for child in equation.codes[1:]:
-                waiting[child] -= 1
-                if waiting[child] == 0:
-                    order.append(child)
-    if len(order) < size:
-        stuck = [codes[code] for code in range(size) if waiting[code] > 0]
-        raise InputError(f"dimension {name!r}: a cycle through {name_some(stuck)}", remedy="Break the cycle.")
-    return order

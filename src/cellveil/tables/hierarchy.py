@@ -112,15 +112,14 @@ class Hierarchy:
         *,
         root: str | None = None,
         file: object = None,
-        first_line: int = 2,
     ) -> Hierarchy:
         """Build from (parent, child) pairs, in any order.
 
-        `file` and `first_line` let errors name the place of a pair.
+        With `file`, errors name the line of a pair, the first standing below a header.
         """
         children: dict[str, list[str]] = {}
         parent_of: dict[str, str] = {}
-        for line, (parent, child) in enumerate(pairs, first_line):
+        for line, (parent, child) in enumerate(pairs, 2):
             place: dict[str, Any] = {"file": file, "line": line} if file is not None else {}
             if not parent.strip() or not child.strip():
                 raise InputError(

@@ -5,7 +5,7 @@ Row j says Σ coefs · values[cells] = rhs[j]. For tables made here rhs is 0; in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -158,15 +158,29 @@ class Relations:
 
     def distinct(self) -> Relations:
         """Drop rows that repeat an earlier one (same cells, coefficients up to sign)."""
-        first: dict[bytes, int] = {}
+        return self.take_rows(self.rows_beyond(()))
+
+    def rows_beyond(self, known: Iterable[bytes]) -> Int:
+        """Numbers of the rows with other keys than these and than earlier rows."""
+        seen, fresh = set(known), []
+        for row, key in enumerate(self.keys()):
+            if key not in seen:
+                seen.add(key)
+                fresh.append(row)
+        return np.array(fresh, dtype=np.int64)
+
+    def keys(self) -> list[bytes]:
+        """One key per relation, equal for relations that say the same up to sign and order."""
         order = np.lexsort((self.cells, self.row_of_entry))
         cells, coefs = self.cells[order], self.coefs[order]
-        for row in range(len(self)):
-            part = slice(self.indptr[row], self.indptr[row + 1])
-            sign = -1 if part.stop > part.start and coefs[part.start] < 0 else 1
-            key = cells[part].tobytes() + (sign * coefs[part]).tobytes()
-            first.setdefault(key + int(sign * self.rhs[row]).to_bytes(9, "little", signed=True), row)
-        return self.take_rows(np.array(sorted(first.values()), dtype=np.int64))
+        keys = []
+        for start, end, rhs in zip(
+            self.indptr[:-1].tolist(), self.indptr[1:].tolist(), self.rhs.tolist(), strict=True
+        ):
+            sign = -1 if end > start and coefs[start] < 0 else 1
+            part = cells[start:end].tobytes() + (sign * coefs[start:end]).tobytes()
+            keys.append(part + str(sign * rhs).encode())
+        return keys
 
     def canonical(self) -> Relations:
         """The same relations, each once, in an order and with signs that do not depend on how they came.

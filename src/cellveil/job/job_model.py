@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -117,14 +117,9 @@ class Job(Section):
         files += [table.file for table in self.tables if table.file is not None]
         return files if self.instance is None else [self.instance]
 
-    @contextmanager
-    def placing_errors(self, *location: str | int) -> Iterator[None]:
+    def placing_errors(self, *location: str | int) -> AbstractContextManager[None]:
         """Name the job file and the line of the location in errors that have no place yet."""
-        if self._source is None:
-            yield
-            return
-        with self._source.placing_errors(*location):
-            yield
+        return nullcontext() if self._source is None else self._source.placing_errors(*location)
 
     def with_paths(self, source: JobSource) -> Job:
         """The job with its paths taken relative to the folder of its file."""

@@ -1,4 +1,7 @@
-"""The reference of job files, made from the models, so that the docs say what the code does."""
+"""The reference of job files in docs/jobs.md, made from the models, so that it says what the code does.
+
+python benchmarks/job_reference.py
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from cellveil.job.model import Job
+from cellveil.job.job_model import Job
 from cellveil.job.reading import ARRAYS, submodel
 
 WORDS = {
@@ -84,3 +87,7 @@ def _default(field: FieldInfo) -> str:
     if isinstance(default, list):
         return f"`{json.dumps(default)}`"
     return f'`"{default}"`' if isinstance(default, str | Path) else f"`{default:g}`"
+
+
+if __name__ == "__main__":
+    print(reference())
