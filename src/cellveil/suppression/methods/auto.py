@@ -115,7 +115,6 @@ NETWORK: Plan = (
 )
 SMALL: Plan = (
     Stage("cubes", ALL, _Run.has_cubes, _Run.pack),
-    Stage("polish", 0.18, _Run.can_polish_start, _Run.polish_start),
     Stage("programs", 0.50, _Run.always, _Run.protect_afresh),
     Stage("programs from the cover", 0.25, _Run.is_above_bound, _Run.protect_cover),
     Stage("harvest", 0.05, _Run.is_left_open, _Run.harvest),
@@ -157,7 +156,7 @@ PLANS: Mapping[str, Plan] = {
     "irregular": IRREGULAR,
     "large": LARGE,
 }
-"""The plans of `auto`; those of small tables leave half of what remains to each attempt by programs."""
+"""The plans of `auto`. What each stage is worth: docs/methods.md, “What the stages are worth”."""
 
 
 def auto(
