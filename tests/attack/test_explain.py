@@ -19,9 +19,11 @@ from cellveil.attack.bound_propagation import unpick
 from cellveil.attack.derivation import MAX_TERMS, Explanation, derive
 from cellveil.attack.explain import Explainer, chain, explain
 from cellveil.attack.intervals import OutsiderAttack
+from cellveil.clock import Deadline
 from cellveil.errors import InputError
 from cellveil.judge import audit
-from cellveil.judge import explanations as judging
+from cellveil.judge.auditing import AuditParams
+from cellveil.judge.explanations import ExplanationParams
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView
@@ -371,7 +373,7 @@ def test_no_bound_no_explanation() -> None:
 def test_without_time_only_what_needs_no_lp_is_explained() -> None:
     problem = problem_of(EXAMPLES["serpell2013-fig1"]) if EXAMPLES else pytest.skip("no examples")
     view = view_of(problem)
-    explainer = Explainer(view, problem.table.values, time_limit=0.0)
+    explainer = Explainer(view, problem.table.values, deadline=Deadline(0.0))
     found = explainer.explain(number(problem, "1,5"))
     assert found is not None
     assert found.bound == 12
@@ -448,10 +450,10 @@ def test_nothing_is_claimed_of_cells_that_were_merely_not_shown_safe() -> None:
     assert explained(problem, pattern, time_limit=0.0) == {"(A, N)": None}
 
 
-def test_explanations_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(judging, "MAX_EXPLAINED", 2)
+def test_explanations_are_limited() -> None:
+    params = AuditParams(explanations=ExplanationParams(cells=2))
     problem, _ = planted([("A", "N"), ("B", "S"), ("C", "W")])
-    told = explained(problem, primaries_only(problem))
+    told = explained(problem, primaries_only(problem), params=params)
     assert [text is None for text in told.values()] == [False, False, True]
 
 

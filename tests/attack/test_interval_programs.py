@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellveil.attack import interval_programs as fronts
-from cellveil.attack.interval_programs import CellFront, CoordinateFront, front_of
+from cellveil.attack.interval_programs import CellFront, CoordinateFront, IntervalParams, front_of
+from cellveil.clock import NO_LIMIT
 from cellveil.datasets import random_table
 from cellveil.deviations.components import split
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.ties import Ties
-from cellveil.judge.outsider import audit_outsider
+from cellveil.judge.outsider import OutsiderParams, audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 
@@ -47,14 +47,14 @@ def test_both_programs_reach_equally_far(shape: str, seed: int, share: float) ->
         plain = CellFront(cells.component, Ties.none(n), *_rooms_of(cells, n))
         for cell in cells.component.cells[:6].tolist():
             for up in (True, False):
-                found = [front.farthest(cell, up, None) for front in (plain, cells, coordinates)]
+                found = [front.farthest(cell, up, NO_LIMIT) for front in (plain, cells, coordinates)]
                 assert all(one is not None for one in found)
                 assert found[0].own == pytest.approx(found[1].own) == pytest.approx(found[2].own)
                 for one in found:
                     if one.cells is not None:
                         assert np.abs(matrix @ one.cells).max(initial=0.0) < 1e-6
                 wanted = 1.0 if np.isinf(found[0].own) else max(found[0].own / 2, 0.5)
-                moved = [front.by(cell, up, wanted, None) for front in (plain, cells, coordinates)]
+                moved = [front.by(cell, up, wanted, NO_LIMIT) for front in (plain, cells, coordinates)]
                 assert len({one.own >= wanted - 1e-6 for one in moved}) == 1
 
 
@@ -76,16 +76,14 @@ def test_coordinates_are_used_where_they_are_few() -> None:
 
 @pytest.mark.parametrize("few", [0.0, np.inf])
 @pytest.mark.parametrize("seed", range(4))
-def test_audits_agree_whatever_program_is_used(
-    few: float, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_audits_agree_whatever_program_is_used(few: float, seed: int) -> None:
     problem = random_table((7, 5, 4), hierarchical=[0], contributors=3, seed=seed)
     hidden = problem.hidden_at_start | (np.random.default_rng(seed).random(problem.table.num_cells) < 0.4)
     pattern = Pattern.hiding(problem, hidden, "random")
     expected = audit_outsider(problem, pattern)
-    monkeypatch.setattr(fronts, "FEW", few)
+    params = OutsiderParams(intervals=IntervalParams(few=few))
     for exact in (True, False):
-        report = audit_outsider(problem, pattern, exact=exact)
+        report = audit_outsider(problem, pattern, exact=exact, params=params)
         assert (report.safe == expected.safe).all()
         if exact:
             np.testing.assert_allclose(report.lower, expected.lower, atol=1e-5)

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from cellveil.attack.intervals import OutsiderAttack
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
-from cellveil.judge.outsider import audit_outsider
+from cellveil.judge.outsider import OutsiderParams, audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView
@@ -114,7 +115,7 @@ def test_no_time_means_not_safe(exact: bool, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("cellveil.judge.outsider.prove_by_cubes", lambda *args, **options: 0)
     problem = two_way([[20, 50, 9], [8, 19, 7], [5, 6, 9]], primaries={(0, 0): 3})
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "all")
-    report = audit_outsider(problem, everything, exact=exact, time_limit=0)
+    report = audit_outsider(problem, everything, exact=exact, deadline=Deadline(0.0))
     assert not report.is_safe and "time" in report.reason and not report.is_exact
 
 
@@ -128,15 +129,17 @@ def test_an_unclear_solver_means_not_safe(status: LPStatus, monkeypatch: pytest.
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_workers_do_not_change_the_verdict(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cellveil.judge.outsider.MIN_PARALLEL", 2)
+def test_workers_do_not_change_the_verdict(exact: bool) -> None:
     problem = random_table((6, 6, 5), contributors=3, zeros=0.2, seed=9)
     rng = np.random.default_rng(1)
     hidden = problem.hidden_at_start | (
         (rng.random(problem.table.num_cells) < 0.2) & (problem.table.values > 0)
     )
     pattern = Pattern.hiding(problem, hidden, "random")
-    alone, shared = (audit_outsider(problem, pattern, exact=exact, workers=workers) for workers in (1, 2))
+    alone, shared = (
+        audit_outsider(problem, pattern, exact=exact, params=OutsiderParams(workers=workers, min_parallel=2))
+        for workers in (1, 2)
+    )
     assert (alone.safe == shared.safe).all() and 0 < alone.safe.sum() < len(alone.safe)
     if exact:
         assert shared.num_lps > 0
@@ -207,7 +210,7 @@ def test_a_worker_ends_when_nobody_waits_for_it(monkeypatch):
     problem = random_table((5, 5), seed=1)
     view = PublicView.of(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
     cells = problem.primaries.tolist()
-    settings = (False, False, None)
+    settings = (False, False, NO_LIMIT, OutsiderParams())
     assert auditing._examine(problem, view, settings, cells, os.getppid()).cells == cells
     assert auditing._examine(problem, view, settings, cells, os.getpid()).cells == cells
     parents = iter([77, 77, *[1] * len(cells)])

@@ -9,6 +9,7 @@ from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.network_intervals import LARGEST_FLOW, NetworkFlows
 from cellveil.certificate import Certificate, verify
 from cellveil.certificate.certificate import pattern_hash
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.deviations import network_form as networks
 from cellveil.deviations.components import Component, split
@@ -164,9 +165,9 @@ def test_a_relation_dropped_by_mistake_is_noticed(
 # -- flows -------------------------------------------------------------------------------------------------
 
 
-def flows_of(problem: Problem, hidden: np.ndarray, time_limit: float | None = None) -> NetworkFlows:
+def flows_of(problem: Problem, hidden: np.ndarray, deadline: Deadline = NO_LIMIT) -> NetworkFlows:
     ledger = Ledger(problem, hidden, is_final=True)
-    return NetworkFlows(problem.table.relations, hidden, (ledger.room_down, ledger.room_up), time_limit)
+    return NetworkFlows(problem.table.relations, hidden, (ledger.room_down, ledger.room_up), deadline)
 
 
 def faults(problem: Problem, hidden: np.ndarray, witnesses: list[Witness]) -> tuple[str, ...]:
@@ -265,7 +266,7 @@ def test_nothing_is_said_of_published_cells_nor_without_time() -> None:
     problem = two_way([[20, 50, 9], [8, 19, 7], [5, 6, 9]], primaries={(0, 0): 3})
     everything, cell = np.ones(problem.table.num_cells, dtype=bool), int(problem.primaries[0])
     assert flows_of(problem, everything).find(cell, 3, up=True) is not None
-    assert flows_of(problem, everything, time_limit=0).find(cell, 3, up=True) is None
+    assert flows_of(problem, everything, deadline=Deadline(0.0)).find(cell, 3, up=True) is None
     assert flows_of(problem, ~everything).find(cell, 3, up=True) is None
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import cellveil as cv
 from cellveil.judge import adjusted_attack as adjusted_attack
-from cellveil.judge.adjusted_attack import FREE, Candidates, Shares
+from cellveil.judge.adjusted_attack import FREE, AdjustedAttackParams, Candidates, Shares
 from cellveil.problem import Problem, Status
 from experiments.three_way import cube
 
@@ -118,11 +118,10 @@ def test_a_value_that_the_limits_give_away_is_pinned_down() -> None:
     assert wider.is_open.all() and not wider.pinned.any()
 
 
-def test_cubes_decide_tables_that_are_too_large_for_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cubes_decide_tables_that_are_too_large_for_programs() -> None:
     problem = cube(9)
     values = cv.adjust(problem, "start", start="least").values
-    monkeypatch.setattr(adjusted_attack, "MOST_CELLS", 0)
-    audit = cv.audit_adjusted(problem, values)
+    audit = cv.audit_adjusted(problem, values, params=AdjustedAttackParams(most_cells=0))
     assert audit.is_safe and audit.is_open.mean() > 0.9 and audit.pinned.mean() < 0.05
 
 

@@ -158,8 +158,12 @@ class RoundingParams(Params):
 class AdjustParams(Params):
     """All tuning numbers of `adjust`."""
 
+    without: str = param("", "Stages to leave out, with commas between them; the first and the last stay.")
     iterations: int = param(2_000, "Iterations of a long annealing.", least=1)
     most_factored: int = param(1_500, "Most cells for annealing without dimensions.", least=0)
+    farthest: int = param(
+        4, "Largest movement where a bound is open, as a multiple of the sum of all levels.", least=1
+    )
     most_merged: int = param(30_000, "Most cells for merging tied ones.", least=0)
     shares: ShareParams = part(ShareParams)
     splitting: SplittingParams = part(SplittingParams)

@@ -50,7 +50,7 @@ class AdjustStage:
 
 
 START = AdjustStage("start", SenseSearch.first_senses, share="start")
-TREE = AdjustStage("prove", SenseSearch.grow_tree, SenseSearch.is_small_null_space)
+TREE = AdjustStage("tree", SenseSearch.grow_tree, SenseSearch.is_small_null_space)
 PROOF = AdjustStage("prove", SenseSearch.prove)
 ANNEAL = AdjustStage("anneal", SenseSearch.anneal, SenseSearch.can_anneal, "anneal")
 BOUND = AdjustStage("bound", SenseSearch.cover_and_relax)
@@ -91,6 +91,22 @@ PLANS: Mapping[str, tuple[AdjustStage, ...]] = {
     ),
 }
 """The stages of each method, in order; the last one stands for all methods but exact in large tables."""
+
+
+def optional_stages(plan: str) -> list[str]:
+    """The stages of a plan that `without` can leave out: all but the first and the last."""
+    return list(dict.fromkeys(stage.name for stage in PLANS[plan][1:-1]))
+
+
+def _stages(plan: str, without: str) -> tuple[AdjustStage, ...]:
+    left_out = {name.strip() for name in without.split(",") if name.strip()}
+    known = {name for each in PLANS for name in optional_stages(each)}
+    for name in sorted(left_out - known):
+        raise InputError(
+            f"without: no stage {name!r} can be left out", remedy=nearest_name(name, sorted(known))
+        )
+    first, *stages, last = PLANS[plan]
+    return first, *(stage for stage in stages if stage.name not in left_out), last
 
 
 def plans_table() -> str:
@@ -202,8 +218,9 @@ def _run_stages(search: SenseSearch, method: str, watch: Stopwatch) -> None:
         nothing = np.zeros(search.model.relations.num_cells, dtype=np.int64)
         search.best, search.bound = Fit(nothing, np.zeros(0, dtype=bool), 0.0), 0.0
         return
+    plan = LARGE if method != "exact" and search.is_large() else method
     try:
-        for stage in PLANS[LARGE if method != "exact" and search.is_large() else method]:
+        for stage in _stages(plan, search.params.without):
             if not search.is_done and stage.when(search):
                 search.progress.stage(stage.name)
                 with watch.time(stage.name):

@@ -20,18 +20,17 @@ import numpy as np
 
 from cellveil.adjustment.model import Model
 from cellveil.arrays import Bool, Float
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
+from cellveil.solvers.douglas_rachford import iterate
 from cellveil.solvers.projection import projection_of
-
-FRACTION = 1e-3
-"""What the iteration leaves off whole numbers and still counts as whole."""
+from cellveil.solvers.tolerances import SPLIT_WHOLE
 
 
 class SplittingAnnealing:
     """The iteration on one model, until the clock is over."""
 
-    def __init__(self, model: Model, clock: Deadline | None = None) -> None:
-        self.model, self._clock, self._params = model, clock or Deadline(None), model.params.splitting
+    def __init__(self, model: Model, clock: Deadline = NO_LIMIT) -> None:
+        self.model, self._clock, self._params = model, clock, model.params.splitting
         self._projection = projection_of(model.problem.table)
         self._places, size = self._projection.places, self._projection.size
         places = self._places
@@ -78,11 +77,17 @@ class SplittingAnnealing:
             0.9, 1.1, len(senses)
         )
         step = hot * self.scale
+
+        def proximal(z: Float, u: Float) -> Float:
+            nonlocal senses
+            x, senses = self._nearest(z - u, step, None)
+            return self._relaxed(x, z, u)
+
+        after = iterate(self._project, proximal, z, u)
         for _ in range(iterations):
             if self._clock.is_over:
                 break
-            x, senses = self._nearest(z - u, step, None)
-            z, u = self._step(x, z, u)
+            next(after)
             u /= factor  # the scaled dual variable: step times multipliers
             step /= factor
         return senses
@@ -102,10 +107,10 @@ class SplittingAnnealing:
         least, most = self.model.rooms(senses)
         is_fixed = ~self.model.is_inner[cells]
         for _ in range(0 if self._clock.is_over else self._params.dives):
-            free = np.flatnonzero(~is_fixed & (np.abs(y[cells]) > FRACTION))
+            free = np.flatnonzero(~is_fixed & (np.abs(y[cells]) > SPLIT_WHOLE))
             own = y[cells[free]]
             off = np.abs(own - np.rint(own))
-            if not (off > FRACTION).any():
+            if not (off > SPLIT_WHOLE).any():
                 break
             near = free[np.argsort(off, kind="stable")[: (len(free) + 1) // 2]]
             there = np.clip(np.rint(y[cells[near]]), least[cells[near]], most[cells[near]])
@@ -118,21 +123,28 @@ class SplittingAnnealing:
     def _iterate(self, senses: Bool, iterations: int) -> Float:
         z, u = self._state
         x = z
+
+        def proximal(z: Float, u: Float) -> Float:
+            nonlocal x
+            x, _ = self._nearest(z - u, self._params.settling * self.scale, senses)
+            return self._relaxed(x, z, u)
+
+        after = iterate(self._project, proximal, z, u)
         for done in range(iterations):
             if done and self._clock.is_over:
                 break
-            x, _ = self._nearest(z - u, self._params.settling * self.scale, senses)
-            z, u = self._step(x, z, u)
+            z = next(after)
         self._state = z, u
         y = np.zeros(self.model.relations.num_cells)
         y[self._projection.cells] = x[self._places]
         return y
 
-    def _step(self, x: Float, z: Float, u: Float) -> tuple[Float, Float]:
+    def _relaxed(self, x: Float, z: Float, u: Float) -> Float:
         relax = self._params.relaxation
-        wanted = relax * x + (1.0 - relax) * z + u
-        kept = self._projection.apply(wanted[:, None])[:, 0]
-        return kept, wanted - kept
+        return np.asarray(relax * x + (1.0 - relax) * z + u)
+
+    def _project(self, v: Float) -> Float:
+        return self._projection.apply(v[:, None])[:, 0]
 
     def _nearest(self, v: Float, step: float, senses: Bool | None) -> tuple[Float, Bool]:
         """The best point near v for its price, cell by cell, and the senses taken."""

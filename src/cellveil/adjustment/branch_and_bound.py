@@ -22,9 +22,7 @@ from cellveil.adjustment.null_space import DOWN, OPEN, UP, Node, NullSpace
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
 from cellveil.solvers.highs import LPStatus
-
-INSIDE = 1e-6
-"""A sensitive cell is between its levels when it is farther from both than this."""
+from cellveil.solvers.tolerances import BETWEEN_LEVELS
 
 
 class SenseTree:
@@ -90,7 +88,7 @@ class SenseTree:
             return None
         model, own = self.model, node.own
         up, down = model.rise - own, own + model.fall
-        cells = np.flatnonzero((node.choice == OPEN) & (up > INSIDE) & (down > INSIDE))
+        cells = np.flatnonzero((node.choice == OPEN) & (up > BETWEEN_LEVELS) & (down > BETWEEN_LEVELS))
         if not len(cells):
             self._settle(node, clock)
             return None

@@ -14,15 +14,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellveil.adjustment.integers import FRACTION, whole_near
+from cellveil.adjustment.integers import whole_near
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.piecewise_cost import Breakpoints, pieces_of
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.solvers.lp import LiveLP, LPStatus
-
-CLOSE = 1e-6
-"""Relative gap at which the outer approximation of squares ends."""
+from cellveil.solvers.tolerances import SQUARES_GAP, WHOLE
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,7 +149,7 @@ class FixedSenses:
             cost = self.model.cost(y)
             if best is None or cost < best.cost:
                 best = Fit(y, senses.copy(), cost)
-            if best.cost <= slack.cost * (1 + CLOSE):
+            if best.cost <= slack.cost * (1 + SQUARES_GAP):
                 break
             if self.model.power > 1:
                 self._marks.add(y)
@@ -168,7 +166,7 @@ class FixedSenses:
         fixed: list[Int] = []
         for _ in range(params.dives):
             near = np.clip(np.rint(y), low, high).astype(np.int64)
-            fractional = np.flatnonzero(np.abs(y - near) > FRACTION)
+            fractional = np.flatnonzero(np.abs(y - near) > WHOLE)
             if model.fits(near) or not len(fractional):
                 break
             sizes = np.abs(model.problem.table.values[fractional])

@@ -18,12 +18,10 @@ from cellveil.clock import Deadline
 from cellveil.errors import AdjustmentError
 from cellveil.problem import Status
 from cellveil.solvers.mip import Budget
+from cellveil.solvers.tolerances import ROUNDING
 
 MAX_NAMED = 50
 """Cells and relations that an error names."""
-
-TINY = 1e-4
-"""How far a limit is passed at least, in units of the last digit."""
 
 
 def conflict(model: Model, clock: Deadline) -> AdjustmentError:
@@ -34,7 +32,7 @@ def conflict(model: Model, clock: Deadline) -> AdjustmentError:
     if len(tight):
         found = _least_overrun(model, widest, clock)
         if found is not None:
-            cells = np.flatnonzero((found > model.up + TINY) | (-found > model.down + TINY))
+            cells = np.flatnonzero((found > model.up + ROUNDING) | (-found > model.down + ROUNDING))
             rows = _relations_of(model, cells)
             share = _largest_share(model, found, cells)
             return AdjustmentError(

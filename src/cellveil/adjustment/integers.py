@@ -22,9 +22,7 @@ from cellveil.adjustment.model import Model
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
 from cellveil.solvers.mip import Budget, Program, solve
-
-FRACTION = 1e-5
-"""What a solver leaves off whole numbers and still counts as whole."""
+from cellveil.solvers.tolerances import WHOLE
 
 
 def whole_near(model: Model, y: Float, senses: Bool) -> Int | None:
@@ -33,7 +31,7 @@ def whole_near(model: Model, y: Float, senses: Bool) -> Int | None:
     near = np.clip(np.rint(y), low, high).astype(np.int64)
     if model.fits(near):
         return near
-    fractional = np.abs(y - np.rint(y)) > FRACTION
+    fractional = np.abs(y - np.rint(y)) > WHOLE
     for cells in _rings(model, fractional):
         found = _round_by_program(model, y, near, cells, (low, high))
         if found is not None and model.fits(found):
@@ -57,7 +55,7 @@ def _round_by_program(model: Model, y: Float, near: Int, free: Bool, rooms: tupl
     """Move cells by a few units from their rounded-down values so that all relations hold."""
     cells = np.flatnonzero(free)
     base = near.copy()
-    base[cells] = np.clip(np.floor(y[cells] + FRACTION).astype(np.int64), rooms[0][cells], rooms[1][cells])
+    base[cells] = np.clip(np.floor(y[cells] + WHOLE).astype(np.int64), rooms[0][cells], rooms[1][cells])
     matrix = model.relations.matrix.tocsc()
     left = -(matrix @ base.astype(np.float64))
     params = model.params.rounding

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cellveil.adjustment.fixed_senses import CLOSE, Fit, FixedSenses
+from cellveil.adjustment.fixed_senses import Fit, FixedSenses
 from cellveil.adjustment.imbalance_rows import imbalances
 from cellveil.adjustment.model import Model
 from cellveil.adjustment.piecewise_cost import Breakpoints, Pieces, pieces_of
@@ -34,6 +34,7 @@ from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.solvers.highs import LPStatus
 from cellveil.solvers.mip import Budget, MIPAnswer, Program, solve
 from cellveil.solvers.scip_model import solve_by_cuts
+from cellveil.solvers.tolerances import SQUARES_GAP
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
@@ -177,7 +178,7 @@ def prove(
         found = None if senses is None else given.fit(senses, fitting)
         if found is not None and (best is None or found.cost < best.cost):
             best = found
-        is_close = best is not None and best.cost <= bound * (1 + CLOSE)
+        is_close = best is not None and best.cost <= bound * (1 + SQUARES_GAP)
         if answer.reason is not LPStatus.OPTIMAL or found is None or clock.is_over or is_close:
             break
         marks.add(found.y)

@@ -29,9 +29,6 @@ from cellveil.tables.table import Table
 Objective = Literal["l1", "value", "given", "l2"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
-FARTHEST = 4
-"""Where a bound is open, no cell moves farther than so many times the sum of all levels."""
-
 INTERIOR, MARGINAL, GRAND_TOTAL = 0, 1, 2
 
 
@@ -185,7 +182,8 @@ def build_model(
     table, cells = problem.table, problem.primaries
     _refuse_hidden(problem)
     rise, fall = (level[cells] for level in problem.halved_levels)
-    farthest = FARTHEST * int(np.maximum(rise, fall).sum()) + 1
+    params = params or AdjustParams()
+    farthest = params.farthest * int(np.maximum(rise, fall).sum()) + 1
     down, up = _rooms(problem, farthest, limits or Limits())
     can_rise = (rise > 0) & (rise <= up[cells])
     can_fall = (fall > 0) & (fall <= down[cells])
@@ -200,7 +198,6 @@ def build_model(
     if weight is None:
         weight = _weights(problem, objective)
     weight = np.asarray(weight) / unit**power
-    params = params or AdjustParams()
     return Model(problem, down, up, cells, rise, fall, can_rise, can_fall, weight, power, params)
 
 

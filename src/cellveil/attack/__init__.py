@@ -1,1 +1,1 @@
-"""What can be worked out from a public view; nothing here knows a hidden value."""
+"""Attacks on a public view: bound propagation, feasibility intervals, derivations."""

@@ -1,4 +1,4 @@
-"""Derivations of a hidden cell: linear combinations of relations, recomputed in exact arithmetic, in words.
+"""Derivations of a suppressed cell: linear combinations of relations (dual variables), exact, and in words.
 
 A combination of relations with multipliers μ, in which cell p stands once, reads
 

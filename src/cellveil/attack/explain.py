@@ -18,6 +18,7 @@ left only if it sits at the bound that is put in, in one table x* where x_p is e
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
@@ -28,30 +29,28 @@ import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.attack.bound_propagation import Unpicked, unpick
+from cellveil.attack.derivation import Explanation, Multipliers, Names, derive
 from cellveil.attack.intervals import OutsiderAttack
-from cellveil.clock import Deadline, counted_time
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.components import Component, split
 from cellveil.errors import InputError
+from cellveil.params import Params, param
 from cellveil.public_view import PublicView
 from cellveil.solvers.lp import LiveLP
-from cellveil.solvers.tolerances import FEASIBILITY, ROUNDING
+from cellveil.solvers.tolerances import FEASIBILITY, LARGEST_DENOMINATOR, ROUNDING
 from cellveil.tables.scaled import UNBOUNDED
 
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
-from cellveil.attack.derivation import Explanation, Multipliers, Names, derive
 
-MAX_DENOMINATOR = 10_000
-"""Multipliers of an LP are read as fractions up to this denominator."""
 
-MAX_CHAIN = 10_000
-"""Chains of more steps are not followed."""
+@dataclass(frozen=True, kw_only=True)
+class DerivationParams(Params):
+    """Parameters of the search for short derivations."""
 
-LARGE = 20_000
-"""In components of more cells than this no LP looks for a derivation shorter than a chain."""
-
-LENGTH_COST = 1e-3
-"""What a cell adds to the cost of a relation, which is 1 beside it: of equals, the shorter relation."""
+    longest: int = param(10_000, "Most steps of a chain of relations.", least=1)
+    most_cells: int = param(20_000, "Largest component in which an LP looks beyond a chain.", least=0)
+    length_cost: float = param(1e-3, "What a cell adds to the cost of a relation, which is 1.", least=0)
 
 
 def explain(view: PublicView, cell: int, *, names: Names = str, up: bool | None = None) -> Explanation | None:
@@ -99,14 +98,20 @@ class Explainer:
     origin
         A table that agrees with the view, where one is known: it saves the attack a search, and changes no
         answer.
-    time_limit
-        Seconds for all explanations; after that only those are found that need no LP.
+    deadline
+        Of all explanations; after it only those are found that need no LP.
     """
 
-    def __init__(self, view: PublicView, origin: Int | None = None, time_limit: float | None = None) -> None:
+    def __init__(
+        self,
+        view: PublicView,
+        origin: Int | None = None,
+        deadline: Deadline = NO_LIMIT,
+        params: DerivationParams | None = None,
+    ) -> None:
         self.view = view
         self._given_origin = origin
-        self._deadline = None if time_limit is None else counted_time() + time_limit
+        self._deadline, self._params = deadline, params or DerivationParams()
         self._asked: tuple[int, bool] | None = None
         self._moved: Float | None = None
         self._dual: tuple[int, _Dual] | None = None
@@ -132,9 +137,11 @@ class Explainer:
 
     def _long(self, cell: int, up: bool | None) -> Iterator[Multipliers]:
         """Chains of relations, and what an LP finds."""
-        chains = [chain(self.view, self._unpicked, cell, up=way) for way in _ways(up)]
+        chains = [
+            chain(self.view, self._unpicked, cell, up=way, longest=self._params.longest) for way in _ways(up)
+        ]
         yield from (found for found in chains if found)
-        if any(chains) and len(self._component(cell).cells) > LARGE:
+        if any(chains) and len(self._component(cell).cells) > self._params.most_cells:
             return
         found = self._least(cell, up)
         if found:
@@ -165,7 +172,7 @@ class Explainer:
             lower[at_upper if up else at_lower] = -np.inf
             upper[at_lower if up else at_upper] = np.inf
         lower[place] = upper[place] = 1.0
-        point = self._dual_of(cell).solve(lower, upper, self._time_left())
+        point = self._dual_of(cell).solve(lower, upper, self._deadline)
         return None if point is None else _as_fractions(component.rows, point)
 
     def _sitting(self, cells: Int, moved: Float) -> tuple[Bool, Bool]:
@@ -182,15 +189,18 @@ class Explainer:
         number = int(self._parts[0][cell])
         if self._dual is None or self._dual[0] != number:
             component = self._component(cell)
-            self._dual = number, _Dual(component, np.diff(self.view.relations.indptr)[component.rows])
+            self._dual = (
+                number,
+                _Dual(
+                    component,
+                    1.0 + self._params.length_cost * np.diff(self.view.relations.indptr)[component.rows],
+                ),
+            )
         return self._dual[1]
 
     def _component(self, cell: int) -> Component:
         number, components = self._parts
         return components[int(number[cell])]
-
-    def _time_left(self) -> float | None:
-        return None if self._deadline is None else max(0.0, self._deadline - counted_time())
 
     @cached_property
     def _unpicked(self) -> Unpicked:
@@ -207,7 +217,7 @@ class Explainer:
     @cached_property
     def _attack(self) -> tuple[OutsiderAttack, Float]:
         """The attack, and the table it starts from."""
-        attack = OutsiderAttack(self.view, self._given_origin, self._time_left(), observe=self._observe)
+        attack = OutsiderAttack(self.view, self._given_origin, self._deadline, observe=self._observe)
         return attack, attack.lowest.copy()
 
     def _observe(self, component: Component, moved: Float) -> None:
@@ -217,7 +227,7 @@ class Explainer:
 class _Dual:
     """The LP for multipliers μ of one component: min Σ cost |μ|  subject to  Mᵀμ = s,  s within bounds."""
 
-    def __init__(self, component: Component, lengths: Int) -> None:
+    def __init__(self, component: Component, cost: Float) -> None:
         from scipy.sparse import hstack, identity
 
         transposed = component.matrix.T
@@ -225,19 +235,20 @@ class _Dual:
         matrix = hstack([transposed, -transposed, -identity(n)]).tocsc()
         self._free = np.zeros(2 * self._m), np.full(2 * self._m, np.inf)
         self._lp = LiveLP(matrix, np.zeros(n), np.zeros(2 * self._m + n), np.zeros(2 * self._m + n))
-        cost = 1.0 + LENGTH_COST * lengths
         self._lp.set_costs(np.concatenate([cost, cost, np.zeros(n)]))
 
-    def solve(self, lower: Float, upper: Float, time_limit: float | None) -> Float | None:
+    def solve(self, lower: Float, upper: Float, deadline: Deadline) -> Float | None:
         """The cheapest μ for these bounds of s, if there is one."""
         least, most = self._free
         self._lp.set_bounds(np.concatenate([least, lower]), np.concatenate([most, upper]))
         # From the slack basis, which is optimal but for the cell itself.
-        point = self._lp.solve(Deadline(time_limit), fresh=True).point
+        point = self._lp.solve(deadline, fresh=True).point
         return None if point is None else point[: self._m] - point[self._m : 2 * self._m]
 
 
-def chain(view: PublicView, unpicked: Unpicked, cell: int, *, up: bool) -> Multipliers | None:
+def chain(
+    view: PublicView, unpicked: Unpicked, cell: int, *, up: bool, longest: int = DerivationParams.longest
+) -> Multipliers | None:
     """The combination of relations by which unpicking came to a bound; None where there is none.
 
     A relation that tells a bound needs bounds of its other hidden cells, which other relations told.
@@ -245,7 +256,7 @@ def chain(view: PublicView, unpicked: Unpicked, cell: int, *, up: bool) -> Multi
     told: dict[tuple[int, bool], int] = {}
     needs: dict[tuple[int, bool], list[tuple[tuple[int, bool], Fraction]]] = {}
     waiting = [(cell, up)]
-    while waiting and len(needs) <= MAX_CHAIN:
+    while waiting and len(needs) <= longest:
         node = waiting.pop()
         row = int((unpicked.upper_from if node[1] else unpicked.lower_from)[node[0]])
         if node in needs or row < 0:
@@ -297,5 +308,5 @@ def _reaches(found: Explanation, wanted: float | None) -> bool:
 
 def _as_fractions(rows: Int, point: Float) -> Multipliers:
     """Multipliers of an LP as the fractions they seem to be."""
-    read = (Fraction(number).limit_denominator(MAX_DENOMINATOR) for number in point.tolist())
+    read = (Fraction(number).limit_denominator(LARGEST_DENOMINATOR) for number in point.tolist())
     return {row: number for row, number in zip(rows.tolist(), read, strict=True) if number}

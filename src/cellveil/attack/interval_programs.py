@@ -28,6 +28,7 @@ from cellveil.clock import Deadline
 from cellveil.deviations.components import Component
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.ties import Ties
+from cellveil.params import Params, param
 from cellveil.solvers.lp import LiveLP, LPStatus, power_of_two_scale
 from cellveil.solvers.tolerances import REACH, ROUNDING
 from cellveil.tables.relations import Relations
@@ -36,11 +37,12 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_matrix, csr_matrix
 
 
-MOST_TIED = 30_000
-"""Ties and coordinates are looked for in components of up to so many cells."""
+@dataclass(frozen=True, kw_only=True)
+class IntervalParams(Params):
+    """Parameters of the programs of feasibility intervals."""
 
-FEW = 0.4
-"""Coordinates are used where there are at most so many for each relation between classes."""
+    most_tied: int = param(30_000, "Most cells of a component for ties and a null-space basis.", least=0)
+    few: float = param(0.4, "Most degrees of freedom per relation for the program of coordinates.", least=0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,25 +73,27 @@ class Front(Protocol):
     def sparing(self) -> CellFront:
         """The program that moves other cells as little as needed."""
 
-    def farthest(self, cell: int, up: bool, seconds: float | None) -> Moved | None:
+    def farthest(self, cell: int, up: bool, deadline: Deadline) -> Moved | None:
         """The largest movement of the cell in a direction."""
 
-    def by(self, cell: int, up: bool, wanted: float, seconds: float | None) -> Moved | None:
+    def by(self, cell: int, up: bool, wanted: float, deadline: Deadline) -> Moved | None:
         """A movement of the cell by `wanted` or more; by 0 where there is none."""
 
-    def by_whole(self, cell: int, up: bool, wanted: float, seconds: float | None) -> Moved | None:
+    def by_whole(self, cell: int, up: bool, wanted: float, deadline: Deadline) -> Moved | None:
         """The largest movement by whole units, with capacities cut at `REACH` times `wanted`."""
 
 
-def front_of(relations: Relations, component: Component, up: Float, down: Float) -> Front:
+def front_of(
+    relations: Relations, component: Component, up: Float, down: Float, params: IntervalParams | None = None
+) -> Front:
     """The fitting program of a component, with the rooms of its cells."""
-    cells = component.cells
-    lattice = Lattice(relations, cells, np.zeros(len(cells))) if len(cells) <= MOST_TIED else None
+    cells, params = component.cells, params or IntervalParams()
+    lattice = Lattice(relations, cells, np.zeros(len(cells))) if len(cells) <= params.most_tied else None
     ties = None if lattice is None else Ties.in_lattice(lattice)
     if lattice is None or ties is None or not ties.num_classes:
         return CellFront(component, Ties.none(len(cells)), up, down)
     front = CellFront(component, ties, up, down)
-    if lattice.num_free <= FEW * front.num_rows and (found := lattice.basis()) is not None:
+    if lattice.num_free <= params.few * front.num_rows and (found := lattice.basis()) is not None:
         return CoordinateFront(front, found[1])
     return front
 
@@ -140,7 +144,7 @@ class CellFront:
             self._live = LiveLP(both, np.zeros(self.num_rows), nothing, self.capacity)
         return self._live
 
-    def farthest(self, cell: int, up: bool, seconds: float | None) -> Moved | None:
+    def farthest(self, cell: int, up: bool, deadline: Deadline) -> Moved | None:
         """See `Front`."""
         column = self.column(cell, up)
         if column is None:
@@ -153,21 +157,21 @@ class CellFront:
         lp.set_costs(np.zeros(2), self._costed)
         self._costed = np.array([column, self._opposite(column)])
         lp.set_costs(np.array([-1.0, 1.0]), self._costed)
-        answer = lp.solve(Deadline(seconds))
+        answer = lp.solve(deadline)
         if answer.status is LPStatus.UNBOUNDED:
             return Moved(np.inf)
         return None if answer.point is None else self._net(answer.point, column, unit)
 
-    def by(self, cell: int, up: bool, wanted: float, seconds: float | None) -> Moved | None:
+    def by(self, cell: int, up: bool, wanted: float, deadline: Deadline) -> Moved | None:
         """See `Front`: the others move as little as needed.
 
         In units of `wanted`, first with capacities cut at `REACH`. All costs are positive, so that the slack
         basis is optimal but for the cell that must move: much easier than to look for the farthest movement.
         """
-        found = self._by(cell, up, wanted, REACH, seconds)
-        return found if found is not None and found.own > 0 else self._by(cell, up, wanted, np.inf, seconds)
+        found = self._by(cell, up, wanted, REACH, deadline)
+        return found if found is not None and found.own > 0 else self._by(cell, up, wanted, np.inf, deadline)
 
-    def _by(self, cell: int, up: bool, wanted: float, reach: float, seconds: float | None) -> Moved | None:
+    def _by(self, cell: int, up: bool, wanted: float, reach: float, deadline: Deadline) -> Moved | None:
         column = self.column(cell, up)
         upper = np.minimum(self.capacity / wanted, reach)
         if column is None or upper[column] < 1.0:
@@ -178,12 +182,12 @@ class CellFront:
         self._lp.set_costs(self._members)
         self._lp.set_bounds(lower, upper)
         self._is_whole = False
-        answer = self._lp.solve(Deadline(seconds), fresh=True)
+        answer = self._lp.solve(deadline, fresh=True)
         if answer.status is LPStatus.INFEASIBLE:
             return STUCK
         return None if answer.point is None else self._net(answer.point, column, wanted)
 
-    def by_whole(self, cell: int, up: bool, wanted: float, seconds: float | None) -> Moved | None:
+    def by_whole(self, cell: int, up: bool, wanted: float, deadline: Deadline) -> Moved | None:
         """See `Front`."""
         column = self.column(cell, up)
         if column is None:
@@ -195,7 +199,7 @@ class CellFront:
         self._is_whole = False
         self._lp.set_bounds(np.zeros(2 * self.size), upper)
         self._lp.set_costs(costs)
-        answer = self._lp.solve_whole(Deadline(seconds))
+        answer = self._lp.solve_whole(deadline)
         return None if answer.point is None else self._net(np.rint(answer.point), column, 1.0)
 
     def _opposite(self, column: int) -> int:
@@ -226,7 +230,7 @@ class CoordinateFront:
         )
         self._lp.set_costs(np.where(limited, front.capacity, 0.0) / self._unit)
 
-    def farthest(self, cell: int, up: bool, seconds: float | None) -> Moved | None:
+    def farthest(self, cell: int, up: bool, deadline: Deadline) -> Moved | None:
         """See `Front`: the dual prices of the coordinates are the coordinates of the movement."""
         front = self.sparing
         column = front.column(cell, up)
@@ -234,23 +238,23 @@ class CoordinateFront:
             return STUCK
         line = self._basis[[column % front.size]].toarray().ravel()
         self._lp.set_rhs(line if column < front.size else -line)
-        answer = self._lp.solve(Deadline(seconds))
+        answer = self._lp.solve(deadline)
         if answer.status is LPStatus.INFEASIBLE and not self._is_limited:
             return Moved(np.inf)
         if answer.status is not LPStatus.OPTIMAL:
             return None
         return front.answer(self._basis @ self._lp.multipliers(), column, self._unit)
 
-    def by(self, cell: int, up: bool, wanted: float, seconds: float | None) -> Moved | None:
+    def by(self, cell: int, up: bool, wanted: float, deadline: Deadline) -> Moved | None:
         """See `Front`: as far as it goes, if that is not endless."""
-        found = self.farthest(cell, up, seconds)
+        found = self.farthest(cell, up, deadline)
         if found is None or np.isinf(found.own):
-            return self.sparing.by(cell, up, wanted, seconds)
+            return self.sparing.by(cell, up, wanted, deadline)
         return found if found.own >= wanted - ROUNDING else STUCK
 
-    def by_whole(self, cell: int, up: bool, wanted: float, seconds: float | None) -> Moved | None:
+    def by_whole(self, cell: int, up: bool, wanted: float, deadline: Deadline) -> Moved | None:
         """See `Front`."""
-        return self.sparing.by_whole(cell, up, wanted, seconds)
+        return self.sparing.by_whole(cell, up, wanted, deadline)
 
 
 def _distinct_rows(matrix: csc_matrix) -> csc_matrix:

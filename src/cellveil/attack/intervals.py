@@ -20,8 +20,8 @@ from collections.abc import Callable
 import numpy as np
 
 from cellveil.arrays import Float, Int
-from cellveil.attack.interval_programs import Front, Moved, front_of
-from cellveil.clock import counted_time
+from cellveil.attack.interval_programs import Front, IntervalParams, Moved, front_of
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.components import Component, split
 from cellveil.errors import InputError, SolverError
 from cellveil.public_view import PublicView
@@ -53,12 +53,13 @@ class OutsiderAttack:
         self,
         view: PublicView,
         origin: Int | None = None,
-        time_limit: float | None = None,
+        deadline: Deadline = NO_LIMIT,
         observe: Callable[[Component, Float], None] | None = None,
+        params: IntervalParams | None = None,
     ) -> None:
         self.view = view
-        self._observe = observe
-        self._deadline = None if time_limit is None else counted_time() + time_limit
+        self._observe, self._params = observe, params
+        self._deadline = deadline
         self.component_of, self._components = split(view.relations, view.hidden)
         self.num_lps = 0
         self._lower, self._upper = unscale(view.lb, 0), unscale(view.ub, 0)
@@ -88,16 +89,16 @@ class OutsiderAttack:
         wanted = None if enough is None else abs(enough - self._origin[cell])
         if wanted == 0:
             return float(self._origin[cell])
-        front, left = self._open(int(self.component_of[cell])), self._left
-        if left == 0:
+        front = self._open(int(self.component_of[cell]))
+        if self._deadline.is_over:
             return None
         if sparing and front.sparing is front:
             return enough
         self.num_lps += 1
         if wanted is None:
-            found = front.farthest(cell, up, left)
+            found = front.farthest(cell, up, self._deadline)
         else:
-            found = (front.sparing if sparing else front).by(cell, up, wanted, left)
+            found = (front.sparing if sparing else front).by(cell, up, wanted, self._deadline)
         if found is None:
             return None
         if found.own == np.inf:
@@ -108,22 +109,16 @@ class OutsiderAttack:
 
     def push_whole(self, cell: int, *, up: bool, enough: float) -> float | None:
         """Like `push` towards `enough` and beyond, but all cells move by whole units: an integer program."""
-        left = self._left
-        if not self.view.hidden[cell] or left == 0:
+        if not self.view.hidden[cell] or self._deadline.is_over:
             return None
         front = self._open(int(self.component_of[cell]))
         self.num_lps += 1
-        found = front.by_whole(cell, up, abs(enough - self._origin[cell]), left)
+        found = front.by_whole(cell, up, abs(enough - self._origin[cell]), self._deadline)
         if found is None:
             return None
         if found.cells is not None and self._observe is not None:
             self._observe(front.component, found.cells)
         return float(self._origin[cell] + (found.own if up else -found.own))
-
-    @property
-    def _left(self) -> float | None:
-        """Seconds left; None without a limit."""
-        return None if self._deadline is None else max(self._deadline - counted_time(), 0.0)
 
     def _harvest(self, front: Front, found: Moved) -> None:
         """Record what a solution shows of all cells."""
@@ -143,7 +138,7 @@ class OutsiderAttack:
             component = self._components[number]
             cells, origin = component.cells, self._origin[component.cells]
             rooms = self._upper[cells] - origin, origin - self._lower[cells]
-            self._front = (number, front_of(self.view.relations, component, *rooms))
+            self._front = (number, front_of(self.view.relations, component, *rooms, self._params))
         return self._front[1]
 
     def _find_origin(self) -> Float:

@@ -19,20 +19,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.clock import counted_time
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.components import Component, split
 from cellveil.deviations.network_form import Network, recognise
 from cellveil.deviations.witness import Witness
 from cellveil.solvers.max_flow import max_flow
 from cellveil.tables.relations import Relations
-
-if TYPE_CHECKING:
-    pass
 
 LARGEST_FLOW = 2**30 - 1
 """Two capacities must add up within 32 bits."""
@@ -54,10 +50,10 @@ class NetworkFlows:
         relations: Relations,
         hidden: Bool,
         rooms: tuple[Int, Int],
-        time_limit: float | None = None,
+        deadline: Deadline = NO_LIMIT,
     ) -> None:
         self._room_down, self._room_up = rooms
-        self._deadline = None if time_limit is None else counted_time() + time_limit
+        self._deadline = deadline
         self._relations, self._hidden = relations, hidden
         self._engines: dict[int, _Engine | None] = {}
         self.num_flows = 0
@@ -65,9 +61,7 @@ class NetworkFlows:
     def find(self, cell: int, amount: int, *, up: bool) -> Witness | None:
         """An exact deviation that moves the cell by `amount` at least; None where none was found."""
         room = self._room_up if up else self._room_down
-        if not self._hidden[cell] or not 0 < amount <= room[cell]:
-            return None
-        if self._deadline is not None and counted_time() >= self._deadline:
+        if not self._hidden[cell] or not 0 < amount <= room[cell] or self._deadline.is_over:
             return None
         engine = self._engine(int(self._split[0][cell]))
         if engine is None:

@@ -34,7 +34,7 @@ import numpy as np
 from cellveil.arrays import Bool, Float, Int
 from cellveil.attackers.insiders import PriorPosteriorInsiders
 from cellveil.attackers.own_parts import EVERYBODY, NOBODY
-from cellveil.clock import Deadline, counted_time
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.components import Component, split
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.witness import Witness
@@ -76,10 +76,10 @@ class TotalVerdict:
 class Totals:
     """The contributors that stand in several hidden cells, and the question put to each of them."""
 
-    def __init__(self, rule: PriorPosteriorInsiders, hidden: Bool, time_limit: float | None = None) -> None:
+    def __init__(self, rule: PriorPosteriorInsiders, hidden: Bool, deadline: Deadline = NO_LIMIT) -> None:
         self.rule, self.parts = rule, rule.parts
         self.component_of, self._components = split(rule.problem.table.relations, hidden)
-        self._deadline = None if time_limit is None else counted_time() + time_limit
+        self.deadline = deadline
         self.num_lps = 0
         self.unclear = 0
 
@@ -127,10 +127,6 @@ class Totals:
                 return closest, reach, False
             left = (left & question.stopped_by(found.witness)) - {attacker}
         return closest, reach, True
-
-    def time_left(self) -> float | None:
-        """Seconds until the limit."""
-        return None if self._deadline is None else self._deadline - counted_time()
 
     def _candidates(self) -> set[int]:
         """Whoever is among the largest of a hidden cell, one more than attack together: others are safe."""
@@ -258,8 +254,7 @@ class _SumQuestion:
 
     def _solve(self, attacker: int, cut: float) -> tuple[Float | None, float]:
         """The movement at the largest θ up to 1, and θ; no movement where the solver gave no answer."""
-        left = self.totals.time_left()
-        if left is not None and left <= 0:
+        if self.totals.deadline.is_over:
             self.totals.unclear += 1
             return None, 0.0
         n, mine = len(self.component.cells), self.mine
@@ -273,7 +268,7 @@ class _SumQuestion:
             np.concatenate([lower, -others[mine], [0.0]]), np.concatenate([upper, others[mine], [1.0]])
         )
         self._lp.set_costs(np.concatenate([np.zeros(n + len(mine)), [-1.0]]))
-        answer = self._lp.solve(Deadline(left), fresh=True)
+        answer = self._lp.solve(self.totals.deadline, fresh=True)
         self.totals.num_lps += 1
         if answer.point is None:
             self.totals.unclear += 1

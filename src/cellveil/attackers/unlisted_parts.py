@@ -1,4 +1,4 @@
-"""Parts beyond those listed: who else stands in several of the finest cells, and with how much.
+"""Contributors beyond those listed: who else stands in several of the finest cells, and with how much.
 
 Tables keep the largest contributions of each cell. An attacker that is among them in one cell, and further
 down in another, is then known in part only, and has to be taken for more than it is. From a list of all

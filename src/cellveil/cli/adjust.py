@@ -9,6 +9,7 @@ import typer
 
 from cellveil.cli.options import AsJson, Instance, MethodOptions, Quiet, ReportFile
 from cellveil.cli.shell import check_targets, leave_interrupted, leave_with, progress, remove, say, write_json
+from cellveil.clock import Deadline
 from cellveil.errors import AdjustmentError, CellveilError, InfeasibleError
 
 
@@ -76,7 +77,7 @@ def adjust(
     try:
         with progress(quiet or as_json) as shown:
             found = find(problem, method, objective=objective, limits=limits, **options, progress=shown)
-            other = _suppression(problem, time_limit, seed, shown) if compare else None
+            other = _suppression(problem, Deadline(time_limit), seed, shown) if compare else None
     except CellveilError as error:
         remove(out)
         if isinstance(error, AdjustmentError):
@@ -95,11 +96,11 @@ def adjust(
     leave_with(0 if found.is_safe else 1)
 
 
-def _suppression(problem: Any, time_limit: float | None, seed: int, shown: Any) -> Any:
+def _suppression(problem: Any, deadline: Deadline, seed: int, shown: Any) -> Any:
     """The same instance by suppression; None where it has no safe pattern."""
     from cellveil.suppression import suppress
 
     try:
-        return suppress(problem, time_limit=time_limit, seed=seed, progress=shown)
+        return suppress(problem, time_limit=deadline.left, seed=seed, progress=shown)
     except InfeasibleError:
         return None

@@ -21,11 +21,14 @@ from cellveil.cli.options import (
     attackers_of,
 )
 from cellveil.cli.shell import check_targets, leave_with, progress, say, write_json
+from cellveil.clock import Deadline
 from cellveil.errors import InputError
 
 if TYPE_CHECKING:
     from cellveil.attackers.attacker import Attacker
     from cellveil.judge.published_table import PublishedTable
+    from cellveil.pattern import Pattern
+    from cellveil.problem import Problem
 
 PUBLISHED = "Without PATTERN.csv: a table that somebody published"
 MAX_LISTED = 20
@@ -106,18 +109,19 @@ def audit(
                 "the report would overwrite a hierarchy", file=report, remedy="Name another file."
             )
         published = open_publication(instance, hierarchy or [], names, options)
-        _audit_publication(published, within, time_limit, report, quiet, as_json)
+        _audit_publication(published, within, Deadline(time_limit), report, quiet, as_json)
         return
     if hierarchy:
         raise InputError("a pattern and hierarchies are given", remedy="Give one or the other.")
     attackers = attackers_of(attacker or [AttackerName.outsider], p, q, level, coalition, prior)
-    _audit_pattern(instance, pattern, attackers, time_limit, report, quiet, as_json)
+    problem, given = _read(instance, pattern, report)
+    _audit_pattern(problem, given, attackers, Deadline(time_limit), report, quiet, as_json)
 
 
 def _audit_publication(
     published: PublishedTable,
     within: float,
-    time_limit: float | None,
+    deadline: Deadline,
     report: Path | None,
     quiet: bool,
     as_json: bool,
@@ -125,7 +129,7 @@ def _audit_publication(
     from cellveil.judge.published import audit_published
 
     with progress(quiet or as_json) as shown:
-        verdict = audit_published(published, within=within, time_limit=time_limit, progress=shown)
+        verdict = audit_published(published, within=within, time_limit=deadline.left, progress=shown)
     write_json(report, as_json, verdict.to_dict())
     say(quiet or as_json, verdict.summary())
     disclosed = int(verdict.is_disclosed.sum())
@@ -134,27 +138,31 @@ def _audit_publication(
     leave_with(0 if verdict.is_safe else 1)
 
 
-def _audit_pattern(
-    instance: Path,
-    pattern: Path,
-    attackers: list[Attacker],
-    time_limit: float | None,
-    report: Path | None,
-    quiet: bool,
-    as_json: bool,
-) -> None:
+def _read(instance: Path, pattern: Path, report: Path | None) -> tuple[Problem, Pattern]:
     from cellveil.formats.instance import read_instance
     from cellveil.formats.pattern_file import read_pattern
-    from cellveil.judge import audit as judge
-    from cellveil.report.audit_figures import audit_figures
 
     check_targets(instance, report)
     if report is not None and report.resolve() == pattern.resolve():
         raise InputError("the report would overwrite the pattern", file=report, remedy="Name another file.")
     problem = read_instance(instance)
-    given = read_pattern(pattern, problem)
+    return problem, read_pattern(pattern, problem)
+
+
+def _audit_pattern(
+    problem: Problem,
+    pattern: Pattern,
+    attackers: list[Attacker],
+    deadline: Deadline,
+    report: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    from cellveil.judge import audit as judge
+    from cellveil.report.audit_figures import audit_figures
+
     with progress(quiet or as_json) as shown:
-        verdict = judge(problem, given, attackers=attackers, time_limit=time_limit, progress=shown)
+        verdict = judge(problem, pattern, attackers=attackers, time_limit=deadline.left, progress=shown)
     figures = audit_figures(verdict)
     write_json(report, as_json, figures)
     unsafe = problem.table.cell_names(verdict.unsafe_cells)

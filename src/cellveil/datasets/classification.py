@@ -1,4 +1,4 @@
-"""The invented classifications of the business data: industries, regions and size classes, with labels."""
+"""Invented hierarchies of the business data: industries, regions and size classes, with labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo: invented firms as files, and a job file over them, as a user would bring both."""
+"""The demo: microdata of invented firms as files, and a job file over them, as a user would bring both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random draws that are the same on every machine and in every version of NumPy.
+"""Random draws of invented microdata: the same on every machine and in every version of NumPy.
 
 Everything is computed from `Generator.random`, the plainest of all methods: the shapes of the others are
 free to change between versions, and a data set that a test or a paper refers to must not.

@@ -12,6 +12,7 @@ What cannot be lifted does not count.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
@@ -20,17 +21,28 @@ import numpy as np
 from cellveil.arrays import Float, Int
 from cellveil.deviations.components import Component
 from cellveil.deviations.witness import LARGEST_NUMERATOR, Witness, movable_multiple
+from cellveil.params import Params, param
 from cellveil.solvers.exact_elimination import reduced_rows
-from cellveil.solvers.tolerances import GUESS, NOISE, ROUNDING
+from cellveil.solvers.tolerances import GUESS, LARGEST_DENOMINATOR, NOISE, ROUNDING
 from cellveil.tables.scaled import UNBOUNDED
 
-MAX_DENOMINATOR = 10_000
 
-MAX_EXACT_SOLVE = 400
-"""Exact elimination is tried for up to so many cells."""
+@dataclass(frozen=True, kw_only=True)
+class ExactRoundingParams(Params):
+    """Parameters of making a deviation exact."""
+
+    most_solved: int = param(400, "Most cells of a deviation for exact elimination.", least=0)
+    denominator: int = param(120, "Largest denominator that a single movement is taken to have.", least=1)
 
 
-def lift(component: Component, moved: Float, room_down: Int, room_up: Int) -> Witness | None:
+def lift(
+    component: Component,
+    moved: Float,
+    room_down: Int,
+    room_up: Int,
+    *,
+    params: ExactRoundingParams | None = None,
+) -> Witness | None:
     """An exact deviation next to a floating-point one, or None.
 
     Parameters
@@ -42,24 +54,26 @@ def lift(component: Component, moved: Float, room_down: Int, room_up: Int) -> Wi
     room_down, room_up
         Capacities of each cell of the component; UNBOUNDED where there is none.
     """
-    largest = float(np.abs(moved).max(initial=0.0))
+    params, largest = params or ExactRoundingParams(), float(np.abs(moved).max(initial=0.0))
     if largest == 0.0 or not np.isfinite(largest):
         return None
     support = np.flatnonzero(np.abs(moved) > NOISE * min(largest, 1.0))
-    for denominator in _denominators(moved[support]):
+    for denominator in _denominators(moved[support], params.denominator):
         witness = _rounded(component, moved, support, denominator)
         if witness is not None and _fits(component, witness, room_down, room_up):
             return witness
+    if len(support) > params.most_solved:
+        return None
     witness = _solved(component, moved, support, room_down, room_up)
     return witness if witness is not None and _fits(component, witness, room_down, room_up) else None
 
 
-def _denominators(moved: Float) -> list[int]:
+def _denominators(moved: Float, most: int) -> list[int]:
     """1, and the common denominator that the movements seem to have."""
     common = 1
     for value in moved.tolist():
-        common = lcm(common, Fraction(value).limit_denominator(120).denominator)
-        if common > MAX_DENOMINATOR:
+        common = lcm(common, Fraction(value).limit_denominator(most).denominator)
+        if common > LARGEST_DENOMINATOR:
             return [1]
     return [1] if common == 1 else [1, common]
 
@@ -96,8 +110,6 @@ def _fits(component: Component, witness: Witness, room_down: Int, room_up: Int) 
 
 def _solved(component: Component, moved: Float, support: Int, room_down: Int, room_up: Int) -> Witness | None:
     """Cells at a capacity or at a whole movement keep it; the others follow exactly from the relations."""
-    if len(support) > MAX_EXACT_SOLVE:
-        return None
     block = component.matrix[:, support].tocsr()
     block = block[np.flatnonzero(np.diff(block.indptr))].toarray().astype(np.int64)
     values = _guesses(moved[support], room_down[support], room_up[support])
@@ -131,5 +143,5 @@ def _guesses(moved: Float, room_down: Int, room_up: Int) -> list[Fraction]:
         elif abs(value - round(value)) <= slack:
             guesses.append(Fraction(round(value)))
         else:
-            guesses.append(Fraction(value).limit_denominator(MAX_DENOMINATOR))
+            guesses.append(Fraction(value).limit_denominator(LARGEST_DENOMINATOR))
     return guesses

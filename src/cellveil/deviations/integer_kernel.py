@@ -16,6 +16,7 @@ caller to look at. Cost: the elimination is made once for a set of cells; a lift
 from __future__ import annotations
 
 import heapq
+from dataclasses import dataclass
 from math import lcm
 from typing import TYPE_CHECKING
 
@@ -23,6 +24,7 @@ import numpy as np
 
 from cellveil.arrays import Float, Int
 from cellveil.deviations.witness import Witness
+from cellveil.params import Params, param
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
 
@@ -33,17 +35,20 @@ if TYPE_CHECKING:
 GRID_BITS = (50, 44, 38, 32)
 """The largest movement takes so many bits on the grid: fewer where the computation would pass 64 bits."""
 
-DENSE_ROW = 300
-"""Rows longer than this are left to dense elimination."""
-
-SAMPLE = 6
-"""Pivots of dense rows are looked for in so many times as many columns at first."""
-
-MAX_MODULUS = 5040
 LARGEST_ENTRY = 2**20
+"""Entries of dense rows stay below this, so that products of two keep to 64 bits."""
 
 Pivot = tuple[int, int, dict[int, int]]
 """A column, its coefficient, and the other entries of the row that gives it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatticeParams(Params):
+    """Parameters of the elimination behind a lattice."""
+
+    dense_row: int = param(300, "Longest row of sparse elimination; the rest is dense.", least=1)
+    sample: int = param(6, "Columns per dense row in which pivots are looked for at first.", least=1)
+    modulus: int = param(5040, "Largest common multiple of the pivots.", least=1)
 
 
 class Lattice:
@@ -57,9 +62,15 @@ class Lattice:
         Where there is a choice, cells with a high figure become basic: those with room for an error.
     """
 
-    def __init__(self, relations: Relations, cells: Int, preference: Float) -> None:
+    def __init__(
+        self,
+        relations: Relations,
+        cells: Int,
+        preference: Float,
+        params: LatticeParams | None = None,
+    ) -> None:
         self.cells = cells
-        elimination = _Elimination(relations, cells, preference)
+        elimination = _Elimination(relations, cells, preference, params or LatticeParams())
         elimination.run()
         self.modulus = elimination.modulus
         self._sums = elimination.num_sums
@@ -162,8 +173,8 @@ def _fitting_denominator(numerators: Int, denominator: int, room_down: Int, room
 class _Elimination:
     """Markowitz-like elimination: the shortest row, in it the column with the fewest entries."""
 
-    def __init__(self, relations: Relations, cells: Int, preference: Float) -> None:
-        self.preference = preference.tolist()
+    def __init__(self, relations: Relations, cells: Int, preference: Float, params: LatticeParams) -> None:
+        self.params, self.preference = params, preference.tolist()
         self.pivots: list[Pivot] = []
         self.modulus = 1
         self.num_sums = 0
@@ -184,7 +195,7 @@ class _Elimination:
         while queue:
             length, row = heapq.heappop(queue)
             entries = self.rows.get(row)
-            if entries is None or len(entries) != length or length > DENSE_ROW:
+            if entries is None or len(entries) != length or length > self.params.dense_row:
                 continue
             if not entries:
                 del self.rows[row]
@@ -237,7 +248,7 @@ class _Elimination:
         room = np.array([self.preference[column] for column in columns.tolist()])
         thinnest = np.lexsort((columns, -room, np.count_nonzero(block, axis=0)))
         sums = len(self.preference) + np.arange(len(block))
-        tried = SAMPLE * len(block)
+        tried = self.params.sample * len(block)
         while (pivots := self._dense_pivots(block, columns, sums, np.sort(thinnest[:tried]))) is None:
             tried *= 4
         self.pivots += pivots
@@ -262,7 +273,7 @@ class _Elimination:
             row, column = _thin_pivot(part[:, : len(sample)])
             line, coef = part[row], int(part[row, column])
             modulus = lcm(modulus, abs(coef))
-            if modulus > MAX_MODULUS or int(np.abs(part).max()) > LARGEST_ENTRY:
+            if modulus > self.params.modulus or int(np.abs(part).max()) > LARGEST_ENTRY:
                 modulus = 0
             pivots.append((int(names[column]), coef, _entries(names, line, column)))
             part = _without(part, row, column)

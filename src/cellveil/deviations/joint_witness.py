@@ -10,7 +10,6 @@ as it can, the signs drawn at random, and again with others as long as that pays
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +21,6 @@ from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import Witness
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
-
-TimeLeft = Callable[[], float | None]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,7 +65,7 @@ def recognise(component: Component) -> Network | None:
     """The component as a network; None where it is not seen to be one."""
     if not (np.abs(component.matrix.data) == 1).all():
         return None
-    entries = _Entries(_without_fixed(component))
+    entries = _Incidence(_without_fixed(component))
     kept, dropped = entries.rows_to_keep(), np.zeros(entries.num_rows, dtype=bool)
     while True:
         network = entries.network(kept)
@@ -98,7 +98,7 @@ def _without_fixed(component: Component) -> Component:
     return Component(component.cells[free], component.rows[used], component.matrix[:, free][used])
 
 
-class _Entries:
+class _Incidence:
     """The entries of a component's matrix, one by one."""
 
     def __init__(self, component: Component) -> None:

@@ -1,4 +1,4 @@
-"""Named columns from files (CSV, Parquet, Excel) and frames (pandas, polars, Arrow), with their places.
+"""Columns of records from files (CSV, Parquet, Excel) and frames (pandas, polars, Arrow), with their places.
 
 Whatever the source, the columns come as Arrow arrays, and an error names the file and the line.
 """

@@ -1,4 +1,4 @@
-"""Columns of numbers, exactly: from what files and frames hold to scaled integers, and back to text."""
+"""Cell values, exactly: from the numbers that files and frames hold to scaled integers, and back to text."""
 
 from __future__ import annotations
 

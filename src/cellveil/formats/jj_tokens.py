@@ -1,4 +1,4 @@
-"""JJ files, token by token: any layout the grammar allows, with the line of everything that breaks it."""
+"""Instances as JJ files, token by token: any layout the grammar allows, and the line that breaks it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where things stand in a job file: the line of each key, so that errors can name it."""
+"""Lines of the keys in a job file (data, tables, rules …), so that errors can name them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading job files. The first fault is told in our words, with file, line and remedy."""
+"""Reading job files, from microdata to release. The first fault is told with file, line and remedy."""
 
 from __future__ import annotations
 

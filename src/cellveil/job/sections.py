@@ -1,4 +1,4 @@
-"""The sections of a job file, key by key. Every key has its help here, from which the reference is made."""
+"""Sections of a job file (data, tables, rules, suppression, release): each key with its help."""
 
 from __future__ import annotations
 

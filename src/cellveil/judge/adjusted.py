@@ -30,13 +30,18 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int, freeze
+from cellveil.clock import Deadline
 from cellveil.errors import InputError, nearest_name
-from cellveil.judge.adjusted_attack import FREE, Candidates, Shares, open_senses, wide_values
+from cellveil.judge.adjusted_attack import (
+    FREE,
+    AdjustedAttackParams,
+    Candidates,
+    Shares,
+    open_senses,
+    wide_values,
+)
 from cellveil.problem import Problem, Status
 from cellveil.tables.scaled import UNBOUNDED
-
-PROGRAM_SECONDS = 10.0
-"""Seconds for the programs of one question."""
 
 KINDS = ("interior", "marginals", "total")
 """The kinds of cells that have limits: no totals, totals, and totals that are parts of nothing."""
@@ -115,7 +120,8 @@ def audit_adjusted(
     values: Int,
     *,
     limits: Mapping[str, float | None] | None = None,
-    time_limit: float = PROGRAM_SECONDS,
+    time_limit: float | None = None,
+    params: AdjustedAttackParams | None = None,
 ) -> AdjustedAudit:
     """Judge the values to publish.
 
@@ -126,9 +132,10 @@ def audit_adjusted(
     limits
         Per cent that ``interior`` cells, ``marginals`` and the grand ``total`` may move; missing: no limit.
     time_limit
-        Seconds for the programs of the attack.
+        Seconds for the programs of the attack; by default as `params` say.
     """
-    begun = time.perf_counter()
+    begun, params = time.perf_counter(), params or AdjustedAttackParams()
+    seconds = params.seconds if time_limit is None else time_limit
     values = np.asarray(values)
     if values.shape != problem.table.values.shape or values.dtype.kind != "i":
         raise InputError("an adjusted table has one whole number per cell", remedy="Give scaled integers.")
@@ -137,9 +144,9 @@ def audit_adjusted(
     cells = problem.primaries
     is_open = is_wide = np.zeros(len(cells), dtype=bool)
     if not faults:
-        known = Candidates(problem, values, rules.shares, rules.rise, rules.fall)
-        is_open = open_senses(known, time_limit)
-        is_wide = wide_values(known, is_open, rules.rise + rules.fall, time_limit)
+        known = Candidates(problem, values, rules.shares, rules.rise, rules.fall, params)
+        is_open = open_senses(known, Deadline(seconds))
+        is_wide = wide_values(known, is_open, rules.rise + rules.fall, Deadline(seconds))
     return AdjustedAudit(
         faults, cells, is_open, ~is_wide, utility_of(problem, values), time.perf_counter() - begun
     )

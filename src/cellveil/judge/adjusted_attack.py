@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.clock import Deadline, counted_time
+from cellveil.clock import Deadline
 from cellveil.deviations.cubes import Cubes, has_cubes
+from cellveil.params import Params, param
 from cellveil.problem import Problem
 from cellveil.tables.scaled import UNBOUNDED
 
@@ -35,8 +36,14 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
 
-MOST_CELLS = 20_000
-"""No programs from so many cells on."""
+@dataclass(frozen=True, kw_only=True)
+class AdjustedAttackParams(Params):
+    """Parameters of the attack on adjusted tables."""
+
+    most_cells: int = param(20_000, "Largest table for mixed-integer programs.", least=0)
+    nodes: int = param(20, "Branch-and-cut nodes of such a program.", least=1)
+    seconds: float = param(10.0, "Seconds for the programs of senses, and for those of widths.", least=0)
+
 
 FREE = -1
 """The share of a cell that may move without a limit."""
@@ -102,6 +109,7 @@ class Candidates:
     shares: Shares
     rise: Int
     fall: Int
+    params: AdjustedAttackParams = field(default_factory=AdjustedAttackParams)
 
     @cached_property
     def y(self) -> Int:
@@ -145,7 +153,7 @@ class Candidates:
         return np.maximum(low, -float(most)), np.minimum(high, float(most))
 
 
-def open_senses(known: Candidates, time_limit: float) -> Bool:
+def open_senses(known: Candidates, deadline: Deadline) -> Bool:
     """For which sensitive cells a possible table with the other sense was shown."""
     cells = known.problem.primaries
     rose = known.y[cells] > 0
@@ -156,10 +164,10 @@ def open_senses(known: Candidates, time_limit: float) -> Bool:
     def other_side(place: int) -> tuple[bool, int]:
         return not rose[place], -known.fall[place] if rose[place] else known.rise[place]
 
-    return _shown_by_tables(known, is_open, other_side, lambda own: (own > 0) != rose, time_limit)
+    return _shown_by_tables(known, is_open, other_side, lambda own: (own > 0) != rose, deadline)
 
 
-def wide_values(known: Candidates, is_open: Bool, width: Int, time_limit: float) -> Bool:
+def wide_values(known: Candidates, is_open: Bool, width: Int, deadline: Deadline) -> Bool:
     """Which sensitive cells are shown open, or by a possible table `width` away from their true values."""
     y = known.y[known.problem.primaries]
 
@@ -167,7 +175,7 @@ def wide_values(known: Candidates, is_open: Bool, width: Int, time_limit: float)
         up = bool(y[place] > 0)
         return up, y[place] + (width[place] if up else -width[place])
 
-    return _shown_by_tables(known, is_open, farther, lambda own: np.abs(own - y) >= width, time_limit)
+    return _shown_by_tables(known, is_open, farther, lambda own: np.abs(own - y) >= width, deadline)
 
 
 def _shown_by_tables(
@@ -175,7 +183,7 @@ def _shown_by_tables(
     shown: Bool,
     goal: Callable[[int], tuple[bool, int]],
     shows: Callable[[Int], Bool],
-    time_limit: float,
+    deadline: Deadline,
 ) -> Bool:
     """What was shown already, and what further possible tables show, each looked for because of one cell.
 
@@ -187,13 +195,12 @@ def _shown_by_tables(
         Of the sensitive cells' movements in a possible table: for which cells it is enough.
     """
     found = shown | _shown_by_cubes(known, shown, goal)
-    if known.problem.table.num_cells > MOST_CELLS:
+    if known.problem.table.num_cells > known.params.most_cells:
         return found
-    deadline = counted_time() + time_limit
     for place in np.flatnonzero(~found).tolist():
-        if found[place] or counted_time() > deadline:
+        if found[place] or deadline.is_over:
             continue
-        other = _possible(known, place, *goal(place), deadline - counted_time())
+        other = _possible(known, place, *goal(place), deadline)
         if other is not None and known.has(other):
             found |= shows(other[known.problem.primaries])
     return found
@@ -234,7 +241,7 @@ def are_possible(known: Candidates, corners: Int, moves: Int) -> Bool:
     return np.asarray(fine & (np.asarray(left.sum(axis=0)).ravel() == 0))
 
 
-def _possible(known: Candidates, place: int, up: bool, reach: int, seconds: float) -> Int | None:
+def _possible(known: Candidates, place: int, up: bool, reach: int, deadline: Deadline) -> Int | None:
     """An adjustment that the attacker cannot rule out, which moves one cell that far, or None."""
     from cellveil.solvers.mip import Budget, Program, solve
 
@@ -256,7 +263,7 @@ def _possible(known: Candidates, place: int, up: bool, reach: int, seconds: floa
         np.zeros(matrix.shape[1]),
         np.arange(matrix.shape[1]) >= len(low),
     )
-    answer = solve(program, budget=Budget(Deadline(seconds), nodes=20))
+    answer = solve(program, budget=Budget(deadline, nodes=known.params.nodes))
     return None if answer.point is None else np.rint(answer.point[: len(low)]).astype(np.int64)
 
 

@@ -24,11 +24,13 @@ from cellveil.clock import Deadline
 from cellveil.deviations.witness import Witnesses
 from cellveil.errors import InputError, name_some
 from cellveil.judge.adjusted import AdjustedAudit, audit_adjusted
+from cellveil.judge.adjusted_attack import AdjustedAttackParams
 from cellveil.judge.attack_report import Ending
-from cellveil.judge.explanations import explanations
+from cellveil.judge.explanations import ExplanationParams, explanations
 from cellveil.judge.insider import InsiderReport, audit_insiders
-from cellveil.judge.outsider import OutsiderReport, audit_outsider
+from cellveil.judge.outsider import OutsiderParams, OutsiderReport, audit_outsider
 from cellveil.judge.verdict import NAMED, Verdict
+from cellveil.params import Params, part
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -38,6 +40,15 @@ OUTSIDER = Attacker()
 
 ADJUSTED = "outsiders who know the method, the levels and the limits"
 """Against whom the verdict on an adjusted table holds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuditParams(Params):
+    """Tuning numbers of `audit`."""
+
+    outsider: OutsiderParams = part(OutsiderParams)
+    explanations: ExplanationParams = part(ExplanationParams)
+    adjusted: AdjustedAttackParams = part(AdjustedAttackParams)
 
 
 class AdjustedTable(Protocol):
@@ -80,12 +91,20 @@ class Audit:
     explanations: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, problem: Problem, pattern: Pattern, verdicts: Sequence[Verdict]) -> Audit:
+    def of(
+        cls,
+        problem: Problem,
+        pattern: Pattern,
+        verdicts: Sequence[Verdict],
+        params: ExplanationParams | None = None,
+    ) -> Audit:
         """Bring the verdicts on a pattern together, and explain what is not safe."""
         view = PublicView.of(problem, pattern)
         found = cls(problem, view, tuple(verdicts), pattern)
         open_to_outsiders = [v.unsafe_cells for v in verdicts if v.attacker.is_plain_outsider]
-        told = explanations(problem, view, np.concatenate(open_to_outsiders or [problem.primaries[:0]]))
+        told = explanations(
+            problem, view, np.concatenate(open_to_outsiders or [problem.primaries[:0]]), params
+        )
         return replace(found, explanations=told)
 
     @cached_property
@@ -243,6 +262,7 @@ def audit(
     claims: Witnesses | None = None,
     everything: AllParts | None = None,
     limits: Mapping[str, float | None] | None = None,
+    params: AuditParams | None = None,
     progress: Progress | None = None,
 ) -> Audit:
     """Attack what would be published as each attacker, and judge it.
@@ -268,6 +288,8 @@ def audit(
     limits
         With the values of an adjusted table: per cent that ``interior`` cells, ``marginals`` and the
         ``total`` were allowed to move.
+    params
+        Tuning numbers. No verdict rests on them, but what is not shown in time is not safe.
 
     Examples
     --------
@@ -280,22 +302,28 @@ def audit(
     >>> found.verdict[:70]
     'Safe against outsiders and outsiders who know every value to within 50'
     """
+    params = params or AuditParams()
     if not isinstance(published, Pattern):
-        return _audit_adjusted(problem, published, attackers, limits, time_limit)
+        return _audit_adjusted(problem, published, attackers, limits, Deadline(time_limit), params.adjusted)
     if not attackers:
         raise InputError("no attacker is named", remedy="Name at least the outsider: Attacker().")
-    deadline, settings = Deadline(time_limit), {"exact": exact, "workers": workers, "progress": progress}
-    verdicts = []
+    deadline, verdicts = Deadline(time_limit), []
     for attacker in attackers:
-        options: dict[str, Any] = {"time_limit": deadline.left, "progress": progress}
         if attacker.is_outsider:
-            options |= settings | {"claims": claims}
-            known, report = attack_as_outsider(problem, published, attacker, **options)
+            options: dict[str, Any] = {
+                "exact": exact,
+                "claims": claims,
+                "params": replace(params.outsider, workers=workers),
+            }
+            known, report = attack_as_outsider(
+                problem, published, attacker, deadline=deadline, progress=progress, **options
+            )
             verdicts.append(Verdict.of(attacker, known, published, report))
         else:
-            insiders = attack_as_insiders(problem, published, attacker, everything=everything, **options)
+            options = {"everything": everything, "time_limit": deadline.left, "progress": progress}
+            insiders = attack_as_insiders(problem, published, attacker, **options)
             verdicts.append(Verdict.of(attacker, problem, published, insiders))
-    return Audit.of(problem, published, verdicts)
+    return Audit.of(problem, published, verdicts, params.explanations)
 
 
 def attack_as_outsider(
@@ -322,7 +350,8 @@ def _audit_adjusted(
     published: AdjustedTable | Int,
     attackers: Sequence[Attacker],
     limits: Mapping[str, float | None] | None,
-    time_limit: float | None,
+    deadline: Deadline,
+    params: AdjustedAttackParams,
 ) -> Audit:
     others = [attacker for attacker in attackers if not attacker.is_plain_outsider]
     if others:
@@ -334,6 +363,5 @@ def _audit_adjusted(
         values = published
     else:
         values, limits = published.values, published.limits
-    settings = {} if time_limit is None else {"time_limit": time_limit}
-    found = audit_adjusted(problem, values, limits=limits, **settings)
+    found = audit_adjusted(problem, values, limits=limits, time_limit=deadline.left, params=params)
     return Audit(problem, PublicView.of_adjusted(problem, values), adjusted=found)

@@ -3,33 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from cellveil.arrays import Int
 from cellveil.attack.derivation import Explanation
-from cellveil.attack.explain import Explainer
+from cellveil.attack.explain import DerivationParams, Explainer
+from cellveil.clock import Deadline
 from cellveil.errors import SolverError
+from cellveil.params import Params, param, part
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView
 
-MAX_EXPLAINED = 200
-"""How many unsafe cells are explained."""
 
-TIME_TO_EXPLAIN = 20.0
-"""Seconds for all explanations; what takes longer is left unexplained."""
+@dataclass(frozen=True, kw_only=True)
+class ExplanationParams(Params):
+    """Parameters of explanations."""
+
+    cells: int = param(200, "Most unsafe cells that are explained.", least=0)
+    seconds: float = param(20.0, "Seconds for all; what takes longer is left unexplained.", least=0)
+    derivation: DerivationParams = part(DerivationParams)
 
 
-def explanations(problem: Problem, view: PublicView, unsafe: Int) -> Mapping[int, tuple[str, ...]]:
-    """How the first `MAX_EXPLAINED` of these cells could be worked out, in words without values.
+def explanations(
+    problem: Problem, view: PublicView, unsafe: Int, params: ExplanationParams | None = None
+) -> Mapping[int, tuple[str, ...]]:
+    """How the first of these cells could be worked out, in words without values.
 
     Those of a cell together prove that it is not safe. There are none for a cell that merely was not shown
     safe.
     """
     if not len(unsafe):
         return {}
-    explainer = Explainer(view, problem.table.values, TIME_TO_EXPLAIN)
+    params = params or ExplanationParams()
+    explainer = Explainer(view, problem.table.values, Deadline(params.seconds), params.derivation)
     names = problem.table.cell_name
     told: dict[int, tuple[str, ...]] = {}
-    for cell in unsafe[:MAX_EXPLAINED].tolist():
+    for cell in unsafe[: params.cells].tolist():
         if not view.hidden[cell]:
             told[cell] = (f"{names(cell)} is published",)
         elif proofs := _proofs(problem, explainer, cell):

@@ -212,7 +212,7 @@ def _totals(
     """The verdicts on contributors that stand in several hidden cells, under the (p, q) rule."""
     if not isinstance(insiders, PriorPosteriorInsiders):
         return (), None
-    totals = Totals(insiders, view.hidden, time_limit)
+    totals = Totals(insiders, view.hidden, Deadline(time_limit))
     progress.stage("totals of contributors over several cells")
     return tuple(totals.judge(*target) for target in totals.targets()), totals
 

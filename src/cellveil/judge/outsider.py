@@ -17,11 +17,12 @@ import numpy as np
 
 from cellveil.arrays import Float, Int
 from cellveil.attack.bound_propagation import Unpicked, unpick
+from cellveil.attack.interval_programs import IntervalParams
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.attack.network_intervals import NetworkFlows
 from cellveil.certificate.certificate import Certificate, pattern_hash
 from cellveil.certificate.verifier import check_witnesses
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.components import Component
 from cellveil.deviations.cubes import prove_by_cubes
 from cellveil.deviations.exact_rounding import lift
@@ -30,20 +31,24 @@ from cellveil.deviations.joint_witness import JointWitness
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import Witnesses
 from cellveil.judge.attack_report import AttackReport, Ending
+from cellveil.params import Params, param, part
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.public_view import PublicView
 from cellveil.solvers import tolerances
 
-MOST_ELIMINATED = 30_000
-"""Deviations that are hard to make exact are put onto a lattice in components up to this size."""
 
-MIN_JOINT, JOINT_SECONDS = 48, 60.0
-"""From this number of unsettled cells on, joint witnesses are looked for first; and the seconds for it."""
+@dataclass(frozen=True, kw_only=True)
+class OutsiderParams(Params):
+    """Parameters of the outsider's audit; verdicts and exact intervals do not depend on them."""
 
-MIN_PARALLEL = 16
-"""Fewer cells than this are not worth the start of further processes."""
+    workers: int = param(1, "Processes that examine cells.", least=1)
+    min_parallel: int = param(16, "Fewest open cells for several processes.", least=1)
+    min_joint: int = param(48, "Fewest open cells for joint witnesses.", least=0)
+    joint_seconds: float = param(60.0, "Seconds for joint witnesses, at most.", least=0)
+    most_eliminated: int = param(30_000, "Largest component for the integer kernel.", least=0)
+    intervals: IntervalParams = part(IntervalParams)
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -99,10 +104,10 @@ def audit_outsider(
     *,
     exact: bool = True,
     whole: bool = False,
-    workers: int = 1,
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     claims: Witnesses | None = None,
     progress: Progress | None = None,
+    params: OutsiderParams | None = None,
 ) -> OutsiderReport:
     """Attack the pattern's public view as an outsider and judge every primary cell.
 
@@ -114,8 +119,6 @@ def audit_outsider(
     exact
         Compute every interval to its ends. Otherwise stop at each cell as soon as enough is shown, which
         needs far fewer LPs and gives the same verdict.
-    workers
-        Processes to use. The verdict and exact intervals do not depend on it.
     claims
         Deviations somebody says there are, such as the method that made the pattern. Each is checked exactly
         before it counts, so they save work and cannot mislead.
@@ -127,10 +130,9 @@ def audit_outsider(
     >>> audit_outsider(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
     OutsiderReport(NOT SAFE: 1 not shown protected, 1 primary cells, attacker 'outsider')
     """
-    started = time.perf_counter()
-    progress = progress or Progress()
+    progress, params = progress or Progress(), params or OutsiderParams()
     view = PublicView.of(problem, pattern)
-    judge = _Judge(problem, view, exact, whole, time_limit)
+    judge = _Judge(problem, view, exact, whole, deadline, params)
     if claims is not None and not whole:
         judge.ledger.add_claims(claims)
     if not exact:
@@ -138,21 +140,19 @@ def audit_outsider(
         prove_by_cubes(judge.ledger)
     order = problem.primaries[np.argsort(judge.attack.component_of[problem.primaries], kind="stable")]
     left = [cell for cell in order.tolist() if exact or not judge.is_safe(cell)]
-    if not exact and not whole and len(left) >= MIN_JOINT:
+    if not exact and not whole and len(left) >= params.min_joint:
         progress.stage("joint witnesses")
-        judge.attack_together(
-            Deadline(JOINT_SECONDS if time_limit is None else min(JOINT_SECONDS, time_limit))
-        )
+        judge.attack_together()
         left = [cell for cell in left if not judge.is_safe(cell)]
     progress.stage("audit")
-    if workers > 1 and len(left) >= MIN_PARALLEL:
-        for findings in _in_parallel(judge, left, workers, time_limit):
+    if params.workers > 1 and len(left) >= params.min_parallel:
+        for findings in _in_parallel(judge, left):
             judge.take(findings)
     else:
         for done, cell in enumerate(left):
             judge.examine(cell)
             progress.advance(done + 1, len(left), lps=judge.attack.num_lps)
-    return judge.report(time.perf_counter() - started)
+    return judge.report()
 
 
 @dataclass(frozen=True)
@@ -167,12 +167,13 @@ class _Findings:
     unclear: set[int]
 
 
-def _in_parallel(judge: _Judge, cells: list[int], workers: int, time_limit: float | None) -> list[_Findings]:
+def _in_parallel(judge: _Judge, cells: list[int]) -> list[_Findings]:
     """Examine batches of cells, neighbours together, in processes of their own."""
     from joblib import Parallel, delayed
 
+    workers = judge.params.workers
     batches = np.array_split(np.array(cells), min(4 * workers, len(cells)))
-    view, settings = judge.attack.view, (judge.exact, judge.whole, time_limit)
+    view, settings = judge.attack.view, (judge.exact, judge.whole, judge.deadline, judge.params)
     found = Parallel(n_jobs=workers)(
         delayed(_examine)(judge.problem, view, settings, batch.tolist(), os.getpid()) for batch in batches
     )
@@ -182,7 +183,7 @@ def _in_parallel(judge: _Judge, cells: list[int], workers: int, time_limit: floa
 def _examine(
     problem: Problem,
     view: PublicView,
-    settings: tuple[bool, bool, float | None],
+    settings: tuple[bool, bool, Deadline, OutsiderParams],
     cells: list[int],
     asked_by: int,
 ) -> _Findings:
@@ -207,18 +208,25 @@ class _Judge:
     """Knows the truth; asks the attacker; keeps what was shown."""
 
     def __init__(
-        self, problem: Problem, view: PublicView, exact: bool, whole: bool, time_limit: float | None
+        self,
+        problem: Problem,
+        view: PublicView,
+        exact: bool,
+        whole: bool,
+        deadline: Deadline,
+        params: OutsiderParams,
     ) -> None:
-        values = problem.table.values
+        self._started, values = time.perf_counter(), problem.table.values
         self.problem, self.exact, self.whole = problem, exact, whole
+        self.deadline, self.params = deadline, params
         self.need_low, self.need_high = values - problem.lpl, values + problem.upl
         self.ledger = Ledger(problem, view.hidden, is_final=True, whole=whole)
         rooms = self.ledger.room_down, self.ledger.room_up
-        self.flows = NetworkFlows(view.relations, view.hidden, rooms, time_limit)
+        self.flows = NetworkFlows(view.relations, view.hidden, rooms, deadline)
         self.unclear: set[int] = set()
         self._lattice: Lattice | None = None
         # The truth agrees with the view: a feasible start for the attack, which changes no answer.
-        self.attack = OutsiderAttack(view, values, time_limit, observe=self._lift)
+        self.attack = OutsiderAttack(view, values, deadline, self._lift, params.intervals)
 
     def take(self, findings: _Findings) -> None:
         """Add what another process found."""
@@ -230,9 +238,10 @@ class _Judge:
         attack.num_lps += findings.num_lps
         self.unclear |= findings.unclear
 
-    def attack_together(self, deadline: Deadline) -> None:
+    def attack_together(self) -> None:
         """Look for deviations that move many cells at once, by interior points, made exact on the lattice."""
-        joint = JointWitness(self.problem, deadline)
+        seconds, left = self.params.joint_seconds, self.deadline.left
+        joint = JointWitness(self.problem, Deadline(seconds if left is None else min(seconds, left)))
         joint.harvest(self.ledger, np.random.default_rng(0))
 
     def examine(self, cell: int) -> None:
@@ -287,7 +296,7 @@ class _Judge:
         cells = component.cells
         rooms = self.ledger.room_down[cells], self.ledger.room_up[cells]
         witness = lift(component, moved, *rooms)
-        if witness is None and not self.whole and len(cells) <= MOST_ELIMINATED:
+        if witness is None and not self.whole and len(cells) <= self.params.most_eliminated:
             witness = self._lattice_of(cells, np.minimum(*rooms)).lift(moved, *rooms)
         if witness is not None:
             self.ledger.add(witness, stretch=True)
@@ -303,7 +312,7 @@ class _Judge:
         shown = self.ledger.shows(cell, up=True) and self.ledger.shows(cell, up=False)
         return bool(self.attack.view.hidden[cell]) and shown and self.ledger.shows_width(cell)
 
-    def report(self, seconds: float) -> OutsiderReport:
+    def report(self) -> OutsiderReport:
         """The verdict."""
         cells, values = self.problem.primaries, self.problem.table.values
         hidden = self.attack.view.hidden
@@ -328,7 +337,7 @@ class _Judge:
             reason=Ending.SOLVE_UNCLEAR if cut_short else Ending.COMPLETE,
             is_exact=self.exact and not self.unclear,
             num_lps=self.attack.num_lps,
-            seconds=seconds,
+            seconds=time.perf_counter() - self._started,
             tolerance=tolerances.describe(),
             certificate=certificate,
         )

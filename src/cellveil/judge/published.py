@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from cellveil.arrays import Bool, Float, Int, freeze
 from cellveil.attack.bound_propagation import Unpicked, unpick
 from cellveil.attack.intervals import OutsiderAttack
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.components import split
 from cellveil.errors import InputError, name_some
 from cellveil.judge.published_table import PublishedTable
@@ -229,15 +230,15 @@ def audit_published(
         raise InputError(
             "the width below which a cell is disclosed must be 0 or more", remedy="Give percent."
         )
-    started = time.perf_counter()
+    started, deadline = time.perf_counter(), Deadline(time_limit)
     progress = progress or Progress()
     progress.stage("unpick")
     contradicted = np.zeros(len(published.suppressed), dtype=bool)
     try:
-        unpicked, attack = _open(published.view, time_limit)
+        unpicked, attack = _open(published.view, deadline)
     except InputError:  # all that is wrong with a view is that no table agrees with it
         view, contradicted = _consistent(published.view)
-        unpicked, attack = _open(view, time_limit)
+        unpicked, attack = _open(view, deadline)
     progress.stage("attack")
     lower, upper, found = _intervals(unpicked, attack, published.suppressed, progress)
     lower[contradicted], upper[contradicted] = np.nan, np.nan
@@ -262,7 +263,7 @@ def audit_published(
 # -- the attack ----------------------------------------------------------------------------------------------
 
 
-def _open(view: PublicView, time_limit: float | None) -> tuple[Unpicked, OutsiderAttack]:
+def _open(view: PublicView, deadline: Deadline) -> tuple[Unpicked, OutsiderAttack]:
     """Unpick the view, and open the attack on what that leaves.
 
     Raises
@@ -276,7 +277,7 @@ def _open(view: PublicView, time_limit: float | None) -> tuple[Unpicked, Outside
     rest = view.hidden & tied & ~unpicked.is_point
     published = np.where(tied & ~rest, unpicked.lower, 0)
     narrowed = PublicView(view.relations, rest, published, unpicked.lower, unpicked.upper)
-    return unpicked, OutsiderAttack(narrowed, time_limit=time_limit)
+    return unpicked, OutsiderAttack(narrowed, deadline=deadline)
 
 
 def _intervals(
@@ -342,7 +343,7 @@ def _consistent(view: PublicView) -> tuple[PublicView, Bool]:
         mine = np.zeros(len(view.hidden), dtype=bool)
         mine[component.cells] = True
         try:
-            _open(replace(view, relations=view.relations.take_rows(component.rows), hidden=mine), None)
+            _open(replace(view, relations=view.relations.take_rows(component.rows), hidden=mine), NO_LIMIT)
         except InputError:
             contradicted |= mine
             lost.extend(component.rows.tolist())

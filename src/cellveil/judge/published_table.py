@@ -1,4 +1,4 @@
-"""Published tables: what everybody can see of a table that somebody else protected."""
+"""The outsider's view of a table that somebody else protected: what everybody can see of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which parts one column of the data may play at once.
+"""Roles of the columns of microdata: which ones a column may have at once.
 
 The codes of a dimension are published. So a column of amounts, weights or ids must not be one, and each of
 these must be what it is called: an id is no amount, and a weight no response. Names that differ in capitals

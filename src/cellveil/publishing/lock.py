@@ -1,4 +1,4 @@
-"""A lock on a folder that is to be replaced: one process holds it, and it ends with the process.
+"""Lock on the folder of a release that is to be replaced: one process holds it, and it ends with it.
 
 The operating system keeps the lock on an open file beside the folder, so that a run that is killed leaves no
 lock behind; the empty file may stay and does no harm.

@@ -1,4 +1,4 @@
-"""A folder that is made ready beside another one and then takes its place in one step.
+"""Staging of a release: a folder is made ready beside the old one and then takes its place in one step.
 
 The work is done in ``.<name>.cellveil-<run>/new``, which only its owner can look into. What in the old folder
 is not ours is carried over before the exchange. Afterwards the old folder lies in the place of the new one,

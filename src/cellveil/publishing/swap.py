@@ -1,4 +1,4 @@
-"""The atomic exchange of two folders: what a reader finds under each name is the one or the other, whole.
+"""Atomic exchange of two releases: under each name a reader finds the one folder or the other, whole.
 
 Linux and macOS exchange two names in one step. Where the system or the file system cannot (Windows, some
 network drives), three renames do it: for a moment one name is not there, and a process that is killed in that

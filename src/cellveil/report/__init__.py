@@ -1,4 +1,4 @@
-"""The internal report: figures for the office, as text, JSON and a page. It solves nothing."""
+"""The internal report on suppression, audit and adjustment: figures as text, JSON and a page."""
 
 from cellveil.report.report import Report, build_report
 

@@ -1,4 +1,4 @@
-"""Exact arithmetic for decisions: percentages as fractions, integers that never wrap, levels rounded up."""
+"""Exact arithmetic of rules: percentages as fractions, integers that never wrap, levels rounded up."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from cellveil.solvers.tolerances import EQUAL
 
 
 @dataclass(frozen=True, eq=False)
-class Program(Arrays):
+class CoveringArrays(Arrays):
     """A covering program.
 
     Parameters
@@ -55,7 +55,9 @@ def _num_below(cost: Float, bound: float, or_equal: bool) -> int:
 
 
 @outer
-def exchange(program: Program, room: Float, chosen: Bool, span: float, steps: int, state: Bits) -> None:
+def exchange(
+    program: CoveringArrays, room: Float, chosen: Bool, span: float, steps: int, state: Bits
+) -> None:
     """Try random exchanges, and make those that are no dearer and keep every row; `chosen` is changed.
 
     Parameters

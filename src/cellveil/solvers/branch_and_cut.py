@@ -16,8 +16,17 @@ import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import NO_LIMIT, Deadline
+from cellveil.params import Params, param
 from cellveil.solvers.cutting_planes import Row
 from cellveil.solvers.scip_model import linear, scip_model
+
+
+@dataclass(frozen=True, kw_only=True)
+class BranchAndCutParams(Params):
+    """Parameters of branch and cut with an oracle."""
+
+    rounds_below_root: int = param(2, "Separation rounds at a node below the root.", least=0)
+    most_rows: int = param(100, "Cutting planes added in one round, at most.", least=1)
 
 
 class Oracle(Protocol):
@@ -68,6 +77,7 @@ def search(
     deadline: Deadline = NO_LIMIT,
     seed: int = 0,
     on_node: Callable[[float, int], None] | None = None,
+    params: BranchAndCutParams | None = None,
 ) -> Searched:
     """Search the whole tree, or as much as the limit allows.
 
@@ -93,7 +103,7 @@ def search(
     for row in rows:
         _add_constraint(model, variables, row)
     talk = Talk(model, variables, len(cost), oracle)
-    include(talk, on_node)
+    include(talk, params or BranchAndCutParams(), on_node)
     for chosen in starts:
         talk.keep(chosen)
     model.optimize()

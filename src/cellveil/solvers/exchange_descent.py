@@ -17,7 +17,7 @@ from cellveil.solvers import tolerances
 from cellveil.solvers.cutting_planes import Row
 
 MOST_ENTRIES = 30_000_000
-"""In larger programs only the rows with the least room are looked at on the way."""
+"""Coefficients held in memory; beyond, only the rows with the least room are looked at on the way."""
 
 
 def exchanged(
@@ -46,7 +46,7 @@ def exchanged(
     """
     from scipy.sparse import csr_array
 
-    from cellveil.solvers._exchange_descent_jit import Program, exchange
+    from cellveil.solvers._exchange_descent_jit import CoveringArrays, exchange
 
     span = float(cost[start].sum()) - least
     ranked = np.flatnonzero(free)
@@ -61,7 +61,7 @@ def exchanged(
     chosen = start[ranked]
     by_row = matrix[tight][:, ranked]
     by_column = by_row.T.tocsr()
-    program = Program(cost[ranked], by_column.toarray(), *_lists(by_column), *_lists(by_row))
+    program = CoveringArrays(cost[ranked], by_column.toarray(), *_lists(by_column), *_lists(by_row))
     exchange(program, room[tight], chosen, span, steps, np.array([2 * seed + 1], dtype=np.uint64))
     point = start.copy()
     point[ranked] = chosen

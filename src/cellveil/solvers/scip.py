@@ -16,18 +16,12 @@ from cellveil.arrays import Bool, Float
 from cellveil.solvers.cutting_planes import Row
 
 if TYPE_CHECKING:
-    from cellveil.solvers.branch_and_cut import Oracle
+    from cellveil.solvers.branch_and_cut import BranchAndCutParams, Oracle
 
 Answer = dict[str, Any]
 
 scip: Any = api
 RESULT = scip.SCIP_RESULT
-
-ROUNDS_BELOW_ROOT = 2
-"""How often new rows are looked for at one node, below the root; known ones are always added."""
-
-MOST_ROWS = 100
-"""So many rows are added at a time at most."""
 
 
 class Talk:
@@ -99,8 +93,10 @@ class Talk:
 class RowHandler(Conshdlr):
     """Cuts off fractional points, and admits whole ones that the oracle allows."""
 
-    def __init__(self, talk: Talk, on_node: Callable[[float, int], None] | None) -> None:
-        self.talk, self.on_node = talk, on_node
+    def __init__(
+        self, talk: Talk, params: BranchAndCutParams, on_node: Callable[[float, int], None] | None
+    ) -> None:
+        self.talk, self.params, self.on_node = talk, params, on_node
         self.node, self.rounds = -1, 0
 
     def conssepalp(self, constraints: Any, nusefulconss: int) -> Answer:
@@ -143,10 +139,10 @@ class RowHandler(Conshdlr):
             if self.on_node is not None:
                 self.on_node(float(model.getDualbound()), int(model.getNTotalNodes()))
         self.rounds += 1
-        is_late = not is_root and self.rounds > ROUNDS_BELOW_ROOT
+        is_late = not is_root and self.rounds > self.params.rounds_below_root
         oracle, point = self.talk.oracle, self.talk.point()
         rows = oracle.known_against(point) if is_late else oracle.rows_against(point, is_root=is_root)
-        return self.talk.add(rows[:MOST_ROWS], force=False) if rows else RESULT.DIDNOTFIND
+        return self.talk.add(rows[: self.params.most_rows], force=False) if rows else RESULT.DIDNOTFIND
 
     def _enforce(self) -> Any:
         rows = self.talk.oracle.judge(self.talk.point() > 0.5)
@@ -174,12 +170,12 @@ class Suggestions(Heur):
         return RESULT.FOUNDSOL if stored else RESULT.DIDNOTFIND
 
 
-def include(talk: Talk, on_node: Callable[[float, int], None] | None) -> None:
+def include(talk: Talk, params: BranchAndCutParams, on_node: Callable[[float, int], None] | None) -> None:
     """Hand both to SCIP."""
     last = -1_000_000
     talk.model.includeConshdlr(
-        RowHandler(talk, on_node), "oracle", "rows of the oracle", sepapriority=1000, enfopriority=last,
-        chckpriority=last, sepafreq=1, propfreq=-1, needscons=False,
+        RowHandler(talk, params, on_node), "oracle", "rows of the oracle", sepapriority=1000,
+        enfopriority=last, chckpriority=last, sepafreq=1, propfreq=-1, needscons=False,
     )  # fmt: skip
     timing = scip.SCIP_HEURTIMING.AFTERLPNODE
     talk.model.includeHeur(Suggestions(talk), "suggestions", "of the oracle", "s", freq=1, timingmask=timing)

@@ -45,6 +45,18 @@ MIP_GAP, MIP_FEASIBILITY, COVER_GAP = 1e-7, 1e-7, 1e-5
 """A mixed-integer program is solved when point and bound are this close, as a share; how far its rows may be
 off; and the gap of covering programs."""
 
+LARGEST_DENOMINATOR = 10_000
+"""Floating-point movements and dual variables are read as fractions up to this denominator."""
+
+WHOLE, SPLIT_WHOLE = 1e-5, 1e-3
+"""What a linear program, and what Douglas–Rachford splitting, leaves off whole movements in an adjustment."""
+
+BETWEEN_LEVELS = 1e-6
+"""A sensitive cell is between its two levels when it is farther from both than this."""
+
+SQUARES_GAP = 1e-6
+"""Relative gap at which the outer approximation of squares ends."""
+
 ROUNDING = 1e-4
 """How much of the last digit a floating-point amount may be off when it is rounded down to whole units."""
 

@@ -12,7 +12,7 @@ from cellveil.attackers.attacker import Attacker
 from cellveil.clock import Deadline, Stopwatch
 from cellveil.errors import InputError, nearest_name
 from cellveil.judge import Audit, Verdict
-from cellveil.judge.outsider import audit_outsider
+from cellveil.judge.outsider import OutsiderParams, audit_outsider
 from cellveil.judge.verdict import Outcome
 from cellveil.params import Params, param, part
 from cellveil.pattern import Pattern
@@ -122,6 +122,7 @@ def suppress(
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     chosen, frame = read_options(method, options or {}, params)
     workers = default_workers() if workers is None else workers
+    several = OutsiderParams(workers=workers)
     watch, deadline = Stopwatch(), Deadline(time_limit)
     defence = Defence(problem, attackers, seed=seed, progress=progress)
     share = deadline.share(frame.method_share) if attackers else deadline
@@ -154,7 +155,7 @@ def suppress(
     pattern = Pattern.hiding(problem, draft.hidden, method)
     with watch.time("audit"):
         report = audit_outsider(
-            problem, pattern, exact=False, workers=workers, claims=draft.witnesses, progress=progress
+            problem, pattern, exact=False, params=several, claims=draft.witnesses, progress=progress
         )
     for _ in range(frame.mending_rounds):
         if report.is_safe or not len(report.unsafe_cells):
@@ -171,7 +172,7 @@ def suppress(
         draft.add_hurried(more.hurried)
         pattern = Pattern.hiding(problem, more.hidden, method)
         with watch.time("audit"):
-            report = audit_outsider(problem, pattern, exact=False, workers=workers, progress=progress)
+            report = audit_outsider(problem, pattern, exact=False, params=several, progress=progress)
     verdicts = []
     if attackers:
         with watch.time("attackers"):
@@ -183,7 +184,7 @@ def suppress(
         with watch.time("audit"):
             verdicts = defence.verdicts(pattern)
             report = audit_outsider(
-                problem, pattern, exact=False, workers=workers, claims=draft.witnesses, progress=progress
+                problem, pattern, exact=False, params=several, claims=draft.witnesses, progress=progress
             )
         draft.num_lps += defence.num_lps
         draft.reason = defence.reason if draft.reason is MethodEnding.COMPLETE else draft.reason

@@ -1,4 +1,4 @@
-"""Between the numbers people write and scaled integers.
+"""Cell values as scaled integers, and the numbers people write.
 
 A value with *d* declared decimals is stored as the int64 ``value · 10^d``: sums are exact, and so are proofs.
 """

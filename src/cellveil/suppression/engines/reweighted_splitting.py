@@ -24,10 +24,10 @@ import numpy as np
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.joint_witness import JointWitness, Task
-from cellveil.params import Params, param
+from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.solvers import tolerances
-from cellveil.solvers.douglas_rachford import Goals, Splitting, State
+from cellveil.solvers.douglas_rachford import DouglasRachfordParams, Goals, Splitting, State
 from cellveil.solvers.projection import Projection, TensorProjection
 from cellveil.tables.dimension import Dimension
 
@@ -46,6 +46,7 @@ class ReweightedSplittingParams(Params):
     last_accuracy: float = param(1e-5, "Residual of the last run.", least=0)
     reward: float = param(100.0, "Price of an amount not reached, in largest weights.", least=0)
     trace: float = param(1e-5, "Random cost on every cell, in median weights: breaks ties.", least=0)
+    iteration: DouglasRachfordParams = part(DouglasRachfordParams)
     free_counts: float = param(10.0, "How often a hidden cell counts in the choice of a window.", least=0)
 
 
@@ -61,7 +62,7 @@ class ReweightedSplitting:
         params: ReweightedSplittingParams,
     ) -> None:
         self.problem, self.projection, self.rng, self.params = problem, projection, rng, params
-        self.engine = Splitting(projection)
+        self.engine = Splitting(projection, params.iteration)
         self._joint = joint
         self._movable = problem.status != Status.FROZEN
         priced = problem.weight[self._movable & ~problem.hidden_at_start]

@@ -174,7 +174,7 @@ def diagnose(
     params = params or DiagnosisParams()
     everything = problem.status != Status.FROZEN
     pattern, share = Pattern.hiding(problem, everything, "everything"), deadline.share(params.audit_share)
-    unsafe = audit_outsider(problem, pattern, exact=False, time_limit=share.left).unsafe_cells
+    unsafe = audit_outsider(problem, pattern, exact=False, deadline=share).unsafe_cells
     reach = Reach(problem)
     rooms = reach.rooms(everything)
     asked = levels_of(problem, unsafe.tolist())

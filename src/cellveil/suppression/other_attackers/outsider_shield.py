@@ -44,7 +44,7 @@ class OutsiderShield(Shield):
     def attack(self, problem: Problem, pattern: Pattern, deadline: Deadline) -> OutsiderReport:
         """Attack; what the method or an earlier attack showed need not be shown again."""
         report = audit_outsider(
-            problem, pattern, exact=False, whole=self.whole, claims=self._claims, time_limit=deadline.left
+            problem, pattern, exact=False, whole=self.whole, claims=self._claims, deadline=deadline
         )
         if report.is_safe and problem is self.known:
             self._claims = Witnesses.proven_by(report.certificate)
