@@ -1,6 +1,7 @@
-"""What does each stage of `auto` bring? Costs with one stage left out, as ratios to the full plan.
+"""What does each stage of a plan bring? Costs with one stage left out, as ratios to the full plan.
 
     python benchmarks/ablation.py                       twelve tables, three seeds, 10 s of processor time
+    python benchmarks/ablation.py adjust                the same for the methods of adjustment
     python benchmarks/ablation.py --time-limit 30
     python benchmarks/ablation.py --tables 30x20 8x7x6 --seeds 1 --no-limit
 
@@ -22,9 +23,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import cellveil as cv
 from cellveil import clock
+from cellveil.adjustment import adjusting
 from cellveil.progress import Progress
 from cellveil.suppression.methods.auto import optional_stages
 
@@ -37,6 +40,13 @@ TABLES = {
     "irregular": ("hier16", "two5in6", "ninenew"),
 }
 """Tables for each plan of `auto`."""
+
+ADJUSTED = {
+    "auto": ("30x20", "40x25", "8x7x6", "12x10x8", "30x12h", "13x9x5hh"),
+    "tabu": ("30x20", "8x7x6", "30x12h"),
+    "descent": ("30x20", "8x7x6", "30x12h"),
+}
+"""Tables for the methods of `adjust`."""
 
 
 def problem_of(name: str) -> cv.Problem:
@@ -73,12 +83,15 @@ class Run:
     stages: set[str]
 
 
-def run(problem: cv.Problem, seed: int, time_limit: float | None, without: str = "") -> Run:
-    """Suppress by `auto`, with one stage left out."""
+def run(problem: cv.Problem, seed: int, time_limit: float | None, without: str = "", adjust: str = "") -> Run:
+    """Suppress by `auto`, or adjust by a method, with one stage left out."""
     stages, begun = Stages(), time.process_time()
-    result = cv.suppress(
-        problem, "auto", seed=seed, time_limit=time_limit, options={"without": without}, progress=stages
-    )
+    options: dict[str, Any] = {"seed": seed, "time_limit": time_limit, "options": {"without": without}}
+    result: Any
+    if adjust:
+        result = cv.adjust(problem, adjust, progress=stages, **options)
+    else:
+        result = cv.suppress(problem, "auto", progress=stages, **options)
     assert result.is_safe
     return Run(result.cost, time.process_time() - begun, stages.names)
 
@@ -87,16 +100,19 @@ Ratios = dict[tuple[str, str], list[tuple[float, float]]]
 """Of costs and of seconds, over tables and seeds, by plan and stage."""
 
 
-def ablation(tables: Sequence[tuple[str, str]], seeds: int, time_limit: float | None) -> Ratios:
-    """Leave out every stage that runs; `tables` are pairs of plan and table."""
+def ablation(
+    tables: Sequence[tuple[str, str]], seeds: int, time_limit: float | None, *, is_adjusted: bool = False
+) -> Ratios:
+    """Leave out every stage that runs; `tables` are pairs of plan (or method of `adjust`) and table."""
     ratios: Ratios = {}
+    stages_of = adjusting.optional_stages if is_adjusted else optional_stages
     for plan, table in tables:
-        problem = problem_of(table)
+        problem, adjust = problem_of(table), plan if is_adjusted else ""
         for seed in range(1, seeds + 1):
-            full = run(problem, seed, time_limit)
-            for stage in optional_stages(plan):
+            full = run(problem, seed, time_limit, "", adjust)
+            for stage in stages_of(plan):
                 if stage in full.stages and full.cost > 0:
-                    less = run(problem, seed, time_limit, stage)
+                    less = run(problem, seed, time_limit, stage, adjust)
                     found = ratios.setdefault((plan, stage), [])
                     found.append((less.cost / full.cost, less.seconds / full.seconds))
     return ratios
@@ -118,17 +134,20 @@ def markdown(ratios: Ratios) -> str:
 
 def main() -> None:
     """Run and print."""
-    pairs = [(plan, table) for plan, tables in TABLES.items() for table in tables]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--tables", nargs="+", choices=[table for _, table in pairs])
+    parser.add_argument("what", nargs="?", choices=["auto", "adjust"], default="auto")
+    parser.add_argument("--tables", nargs="+")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--time-limit", type=float, default=10.0)
     parser.add_argument("--no-limit", action="store_true")
     given = parser.parse_args()
+    is_adjusted = given.what == "adjust"
+    plans = ADJUSTED if is_adjusted else TABLES
     count_processor_time()
-    run(problem_of("4x4x4"), 0, None)
-    chosen = [pair for pair in pairs if not given.tables or pair[1] in given.tables]
-    print(markdown(ablation(chosen, given.seeds, None if given.no_limit else given.time_limit)))
+    run(problem_of("4x4x4"), 0, None, "", "auto" if is_adjusted else "")
+    chosen = [(plan, t) for plan, tables in plans.items() for t in tables if t in (given.tables or tables)]
+    limit = None if given.no_limit else given.time_limit
+    print(markdown(ablation(chosen, given.seeds, limit, is_adjusted=is_adjusted)))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,12 @@ from scipy.optimize import LinearConstraint, milp
 
 import cellveil as cv
 from cellveil.adjustment import OBJECTIVES, STARTS
+from cellveil.adjustment.adjust_params import AdjustParams
 from cellveil.adjustment.block_descent import descend
 from cellveil.adjustment.fixed_senses import FixedSenses
 from cellveil.adjustment.imbalance_rows import imbalances
 from cellveil.adjustment.mixed_integer import SenseProgram
-from cellveil.adjustment.model import FARTHEST, Model, build_model, kinds_of_cells
+from cellveil.adjustment.model import Model, build_model, kinds_of_cells
 from cellveil.adjustment.start_rules import start_senses
 from cellveil.adjustment.tabu import Tabu
 from cellveil.clock import Deadline
@@ -79,7 +80,7 @@ def best_by_enumeration(problem: Problem, objective: str, limit: float | None) -
     """All senses, one integer program each, by SciPy; squares by their values at every whole number."""
     values, status = problem.table.values, problem.status
     matrix = problem.table.relations.matrix.toarray()
-    most = FARTHEST * int(np.maximum(problem.upl, problem.lpl).sum()) + 1
+    most = AdjustParams().farthest * int(np.maximum(problem.upl, problem.lpl).sum()) + 1
     up = np.minimum(problem.up, most)
     down = np.minimum(problem.down, most)
     if limit is not None:

@@ -10,8 +10,6 @@ KNOWN: dict[str, set[str]] = {
         "adjustment._integers_jit._change",
         "solvers._douglas_rachford_jit.lean",
         "solvers._douglas_rachford_jit.shrink",
-        "solvers.branch_and_cut.search",
-        "solvers.branch_and_cut.solve_rows",
     },
     "tuning numbers are parameters": {
         "suppression.other_attackers.defence.ROUNDS",

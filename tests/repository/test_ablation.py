@@ -1,8 +1,9 @@
-"""The ablation of `auto`: stages are left out one by one, and patterns stay safe."""
+"""The ablation of `auto` and `adjust`: stages are left out one by one, and results stay safe."""
 
 import pytest
 
 from benchmarks.ablation import ablation, markdown, run
+from cellveil.adjustment import adjust
 from cellveil.datasets import random_table
 from cellveil.errors import InputError
 from cellveil.suppression import suppress
@@ -29,3 +30,10 @@ def test_unknown_stages_are_named() -> None:
     with pytest.raises(InputError, match="no stage 'serch'"):
         suppress(random_table((4, 4), seed=1), options={"without": "serch"})
     assert "flows" not in optional_stages("network") and set(PLANS) >= {"small", "large"}
+
+
+def test_stages_of_adjust_are_left_out() -> None:
+    ratios = ablation([("tabu", "6x6")], 1, None, is_adjusted=True)
+    assert set(ratios) == {("tabu", "anneal"), ("tabu", "tabu")}
+    with pytest.raises(InputError, match="no stage 'taboo'"):
+        adjust(random_table((4, 4), seed=1), options={"without": "taboo"})

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cellveil.arrays import Bool, Float
-from cellveil.solvers.branch_and_cut import search, solve_rows
+from cellveil.solvers.branch_and_cut import BinaryProgram, search, solve_rows
 from cellveil.solvers.cutting_planes import Row
 
 COST = np.array([5.0, 4.0, 3.0, 6.0, 2.0])
@@ -42,23 +42,23 @@ class OfPairs:
 
 def test_rows_of_the_oracle_are_kept() -> None:
     oracle = OfPairs()
-    found = search(COST, NONE, [], oracle, barred=NONE)
+    found = search(BinaryProgram(COST, NONE, NONE), oracle)
     assert found.is_complete and found.bound == pytest.approx(14) and oracle.best == 14
 
 
 def test_columns_that_are_fixed_or_barred() -> None:
     dearest = np.arange(5) == 3
-    assert search(COST, dearest, [], OfPairs(), barred=NONE).bound == pytest.approx(15)
-    assert search(COST, NONE, [], OfPairs(), barred=np.arange(5) == 4).bound == pytest.approx(18)
+    assert search(BinaryProgram(COST, dearest, NONE), OfPairs()).bound == pytest.approx(15)
+    assert search(BinaryProgram(COST, NONE, np.arange(5) == 4), OfPairs()).bound == pytest.approx(18)
 
 
 def test_an_error_in_the_oracle_comes_out() -> None:
     with pytest.raises(ZeroDivisionError, match="in the oracle"):
-        search(COST, NONE, [], OfPairs(ZeroDivisionError), barred=NONE)
-    assert search(COST, NONE, [], OfPairs(KeyboardInterrupt), barred=NONE).was_interrupted
+        search(BinaryProgram(COST, NONE, NONE), OfPairs(ZeroDivisionError))
+    assert search(BinaryProgram(COST, NONE, NONE), OfPairs(KeyboardInterrupt)).was_interrupted
 
 
 def test_rows_alone() -> None:
-    solved = solve_rows(COST, NONE, PAIRS, ~NONE, barred=NONE)
+    solved = solve_rows(BinaryProgram(COST, NONE, NONE, PAIRS), ~NONE)
     assert solved.is_optimal and solved.point is not None
     assert solved.point.tolist() == [True, True, True, False, True] and solved.bound == pytest.approx(14)

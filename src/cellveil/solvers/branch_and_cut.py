@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from cellveil.arrays import Bool, Float, Int
+from cellveil.arrays import Bool, Float
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.params import Params, param
 from cellveil.solvers.cutting_planes import Row
@@ -45,6 +45,24 @@ class Oracle(Protocol):
         """Points to try, given a fractional one."""
 
 
+@dataclass(frozen=True, eq=False)
+class BinaryProgram:
+    """min cost·x over x in {0, 1} under rows.
+
+    Parameters
+    ----------
+    fixed, barred
+        Columns that are 1, and columns that are 0 in all points of interest.
+    rows
+        All of them, or those to begin with where an oracle tells more.
+    """
+
+    cost: Float
+    fixed: Bool
+    barred: Bool
+    rows: Sequence[Row] = ()
+
+
 @dataclass(frozen=True)
 class Searched:
     """What the search came to.
@@ -66,13 +84,10 @@ class Searched:
 
 
 def search(
-    cost: Float,
-    fixed: Bool,
-    rows: Sequence[Row],
+    program: BinaryProgram,
     oracle: Oracle,
     starts: Sequence[Bool] = (),
     *,
-    barred: Bool,
     eager: bool = False,
     deadline: Deadline = NO_LIMIT,
     seed: int = 0,
@@ -83,14 +98,8 @@ def search(
 
     Parameters
     ----------
-    fixed
-        Columns that are 1.
-    rows
-        Rows to begin with.
     starts
         Allowed points that are known.
-    barred
-        Columns that are 0 in all points of interest.
     eager
         Whether good points matter more than the bound.
     on_node
@@ -99,10 +108,8 @@ def search(
     from cellveil.solvers.scip import Talk, include
 
     model = _model(seed, deadline, eager)
-    variables = _variables(model, cost, fixed, np.flatnonzero(~barred))
-    for row in rows:
-        _add_constraint(model, variables, row)
-    talk = Talk(model, variables, len(cost), oracle)
+    variables = _loaded(model, program)
+    talk = Talk(model, variables, len(program.cost), oracle)
     include(talk, params or BranchAndCutParams(), on_node)
     for chosen in starts:
         talk.keep(chosen)
@@ -126,12 +133,9 @@ class Solved:
 
 
 def solve_rows(
-    cost: Float,
-    fixed: Bool,
-    rows: Sequence[Row],
+    program: BinaryProgram,
     start: Bool,
     *,
-    barred: Bool,
     gap: float = 0.0,
     deadline: Deadline = NO_LIMIT,
     nodes: int | None = None,
@@ -155,9 +159,7 @@ def solve_rows(
     if nodes is not None:
         limits["limits/totalnodes"] = nodes
     model = scip_model(deadline, limits, seed=seed)
-    variables = _variables(model, cost, fixed, np.flatnonzero(~barred))
-    for row in rows:
-        _add_constraint(model, variables, row)
+    variables = _loaded(model, program)
     solution = model.createSol()
     for column, variable in variables.items():
         model.setSolVal(solution, variable, float(start[column]))
@@ -169,17 +171,22 @@ def solve_rows(
         raise listener.error
     point = None
     if model.getNSols():
-        point = np.zeros(len(cost), dtype=bool)
+        point = np.zeros(len(program.cost), dtype=bool)
         point[list(variables)] = [model.getVal(variable) > 0.5 for variable in variables.values()]
     is_optimal = model.getStatus() in ("optimal", "gaplimit")
     return Solved(is_optimal, point, max(float(model.getDualbound()), 0.0))
 
 
-def _variables(model: Any, cost: Float, fixed: Bool, columns: Int) -> dict[int, Any]:
-    return {
-        column: model.addVar(vtype="B", obj=float(cost[column]), lb=1.0 if fixed[column] else 0.0)
-        for column in columns.tolist()
+def _loaded(model: Any, program: BinaryProgram) -> dict[int, Any]:
+    """Load the program; its variables by column."""
+    cost, fixed = program.cost.tolist(), program.fixed.astype(float).tolist()
+    variables = {
+        column: model.addVar(vtype="B", obj=cost[column], lb=fixed[column])
+        for column in np.flatnonzero(~program.barred).tolist()
     }
+    for row in program.rows:
+        _add_constraint(model, variables, row)
+    return variables
 
 
 def _model(seed: int, deadline: Deadline, eager: bool) -> Any:

@@ -16,7 +16,7 @@ from cellveil.clock import Deadline
 from cellveil.params import param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
-from cellveil.solvers.branch_and_cut import Searched, search, solve_rows
+from cellveil.solvers.branch_and_cut import BinaryProgram, BranchAndCutParams, Searched, search, solve_rows
 from cellveil.solvers.cutting_planes import Row
 from cellveil.solvers.exchange_descent import exchanged
 from cellveil.solvers.tolerances import EQUAL, INTEGRALITY
@@ -49,6 +49,7 @@ class PartSearchParams(PartOracleParams):
     steps: int = param(100, "Steps of such a descent for each cut and cell.", least=1)
     most_steps: int = param(30_000_000, "The same at most.", least=1)
     relaxation: RelaxationParams = part(RelaxationParams)
+    branch_and_cut: BranchAndCutParams = part(BranchAndCutParams)
 
 
 class PartSearch(PartOracle):
@@ -163,8 +164,8 @@ class PartSearch(PartOracle):
             cuts += pool.rows[known:]
             known = len(pool)
             solved = solve_rows(
-                self.part.price, self.part.held, cuts, self.best.hidden, barred=self._barred(), gap=gap,
-                deadline=deadline, nodes=nodes, seed=self.seed, on_node=self._tell,
+                self._program(cuts), self.best.hidden, gap=gap, deadline=deadline, nodes=nodes,
+                seed=self.seed, on_node=self._tell,
             )  # fmt: skip
             before = self.bound
             self._prove(self._doubted(solved.bound))
@@ -212,14 +213,16 @@ class PartSearch(PartOracle):
     ) -> Searched:
         # (4) and (5), under the capacity cuts (17) in place of the deviations (10) to (13)
         searched = search(
-            self.part.price, self.part.held, [*self._cuts, *further], self, [self.best.hidden],
-            barred=self._barred(), eager=eager,
-            deadline=deadline, seed=self.seed + shift, on_node=self._tell,
+            self._program([*self._cuts, *further]), self, [self.best.hidden], eager=eager, deadline=deadline,
+            seed=self.seed + shift, on_node=self._tell, params=self.params.branch_and_cut,
         )  # fmt: skip
         self.nodes += searched.nodes
         if searched.was_interrupted:
             raise KeyboardInterrupt
         return searched
+
+    def _program(self, cuts: Sequence[Row]) -> BinaryProgram:
+        return BinaryProgram(self.part.price, self.part.held, self._barred(), cuts)
 
     def _prove(self, bound: float) -> None:
         self.bound = max(self.bound, min(bound, self.best.cost, self.unclear))
