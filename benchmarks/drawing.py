@@ -16,7 +16,11 @@ TARGET = ROOT / "docs" / "img" / "rooms.svg"
 GROUND = ("errors", "params", "arrays", "clock", "progress", "files", "plots", "jit")
 """What everything stands on: one box."""
 
-TOGETHER = dict.fromkeys(GROUND, "ground") | {"public_view": "pattern", "__main__": "cli"}
+TOGETHER = dict.fromkeys(GROUND, "ground") | {
+    "level_origin": "problem",
+    "public_view": "pattern",
+    "__main__": "cli",
+}
 WHAT = {
     "ground": "errors, params, clock, files, jit",
     "tables": "what a table is",

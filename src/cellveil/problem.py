@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cellveil.arrays import Bool, Float, Int, freeze, frozen_array
 from cellveil.errors import InputError
 from cellveil.files import sha256
+from cellveil.level_origin import LevelOrigin
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
@@ -64,6 +65,8 @@ class Problem:
         Why cells are primary: for each name of a rule the cells it marks.
     waived
         Cells that may be published whatever they tell, because their contributors agreed; None for none.
+    origins
+        How levels were worked out, with the cells of each origin; of other levels it is not known.
 
     Examples
     --------
@@ -86,11 +89,13 @@ class Problem:
     spl: Int
     reasons: Mapping[str, Bool] = field(default_factory=dict)
     waived: Bool | None = None
+    origins: Mapping[LevelOrigin, Bool] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         freeze(self, ("status", "weight", "lb", "ub", "lpl", "upl", "spl"))
-        marked = {name: frozen_array(cells) for name, cells in self.reasons.items()}
-        object.__setattr__(self, "reasons", marked)
+        for name in ("reasons", "origins"):
+            marked = {key: frozen_array(cells) for key, cells in getattr(self, name).items()}
+            object.__setattr__(self, name, marked)
         _check(self)
 
     def __repr__(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
+from math import ceil
 from typing import Any
 
 from fuzz.attacks import Box, Moves, narrowed
@@ -108,14 +109,52 @@ class InsiderAttack:
         return Box({key: (low, None if high == 10**15 else high) for key, (low, high) in found.items()})
 
     def _demands(self, cell: Key, group: Group, levels: tuple[int, int, int]) -> Iterator[tuple[bool, int]]:
-        lpl, upl, spl = levels
-        lower, lb = lpl, self.world.lb[cell]
+        """The levels as far as the rule asks for them with the group in the second largest's place.
+
+        Of a coalition, and where the documentation asks for the whole level, the least is taken.
+        """
+        lpl, upl, _ = levels
+        settings = self.world.job.get("levels", {})
+        factors = [fraction(settings.get(f"{name}_factor", 1)) for name in ("lower", "upper")]
+        share, asked = self._share(cell, group), self._asked(cell, group)
+        lower, upper = (
+            min(level, ceil(level * share) if asked is None else max(ceil(asked * factor), 0))
+            for level, factor in ((lpl, factors[0]), (upl, factors[1]))
+        )
+        lb = self.world.lb[cell]
         if lb is not None:
-            lower = max(0, min(lpl, self.world.value(cell) - max(lb, self.own(group, cell))))
-        yield True, max(upl, 0)
+            lower = max(0, min(lower, self.world.value(cell) - max(lb, self.own(group, cell))))
+        yield True, max(upper, 0)
         yield False, lower
-        if spl > upl + lower and self.members == 1:
-            yield True, spl - lower
+
+    def _share(self, cell: Key, group: Group) -> Fraction:
+        """Which share of the cell is not the group's own; none where that cannot be told."""
+        total = sum(map(abs, self.parts[cell].values()))
+        return Fraction(total - abs(self.own(group, cell)), total) if total else Fraction(1)
+
+    def _asked(self, cell: Key, group: Group) -> Fraction | None:
+        """By the least formula among the rules of the job, in units of the last digit; None without any."""
+        parts = self.parts[cell]
+        others = sorted((abs(part) for who, part in parts.items() if who not in group), reverse=True)
+        if not others or self.world.waivers[self.level]:
+            return Fraction(0)  # whom a waiver leaves as target, the documentation does not say
+        own, total = abs(self.own(group, cell)), sum(map(abs, parts.values()))
+        found = []
+        for rule in _all_rules(self.world.job.get("rules", [])):
+            if "preset" in rule:
+                return Fraction(0)
+            kind = rule.get("rule")
+            if kind == "dominance":
+                factor = 100 / fraction(rule.get("k", 85))
+                known = (
+                    own if rule.get("n", 2) == 1 else factor * (own + sum(others[1 : rule.get("n", 2) - 1]))
+                )
+                found.append(factor * others[0] + known - total)
+            elif kind in ("p%", "pq"):
+                ratio = fraction(rule.get("p", 10)) / (fraction(rule["q"]) if kind == "pq" else 100)
+                known = own + sum(others[1 : rule.get("coalition", 1)])
+                found.append((1 + ratio) * others[0] + known - total)
+        return min(found) if found else None
 
     # -- insiders who also know the others' parts to within q -----------------------------------------------
 

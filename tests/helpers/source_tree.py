@@ -14,7 +14,7 @@ PACKAGE = ROOT / "src" / "cellveil"
 ORDER = (
     *("errors", "params", "arrays", "clock", "progress", "files", "plots"),
     "jit",
-    *("tables", "microdata", "problem", "rules"),
+    *("tables", "microdata", "level_origin", "problem", "rules"),
     *("pattern", "public_view"),
     "certificate",  # before solvers: whoever checks a proof shares nothing with those who found it
     *("solvers", "deviations", "attackers", "attack"),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cellveil.attackers.prior_knowledge import OUTSIDERS, Kind, check_attacker
+from cellveil.tables.cells import CellRef
 
 __all__ = ["OUTSIDERS", "Attacker", "Kind", "in_words", "not_asked"]
 
@@ -29,6 +30,9 @@ class Attacker:
         How many insiders put their knowledge together.
     prior
         An outsider who knows every value to within so many per cent; None for one who does not.
+    exempt
+        Of insiders: cells that need not be protected from them, say because nothing could; each a number, a
+        list of codes, or codes by dimension. Whoever reads the verdict is told how many.
 
     Raises
     ------
@@ -47,9 +51,11 @@ class Attacker:
     level: str = "unit"
     coalition: int = 1
     prior: float | None = None
+    exempt: Sequence[CellRef] = ()
 
     def __post_init__(self) -> None:
-        check_attacker(self.kind, self.p, self.q, self.level, self.coalition, self.prior)
+        check_attacker(self.kind, self.p, self.q, self.level, self.coalition, self.prior, self.exempt)
+        object.__setattr__(self, "exempt", tuple(self.exempt))
 
     @property
     def is_outsider(self) -> bool:
@@ -73,6 +79,9 @@ class Attacker:
             who = f"every single {who}"
         else:
             who = f"any {NUMBERS.get(self.coalition, self.coalition)} {who}s together"
+        if self.exempt:
+            number = len(self.exempt)
+            who += f" (but for {'1 cell that is' if number == 1 else f'{number} cells that are'} exempt)"
         if self.kind == "insider":
             return who
         return f"{who} knowing the others to within {self.q:g} % (p = {self.p:g} %)"

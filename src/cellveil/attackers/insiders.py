@@ -36,6 +36,7 @@ from math import lcm
 import numpy as np
 
 from cellveil.arrays import Bool, Int
+from cellveil.attackers.own_demands import OwnDemands
 from cellveil.attackers.own_parts import EVERYBODY, NOBODY, OwnParts
 from cellveil.deviations.witness import Witness
 from cellveil.errors import InputError
@@ -53,10 +54,13 @@ class Insiders(ABC):
 
     scale: int = 1
 
-    def __init__(self, problem: Problem, parts: OwnParts, coalition: int = 1) -> None:
+    def __init__(
+        self, problem: Problem, parts: OwnParts, coalition: int = 1, exempt: Int | None = None
+    ) -> None:
         if coalition < 1:
             raise InputError("a coalition has at least one member", remedy="Give 1 or more.")
         self.problem, self.parts, self.coalition = problem, parts, coalition
+        self.exempt = np.zeros(0, dtype=np.int64) if exempt is None else exempt
 
     @abstractmethod
     def rooms(self, attacker: int, target: int) -> Rooms:
@@ -65,7 +69,7 @@ class Insiders(ABC):
     @cached_property
     def asked(self) -> Int:
         """The cells that are judged: the primary ones, and whatever else fails the attacker's own rule."""
-        return self.problem.primaries
+        return np.setdiff1d(self.problem.primaries, self.exempt)
 
     @abstractmethod
     def demands(self, cell: int) -> Iterator[tuple[bool, int]]:
@@ -112,7 +116,7 @@ class Insiders(ABC):
 
     def _at_most(self, attacker: int, cell: int) -> int:
         """`OwnParts.known_to` for one cell and one attacker."""
-        is_open = self.parts.further is None and not self.parts.is_sum[cell]
+        is_open = self.parts.is_vague and not self.parts.is_sum[cell]
         return self.parts.in_cell(cell).get(attacker, int(self.parts.unlisted[cell]) if is_open else 0)
 
     def _own(self, attacker: int, cell: int) -> int:
@@ -127,12 +131,18 @@ class Insiders(ABC):
 class SelfKnowing(Insiders):
     """Contributors who know their own contributions and nothing else of the others'."""
 
+    def __init__(
+        self, problem: Problem, parts: OwnParts, coalition: int = 1, exempt: Int | None = None
+    ) -> None:
+        super().__init__(problem, parts, coalition, exempt)
+        self.own = OwnDemands(problem, parts, self.asked)
+
     def rooms(self, attacker: int, target: int) -> Rooms:
         """A cell is at least the attacker's part, and known if the attacker alone makes it up."""
         problem, values = self.problem, self.problem.table.values
         known = self.parts.known_to(attacker, self.coalition)
         known[target] = self._surely(attacker, target)  # the demand is cut at what it knows of the target
-        floor, ceiling = self.one_signed
+        floor, ceiling = self.own.one_signed
         least = np.where(floor, np.maximum(problem.lb, known), problem.lb)
         most = np.where(ceiling, np.minimum(problem.ub, -known), problem.ub)
         down = np.where(problem.lb == -UNBOUNDED, UNBOUNDED, np.maximum(values - least, 0))
@@ -145,51 +155,25 @@ class SelfKnowing(Insiders):
             down[alone] = up[alone] = 0
         return down, up
 
-    @cached_property
-    def one_signed(self) -> tuple[Bool, Bool]:
-        """Cells to which everybody is known to contribute at least 0; and at most 0.
-
-        Where contributions of both signs occur, a part of one's own is no floor: the others' may be negative.
-        """
-        problem, values = self.problem, self.problem.table.values
-        floor, ceiling = problem.lb >= 0, problem.ub <= 0
-        no_negative = bool((self.parts.total == values)[floor].all())
-        no_positive = bool((self.parts.total == -values)[ceiling].all())
-        return floor & no_negative, ceiling & no_positive
-
     def demands(self, cell: int) -> Iterator[tuple[bool, int]]:
-        """The levels of the cell, cut at what everybody knows."""
-        for up in (True, False):
-            amount = self.demand(cell, up, NOBODY if self.coalition == 1 else EVERYBODY)
+        """What is asked against the insider for whom it is most."""
+        row = self.own.row[cell]
+        for up, amounts in ((True, self.own.up), (False, self.own.down)):
+            amount = int(amounts[row].max()) if self.coalition == 1 else self.demand(cell, up, EVERYBODY)
             if amount > 0:
                 yield up, amount
 
     def demand(self, cell: int, up: bool, attacker: int) -> int:
-        """The level, cut where the attacker knows better; none for the cell it alone makes up."""
-        problem = self.problem
-        if self.parts.count[cell] == 1 and attacker in self._insiders_of(cell):
-            return (
-                0  # not asked of its own cell; never reached by a coalition, which lacks one member at least
-            )
-        if up:  # what a sliding level asks beyond the movement downwards, which may be cut at its whole part
-            left = self._lower(cell, self._own(attacker, cell))
-            return max(self._upper(cell, self._surely(attacker, cell)), int(problem.spl[cell]) - left)
-        return self._lower(cell, self._surely(attacker, cell))
-
-    def _lower(self, cell: int, own: int) -> int:
-        """The lower level, cut where the bound or the own part is."""
-        problem = self.problem
-        if problem.lb[cell] == -UNBOUNDED:
-            return int(problem.lpl[cell])
-        least = max(int(problem.lb[cell]), own) if self.one_signed[0][cell] else int(problem.lb[cell])
-        return max(min(int(problem.lpl[cell]), int(problem.table.values[cell]) - least), 0)
-
-    def _upper(self, cell: int, own: int) -> int:
-        """The upper level, cut at the own part where nobody contributes more than 0."""
-        level = int(self.problem.upl[cell])
-        if not self.one_signed[1][cell]:
-            return level
-        return max(min(level, -own - int(self.problem.table.values[cell])), 0)
+        """See `OwnDemands`; a coalition is asked for the whole level, cut at what everybody knows."""
+        if attacker != EVERYBODY:
+            return self.own.amount(cell, up, attacker)
+        problem, lb = self.problem, int(self.problem.lb[cell])
+        lower = int(problem.lpl[cell])
+        if lb != -UNBOUNDED:
+            lower = max(min(lower, int(problem.table.values[cell]) - lb), 0)
+        if not up:
+            return lower
+        return max(int(problem.upl[cell]), int(problem.spl[cell]) - lower)
 
     def _surely(self, attacker: int, cell: int) -> int:
         """What the attacker contributes to the cell at least: its part if it is listed."""
@@ -203,18 +187,27 @@ class SelfKnowing(Insiders):
         if (problem.ub[cell] == UNBOUNDED) if up else (problem.lb[cell] == -UNBOUNDED):
             return None
         own = self._surely(attacker, cell) if cell == target else self._at_most(attacker, cell)
+        floor, ceiling = self.own.one_signed
         if up:
             most = int(problem.ub[cell])
-            return max((min(most, -own) if self.one_signed[1][cell] else most) - value, 0)
+            return max((min(most, -own) if ceiling[cell] else most) - value, 0)
         least = int(problem.lb[cell])
-        return max(value - (max(least, own) if self.one_signed[0][cell] else least), 0)
+        return max(value - (max(least, own) if floor[cell] else least), 0)
 
 
 class PriorPosteriorInsiders(Insiders):
     """Contributors who know all others' parts to within q %, and must not learn the largest to within p %."""
 
-    def __init__(self, problem: Problem, parts: OwnParts, p: float, q: float, coalition: int = 1) -> None:
-        super().__init__(problem, parts, coalition)
+    def __init__(
+        self,
+        problem: Problem,
+        parts: OwnParts,
+        p: float,
+        q: float,
+        coalition: int = 1,
+        exempt: Int | None = None,
+    ) -> None:
+        super().__init__(problem, parts, coalition, exempt)
         self.p, self.q = Fraction(str(p)) / 100, Fraction(str(q)) / 100
         if not 0 < self.p <= self.q <= 1:
             raise InputError("p and q are not 0 < p ≤ q ≤ 100", remedy="For the p% rule use q = 100.")
@@ -270,7 +263,7 @@ class PriorPosteriorInsiders(Insiders):
     @cached_property
     def asked(self) -> Int:
         """The primary cells, and whatever else fails the criterion, hidden or published."""
-        return np.union1d(self.problem.primaries, np.flatnonzero(self.failing))
+        return np.setdiff1d(np.union1d(self.problem.primaries, np.flatnonzero(self.failing)), self.exempt)
 
     def demands(self, cell: int) -> Iterator[tuple[bool, int]]:
         """Upwards; downwards too where bounds make a difference between the two."""

@@ -2,8 +2,10 @@
 
 Contributions are known for the largest of each cell only. In a cell that has more contributors than are
 listed, everybody who is not listed is taken to know as much as the smallest one that is: more than they can.
-That counts in the finest cells only: what holds there holds for their sums. With a list of all contributions
-(`cellveil.attackers.unlisted_parts`) it counts for nobody who stands in several cells.
+That counts in the finest cells only: what holds there holds for their sums. Where the numbers of contributors
+show that everybody stands in one finest cell, it counts for nobody: the smallest one listed in that cell
+knows as much, and is asked. With a list of all contributions (`cellveil.attackers.unlisted_parts`) it counts
+for nobody who stands in several cells.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from cellveil.attackers.unlisted_parts import AllParts, Further, further_parts
 from cellveil.errors import InputError, nearest_name
 from cellveil.problem import Problem
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.totals import sums_of_others
+from cellveil.tables.totals import stand_once, sums_of_others
 
 EVERYBODY = -1
 """All insiders at once: nobody knows more than this about any cell."""
@@ -54,6 +56,10 @@ class OwnParts:
         Parts that are not among the largest, of everybody with several finest cells; None where not known.
     unwaived
         The largest part of each cell that needs protection, where some contributors waived it; else None.
+    level
+        Whether they are units or holdings.
+    is_single
+        Whether every contributor is known to stand in one of the finest cells only.
     """
 
     who: Int
@@ -64,6 +70,8 @@ class OwnParts:
     names: tuple[str, ...]
     further: Further | None = None
     unwaived: Int | None = None
+    level: str = "unit"
+    is_single: bool = False
 
     @classmethod
     def of(cls, problem: Problem, level: str = "unit", everything: AllParts | None = None) -> OwnParts:
@@ -98,7 +106,18 @@ class OwnParts:
         if known.largest_unwaived is not None and known.top_weight is None:
             unwaived = known.largest_unwaived * factor
         who, total = _numbered(known, listed), known.absolute * factor
-        return cls(who, parts * factor, total, known.count, is_sum, names, further, unwaived)
+        return cls(
+            who,
+            parts * factor,
+            total,
+            known.count,
+            is_sum,
+            names,
+            further,
+            unwaived,
+            level,
+            known.depth > 1 and _is_listed_once(who[~is_sum]) and stand_once(table.relations, known.count),
+        )
 
     @cached_property
     def places(self) -> dict[int, tuple[Int, Int]]:
@@ -133,6 +152,19 @@ class OwnParts:
         return found
 
     @cached_property
+    def is_named(self) -> bool:
+        """Whether all listed contributors have an id, so that each is known again in its other cells."""
+        return bool((self.who < len(self.names)).all())
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether somebody who is listed in one finest cell may stand in another one without being listed.
+
+        If not, contributors who are not listed need no word: whoever is listed in their cell knows more.
+        """
+        return self.further is None and not self.is_single
+
+    @cached_property
     def unlisted(self) -> Int:
         """The most that somebody who is not listed can contribute to each cell."""
         depth = self.amount.shape[1]
@@ -156,7 +188,7 @@ class OwnParts:
         """
         if attacker == EVERYBODY:
             return self.largest(members)
-        own = np.where(self.is_sum, 0, self.unlisted) if self.further is None else np.zeros_like(self.total)
+        own = np.where(self.is_sum, 0, self.unlisted) if self.is_vague else np.zeros_like(self.total)
         if attacker <= UNLISTED:
             own[UNLISTED - attacker] = self.unlisted[UNLISTED - attacker]
         elif attacker != NOBODY:
@@ -169,6 +201,11 @@ class OwnParts:
         if attacker <= UNLISTED:
             return "a contributor who is not listed"
         return self.names[attacker] if attacker < len(self.names) else "a contributor without an id"
+
+
+def _is_listed_once(who: Int) -> bool:
+    """Whether nobody is listed in two of these cells."""
+    return bool((np.bincount(who[who >= 0]) < 2).all())
 
 
 def _numbered(known: Contributions, listed: NDArray[np.int32]) -> Int:

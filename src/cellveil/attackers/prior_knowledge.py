@@ -56,6 +56,7 @@ def attacker_faults(
     level: str = "unit",
     coalition: object = 1,
     prior: object = None,
+    exempt: object = (),
 ) -> Iterator[AttackerFault]:
     """Everything that is wrong with an attacker, the worst first."""
     if kind not in KINDS:
@@ -68,6 +69,8 @@ def attacker_faults(
             "coalition", "a coalition has at least one member", "Give a whole number, 1 or more."
         )
     if kind in OUTSIDERS:
+        if exempt:
+            yield AttackerFault("exempt", "cells are exempt from insiders only", "Leave exempt out.")
         if level != "unit":
             yield AttackerFault("level", f"the attacker {kind} contributes nothing", "Leave level out.")
         if coalition != 1:
@@ -98,7 +101,13 @@ def _pq_faults(kind: str, p: object, q: object) -> Iterator[AttackerFault]:
 
 
 def check_attacker(
-    kind: str, p: object, q: object, level: str, coalition: object, prior: object = None
+    kind: str,
+    p: object,
+    q: object,
+    level: str,
+    coalition: object,
+    prior: object = None,
+    exempt: object = (),
 ) -> None:
     """Refuse an attacker that means nothing, or another one than its options say.
 
@@ -107,6 +116,6 @@ def check_attacker(
     InputError
         With the nearest known name or the remedy.
     """
-    options = {"p": p, "q": q, "level": level, "coalition": coalition, "prior": prior}
+    options = {"p": p, "q": q, "level": level, "coalition": coalition, "prior": prior, "exempt": exempt}
     for fault in attacker_faults(kind, **options):  # type: ignore[arg-type]
         raise InputError(fault.what, remedy=fault.remedy)

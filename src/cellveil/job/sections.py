@@ -336,6 +336,11 @@ class AttackerJob(Section):
     prior: float | None = Field(
         None, gt=0, description="Of outsider and integer: knows every value to within so many per cent."
     )
+    exempt: list[dict[str, str]] = Field(
+        default_factory=list,
+        description="Of insider and pq: cells that need not be protected from them, by their codes (a "
+        "dimension left out: its total). A decision that verdict and report record.",
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> AttackerJob:

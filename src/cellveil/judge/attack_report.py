@@ -71,6 +71,11 @@ class AttackReport:
         return self.cells[~self.safe]
 
     @property
+    def exposed_cells(self) -> Int:
+        """Those of them that were judged: somebody gets at them, as far as the programs tell."""
+        return self.unsafe_cells
+
+    @property
     def open_totals(self) -> int:
         """How many contributors have sums over several cells that were not shown protected."""
         return sum(not total.safe for total in self.totals)

@@ -341,7 +341,7 @@ def attack_as_insiders(
     problem: Problem, pattern: Pattern, attacker: Attacker, **options: Any
 ) -> InsiderReport:
     """The judgement of the attacks by all contributors of the attacker's kind."""
-    names = ("kind", "p", "q", "level", "coalition")
+    names = ("kind", "p", "q", "level", "coalition", "exempt")
     return audit_insiders(problem, pattern, **{name: getattr(attacker, name) for name in names}, **options)
 
 

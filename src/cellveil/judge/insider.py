@@ -18,6 +18,7 @@ from typing import Literal
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
+from cellveil.attackers.families import Claims, Families
 from cellveil.attackers.insiders import ENOUGH, Insiders, PriorPosteriorInsiders, SelfKnowing
 from cellveil.attackers.own_parts import EVERYBODY, NOBODY, OwnParts
 from cellveil.attackers.prior_knowledge import OUTSIDERS, check_attacker
@@ -25,12 +26,14 @@ from cellveil.attackers.prior_posterior import Totals, TotalVerdict
 from cellveil.attackers.unlisted_parts import AllParts
 from cellveil.clock import Deadline
 from cellveil.deviations.movement import Movement
+from cellveil.deviations.witness import are_deviations
 from cellveil.errors import InputError, name_some
 from cellveil.judge.attack_report import AttackReport, Ending
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.public_view import PublicView
+from cellveil.tables.cells import CellRef, cell_numbers
 
 Kind = Literal["insider", "pq"]
 Shares = dict[int, Fraction]
@@ -120,7 +123,9 @@ def audit_insiders(
     level: str = "unit",
     coalition: int = 1,
     everything: AllParts | None = None,
+    exempt: Sequence[CellRef] = (),
     only: Int | None = None,
+    claims: Claims | None = None,
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> InsiderReport:
@@ -140,30 +145,34 @@ def audit_insiders(
     everything
         A list of all contributions. Without it, contributors beyond the largest of a cell are taken to know
         more than they can.
+    exempt
+        Cells that are not judged.
     only
         Judge these cells only, as far as they are to be judged.
+    claims
+        Deviations somebody names for single contributors' demands, such as the method that made the pattern.
+        Each is checked exactly before it counts, so they save work and cannot mislead.
     """
     started = time.perf_counter()
     check_attacker(kind, p, q, level, coalition)
     if kind in OUTSIDERS:
         raise InputError(f"{kind} is no insider", remedy="Use audit.")
-    insiders = insiders_of(problem, kind, p, q, coalition, OwnParts.of(problem, level, everything))
+    parts = OwnParts.of(problem, level, everything)
+    insiders = insiders_of(problem, kind, p, q, coalition, parts, cell_numbers(problem.table, exempt))
     view = PublicView.of(problem, pattern)
     movement = Movement(problem.table.relations, view.hidden, deadline=Deadline(time_limit), live=1)
     progress = progress or Progress()
     progress.stage("audit against insiders")
     cells = insiders.asked if only is None else np.intersect1d(insiders.asked, only)
-    order = cells[np.argsort(movement.component_of[cells], kind="stable")]
-    found: dict[int, _CellVerdict] = {}
-    deadline = Deadline(time_limit)
-    for done, cell in enumerate(order.tolist()):
-        if not view.hidden[cell]:
-            found[cell] = _told(insiders, cell)
-        else:
-            found[cell] = _judged_in_time(insiders, movement, cell, deadline)
-        progress.advance(done + 1, len(order), lps=movement.num_lps)
-    left = deadline.left
-    totals, asked = _totals(insiders, view, left, progress)
+    deadline = movement.deadline
+    found = {cell: _told(insiders, cell) for cell in cells[~view.hidden[cells]].tolist()}
+    shown = _shown_by(claims, insiders, view, cells[view.hidden[cells]])
+    found |= dict.fromkeys(shown.tolist(), SHOWN)
+    left = np.setdiff1d(cells, np.fromiter(found, np.int64, len(found)))
+    for done, cell in enumerate(left[np.argsort(movement.component_of[left], kind="stable")].tolist()):
+        found[cell] = _judged_in_time(insiders, movement, cell, deadline)
+        progress.advance(done + 1, len(left), lps=movement.num_lps)
+    totals, asked = _totals(insiders, view, deadline.left, progress)
     verdicts = [found[cell] for cell in cells.tolist()]
     safe = np.array([verdict.safe for verdict in verdicts], dtype=bool)
     unclear = movement.unclear + (asked.unclear if asked else 0)
@@ -206,6 +215,22 @@ class _CellVerdict:
     reach: float
 
 
+SHOWN = _CellVerdict(True, "", 1.0)
+"""On a cell for which claims were enough."""
+
+
+def _shown_by(claims: Claims | None, insiders: Insiders, view: PublicView, cells: Int) -> Int:
+    """Those of the hidden cells for which deviations that somebody claims keep every single insider off."""
+    if claims is None or not isinstance(insiders, SelfKnowing) or insiders.coalition > 1:
+        return cells[:0]
+    true = are_deviations(insiders.problem, view.hidden, claims.witnesses)
+    families = Families(insiders.own)
+    asked, up = families.open_demands()
+    mine = np.isin(asked, cells)
+    left = families.left(claims.take(true[claims.numbers]), asked[mine], up[mine])
+    return np.setdiff1d(cells, left.cells[~left.settled])
+
+
 def _totals(
     insiders: Insiders, view: PublicView, time_limit: float | None, progress: Progress
 ) -> tuple[tuple[TotalVerdict, ...], Totals | None]:
@@ -223,14 +248,20 @@ def _described(kind: Kind, p: float | None, q: float, coalition: int) -> str:
 
 
 def insiders_of(
-    problem: Problem, kind: Kind, p: float | None, q: float, coalition: int, parts: OwnParts
+    problem: Problem,
+    kind: Kind,
+    p: float | None,
+    q: float,
+    coalition: int,
+    parts: OwnParts,
+    exempt: Int | None = None,
 ) -> Insiders:
     """The insiders of an audit: capacities and demands of each of them."""
     if kind == "insider":
-        return SelfKnowing(problem, parts, coalition)
+        return SelfKnowing(problem, parts, coalition, exempt)
     check_attacker(kind, p, q, "unit", coalition)
     assert p is not None
-    return PriorPosteriorInsiders(problem, parts, p, q, coalition)
+    return PriorPosteriorInsiders(problem, parts, p, q, coalition, exempt)
 
 
 def _judged_in_time(insiders: Insiders, movement: Movement, cell: int, deadline: Deadline) -> _CellVerdict:

@@ -16,6 +16,7 @@ from cellveil.judge.attack_report import AttackReport
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView
+from cellveil.tables.cells import cell_numbers
 
 NAMED = 6
 """Cells that are named in an objection."""
@@ -85,7 +86,8 @@ class Verdict:
         if report.view_hash != view.with_bounds(self.known).content_hash:
             return [f"the audit against {self.attacker.words} is of another view"]
         found = []
-        missing = np.setdiff1d(self.known.primaries, report.cells)
+        exempt = cell_numbers(self.known.table, self.attacker.exempt)
+        missing = np.setdiff1d(self.known.primaries, np.union1d(report.cells, exempt))
         if len(missing):
             found.append(
                 f"the audit against {self.attacker.words} did not judge {len(missing)} of the primary cells"

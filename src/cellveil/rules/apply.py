@@ -119,15 +119,17 @@ def find_primaries(
         status[cell] = wanted
     status[unsafe] = Status.PRIMARY
 
-    lower = _times(judgement.lpl, unsafe, fraction(lower_factor, "lower_factor"))
-    upper = _times(judgement.upl, unsafe, fraction(upper_factor, "upper_factor"))
+    factors = fraction(lower_factor, "lower_factor"), fraction(upper_factor, "upper_factor")
+    lower, upper = _times(judgement.lpl, unsafe, factors[0]), _times(judgement.upl, unsafe, factors[1])
     fields["lpl"] = np.minimum(lower, _room(table.values, fields["lb"], -1))
     fields["upl"] = np.minimum(upper, _room(table.values, fields["ub"], +1))
     if spl is not None:
         fields["spl"] = np.where(unsafe, _one_scaled(table, spl, "spl"), 0)
-    reasons = judgement.within(unsafe).reasons
+    kept = judgement.within(unsafe)
+    fields["reasons"] = kept.reasons
+    fields["origins"] = {origin.times(*factors): cells for origin, cells in kept.origins.items()}
     num_clipped = int((fields["lpl"] < lower).sum() + (fields["upl"] < upper).sum())
-    return Primary(Problem(table, reasons=reasons, **fields), num_clipped, num_waived)
+    return Primary(Problem(table, **fields), num_clipped, num_waived)
 
 
 def _by_hand(

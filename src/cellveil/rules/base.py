@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, fields
-from typing import Any, ClassVar, Literal
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.errors import InputError
+from cellveil.level_origin import SHARE, LevelOrigin
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.table import Table
 
 Level = Literal["unit", "holding"]
+Name = TypeVar("Name")
 
 LEVELS = ("unit", "holding")
 DEFAULT_RANGE = 20
@@ -34,39 +36,60 @@ class Judgement:
         table's values; 0 where the cell is safe.
     reasons
         The rules that fired, in their own words, with the unsafe cells each of them marks.
+    origins
+        How the levels of these rules were worked out, with the unsafe cells of each.
     """
 
     unsafe: Bool
     lpl: Int
     upl: Int
     reasons: Mapping[str, Bool]
+    origins: Mapping[LevelOrigin, Bool] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Judgement({int(self.unsafe.sum())} of {len(self.unsafe)} cells unsafe)"
 
     @classmethod
-    def of(cls, text: str, unsafe: Bool, lpl: Int, upl: Int) -> Judgement:
-        """Build from the mask of the unsafe cells and the levels of these cells alone."""
+    def of(
+        cls,
+        text: str,
+        unsafe: Bool,
+        lpl: Int,
+        upl: Int,
+        origins: Mapping[LevelOrigin, Bool] | None = None,
+    ) -> Judgement:
+        """Build from the mask of the unsafe cells and the levels of these cells alone.
+
+        Where no origin is given, the levels are shares of the values.
+        """
         lower, upper = np.zeros(len(unsafe), dtype=np.int64), np.zeros(len(unsafe), dtype=np.int64)
         lower[unsafe], upper[unsafe] = lpl, upl
-        return cls(unsafe, lower, upper, {text: unsafe} if unsafe.any() else {})
+        origins = {SHARE: unsafe} if origins is None else origins
+        return cls(unsafe, lower, upper, {text: unsafe} if unsafe.any() else {}, _joined([origins], unsafe))
 
     @classmethod
     def combine(cls, parts: Sequence[Judgement], unsafe: Bool) -> Judgement:
         """Take the largest levels and all the reasons of the parts, for the unsafe cells."""
-        reasons: dict[str, Bool] = {}
-        for part in parts:
-            for text, cells in part.reasons.items():
-                marked = (cells & unsafe) | reasons.get(text, False)
-                if marked.any():
-                    reasons[text] = marked
+        reasons = _joined([part.reasons for part in parts], unsafe)
+        origins = _joined([part.origins for part in parts], unsafe)
         lpl = np.maximum.reduce([part.lpl for part in parts])
         upl = np.maximum.reduce([part.upl for part in parts])
-        return cls(unsafe, np.where(unsafe, lpl, 0), np.where(unsafe, upl, 0), reasons)
+        return cls(unsafe, np.where(unsafe, lpl, 0), np.where(unsafe, upl, 0), reasons, origins)
 
     def within(self, cells: Bool) -> Judgement:
         """Return the judgement with all other cells safe."""
         return Judgement.combine([self], self.unsafe & cells)
+
+
+def _joined(parts: Sequence[Mapping[Name, Bool]], unsafe: Bool) -> dict[Name, Bool]:
+    """The cells of each name over all parts, as far as they are unsafe; names without any are left out."""
+    joined: dict[Name, Bool] = {}
+    for part in parts:
+        for name, cells in part.items():
+            marked = (cells & unsafe) | joined.get(name, False)
+            if marked.any():
+                joined[name] = marked
+    return joined
 
 
 class Rule(ABC):

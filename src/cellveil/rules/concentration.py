@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Int
 from cellveil.errors import InputError
+from cellveil.level_origin import SHARE, LevelOrigin
 from cellveil.rules.base import DEFAULT_RANGE, LEVELS, Judgement, Level, Rule, check_depth, contributions
 from cellveil.rules.percentages import (
     Number,
@@ -61,6 +62,11 @@ class AmountRule(Rule):
         one_of(self.level, "level", LEVELS)
         percentage(self.safety_range, "safety_range", high=1000, zero=True)
 
+    @property
+    @abstractmethod
+    def origin(self) -> LevelOrigin:
+        """How levels follow from the contributions."""
+
     @abstractmethod
     def sensitivity(self, amounts: LargestAmounts) -> tuple[NDArray[Any], int, Bool]:
         """Numerators and denominator of d, and where someone needs protection."""
@@ -75,7 +81,8 @@ class AmountRule(Rule):
         levels = _levels_from_amounts(
             table, found, cells, numerators[cells], denominator, fraction(self.safety_range, "safety_range")
         )
-        return Judgement.of(self.text, unsafe, levels, levels)
+        above = unsafe & np.asarray(numerators > 0, dtype=bool)
+        return Judgement.of(self.text, unsafe, levels, levels, {self.origin: above, SHARE: unsafe & ~above})
 
     def _describe(self, name: str, parameters: str) -> str:
         extra = (", inclusive" if self.inclusive else "") + (", holdings" if self.level == "holding" else "")
@@ -111,6 +118,13 @@ class Dominance(AmountRule):
     @property
     def text(self) -> str:
         return self._describe("dominance rule", f"n = {self.n}, k = {written(self.k)}")
+
+    @property
+    def origin(self) -> LevelOrigin:
+        share = 100 / fraction(self.k, "k")
+        if self.n == 1:  # it asks for nobody's knowledge; the attacker's own part hides nothing from it
+            return LevelOrigin(share, level=self.level)
+        return LevelOrigin(share, share, self.n - 2, self.level)
 
     def sensitivity(self, amounts: LargestAmounts) -> tuple[NDArray[Any], int, Bool]:
         k = fraction(self.k, "k")
@@ -165,6 +179,11 @@ class PriorPosterior(AmountRule):
             "(p, q) rule", f"p = {written(self.p)}, q = {written(self.q)}{_together(self.coalition)}"
         )
 
+    @property
+    def origin(self) -> LevelOrigin:
+        ratio = fraction(self.p, "p") / fraction(self.q, "q")
+        return LevelOrigin(1 + ratio, others=self.coalition - 1, level=self.level)
+
     def sensitivity(self, amounts: LargestAmounts) -> tuple[NDArray[Any], int, Bool]:
         return _narrowing(amounts, fraction(self.p, "p") / fraction(self.q, "q"), self.coalition)
 
@@ -203,6 +222,11 @@ class PPercent(AmountRule):
     @property
     def text(self) -> str:
         return self._describe("p% rule", f"p = {written(self.p)}{_together(self.coalition)}")
+
+    @property
+    def origin(self) -> LevelOrigin:
+        ratio = fraction(self.p, "p") / 100
+        return LevelOrigin(1 + ratio, others=self.coalition - 1, level=self.level)
 
     def sensitivity(self, amounts: LargestAmounts) -> tuple[NDArray[Any], int, Bool]:
         return _narrowing(amounts, fraction(self.p, "p") / 100, self.coalition)

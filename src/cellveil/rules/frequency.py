@@ -219,7 +219,7 @@ class ZeroRule(Rule):
         reach = fraction(self.range, "range") * 10**table.decimals
         upper = as_levels(round_up(np.array([reach.numerator], dtype=object), reach.denominator))
         none = np.zeros(1, dtype=np.int64)
-        return Judgement.of(self.text, unsafe, none, upper)
+        return Judgement.of(self.text, unsafe, none, upper, {})
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,7 @@ class RunParams(Params):
 
     mending_rounds: int = param(3, "Repairs of a pattern that the audit rejects.", least=0)
     method_share: float = param(
-        0.5, "Share of the time for the method where there are further attackers.", least=0, most=1
+        0.4, "Share of the time for the method where there are further attackers.", least=0, most=1
     )
     diagnosis_share: float = param(
         0.5, "Share of the time left for the diagnosis of an infeasible problem.", least=0, most=1
@@ -87,8 +87,8 @@ def suppress(
         Whom to keep off besides the outsider: see `cellveil.suppression.other_attackers.defence`.
     time_limit
         Seconds for everything but audit and verification; when they are over, the best that is safe is
-        returned, and the reason says so. With other attackers one half is for the method, the rest for what
-        they make necessary; insiders that could not be judged by then count as not kept off.
+        returned, and the reason says so. With other attackers two fifths are for the method, the rest for
+        what they make necessary; insiders that could not be judged by then count as not kept off.
     seed
         For methods that draw random numbers.
     workers
@@ -173,7 +173,7 @@ def suppress(
         pattern = Pattern.hiding(problem, more.hidden, method)
         with watch.time("audit"):
             report = audit_outsider(problem, pattern, exact=False, params=several, progress=progress)
-    verdicts = []
+    verdicts, hopeless = [], ""
     if attackers:
         with watch.time("attackers"):
             hidden = defence.strengthened(pattern.hidden, deadline, draft.witnesses)
@@ -188,10 +188,12 @@ def suppress(
             )
         draft.num_lps += defence.num_lps
         draft.reason = defence.reason if draft.reason is MethodEnding.COMPLETE else draft.reason
+        hopeless = defence.told_hopeless()
     with watch.time("verify"):
         standard = Verdict.of(Attacker(), problem, pattern, report)
         judged = Audit.of(problem, pattern, [standard, *verdicts])
-    return _conclude(problem, pattern, judged, draft, watch, seed)
+    found = _conclude(problem, pattern, judged, draft, watch, seed)
+    return replace(found, reason=f"{found.reason}; {hopeless}") if hopeless else found
 
 
 def read_options(

@@ -34,6 +34,43 @@ def sums_of_others(relations: Relations) -> Bool:
     return sums
 
 
+def stand_once(relations: Relations, counts: Int) -> bool:
+    """Whether every contributor stands in one of the finest cells only, by the numbers of contributors.
+
+    That is so where some cell is the sum of all finest cells, each taken once, and has as many contributors
+    as they have together.
+
+    Examples
+    --------
+    >>> rows = Relations.from_rows(3, [[(0, -1), (1, 1), (2, 1)]])
+    >>> stand_once(rows, np.array([5, 2, 3])), stand_once(rows, np.array([4, 2, 3]))
+    (True, False)
+    """
+    finest = ~sums_of_others(relations)
+    total, row = total_of_rows(relations), relations.row_of_entry
+    is_plain = (total >= 0) & (np.diff(relations.indptr) > 1) & (relations.rhs == 0)
+    is_sum = is_plain[row] & (relations.cells == total[row]) & (relations.coefs == -1)
+    made_by = np.full(relations.num_cells, -1, dtype=np.int64)
+    made_by[relations.cells[is_sum]] = row[is_sum]
+    candidates = np.flatnonzero(~finest & (counts == counts.max(initial=0)))
+    return any(_consists_of(relations, made_by, int(cell), finest, counts) for cell in candidates[:1])
+
+
+def _consists_of(relations: Relations, made_by: Int, cell: int, finest: Bool, counts: Int) -> bool:
+    """Whether a cell is the sum of all finest cells, each once, and its contributors theirs together."""
+    times = np.zeros(relations.num_cells, dtype=np.int64)
+    stack = [cell]
+    while stack:
+        at = stack.pop()
+        times[at] += 1
+        if times[at] > 1:
+            return False
+        if made_by[at] >= 0:
+            cells, coefs = relations.row(int(made_by[at]))
+            stack += cells[(cells != at) & (coefs == 1)].tolist()
+    return bool((times[finest] == 1).all() and counts[finest].sum() == counts[cell])
+
+
 def total_of_rows(relations: Relations) -> Int:
     """The total of each relation: the only cell of its sign where all coefficients are ±1; −1 where none is.
 

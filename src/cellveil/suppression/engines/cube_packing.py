@@ -30,8 +30,9 @@ import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline
-from cellveil.deviations.cubes import CubeParams, HiddenCubes, line_bits
+from cellveil.deviations.cubes import SPARE, CubeParams, HiddenCubes, line_bits
 from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.witness import Witness
 from cellveil.params import param
 from cellveil.problem import Status
 
@@ -108,6 +109,52 @@ class Packing(HiddenCubes):
     def clean(self, deadline: Deadline = NO_LIMIT) -> None:
         """Publish secondaries again, dearest first, where the demands that need them find free cubes."""
         self._serve(self.ledger.secondaries(dearest_first=True), None, deadline, beams=0)
+
+    def meet(
+        self, cell: int, up: bool, amount: int, *, beams: int, budget: float = np.inf
+    ) -> tuple[Witness | None, float]:
+        """A deviation that moves a cell by an amount, whether the ledger asks for it or not; and its cost.
+
+        One free cube, else a sum of cubes from so many beams. What it moves gets hidden, unless it costs more
+        than the budget.
+        """
+        from cellveil.suppression.engines import _cube_packing_jit as kernels
+
+        ledger = self.ledger
+        ledger.reserve(SPARE, SPARE * self._most_entries)
+        needs = ledger.need_up if up else ledger.need_down
+        numbers = ledger.witness_up if up else ledger.witness_down
+        before, mark = (needs[cell], numbers[cell]), ledger.mark()
+        needs[cell], numbers[cell] = amount, -1
+        self._policy.limits[[kernels.BEAMS, kernels.NEEDED]] = beams, self._most_entries
+        kernels.serve(ledger.arrays, self._policy, np.array([cell]), np.array([up]), 0, False)
+        number = int(numbers[cell])
+        found = ledger.witness(number) if number >= 0 else None
+        needs[cell], numbers[cell] = before
+        cost = ledger.cost - mark.cost
+        if cost > budget:
+            ledger.rollback(mark)
+            self.sync()
+        ledger.tidy()
+        self.grid.synced[0] = 0
+        return found, cost
+
+    def hide(self, cells: Int) -> None:
+        """Hide cells."""
+        self.ledger.hide(cells)
+        self.ledger.tidy()
+        self.sync()
+
+    def publish(self, cell: int) -> None:
+        """Publish a cell again."""
+        self.ledger.publish(cell)
+        self.ledger.tidy()
+        self.sync()
+
+    def sync(self) -> None:
+        """The bits of the lines anew, from what is hidden in the ledger."""
+        self.grid.bits[:] = line_bits(self.table, self.ledger.hidden)
+        self.grid.synced[0] = 0
 
     def _serve(self, cells: Int, up: Bool | None, deadline: Deadline, *, beams: int) -> None:
         """Meet demands of cells; without directions the cells are secondaries to do without."""

@@ -25,6 +25,7 @@ from cellveil.attackers.attacker import OUTSIDERS, Attacker
 from cellveil.clock import Deadline
 from cellveil.deviations.movement import Movement
 from cellveil.deviations.witness import Witnesses
+from cellveil.errors import name_some
 from cellveil.judge import Verdict
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
@@ -88,14 +89,13 @@ class Defence:
         moves = Movement.of(self.problem, deadline)
         self._deadline = overtime = deadline.overtime()
         for shield in self._everybody:
-            if isinstance(shield, OutsiderShield):
-                shield.believe(claims)
+            shield.believe(claims)
         self._progress.stage("other attackers")
         start = hidden
         for number in range(ROUNDS):
             before = hidden
             for shield in self._everybody:
-                if not shield.judge(hidden, deadline).is_safe and not deadline.is_over:
+                if (shield.goes_ahead or not shield.judge(hidden, deadline).is_safe) and not deadline.is_over:
                     hidden = shield.strengthen(hidden, moves)
             self._progress.advance(number + 1, None, hidden=int(hidden.sum()))
             if self._is_infeasible or np.array_equal(before, hidden) or deadline.is_over:
@@ -103,7 +103,7 @@ class Defence:
         self.num_lps += moves.num_lps
         if self._is_infeasible:
             return hidden
-        if not self._is_safe(hidden, overtime):
+        if not self._is_safe(hidden, overtime) and len(self._unsafe(hidden, overtime)):
             self.reason = MethodEnding.SURROUNDINGS_HIDDEN if deadline.is_over else MethodEnding.NOT_KEPT_OFF
             hidden = self._hidden_whole(hidden, moves, deadline)
         return self._thinned(hidden, start, deadline) if self._is_safe(hidden, overtime) else hidden
@@ -171,10 +171,33 @@ class Defence:
         return all(shield.judge(hidden, deadline).is_safe for shield in self._everybody)
 
     def _unsafe(self, hidden: Bool, deadline: Deadline) -> Int:
-        """Cells not shown protected against somebody; all primary ones where only totals are open."""
-        unsafe = [shield.judge(hidden, deadline).unsafe_cells for shield in self._everybody]
+        """Cells that somebody gets at; all primary ones where only totals are open."""
+        unsafe = [shield.judge(hidden, deadline).exposed_cells for shield in self._everybody]
         cells = np.unique(np.concatenate(unsafe))
-        return cells if len(cells) else self.problem.primaries
+        if not len(cells):
+            return self.problem.primaries
+        return np.setdiff1d(cells, np.fromiter(self.hopeless, np.int64, len(self.hopeless)))
+
+    @property
+    def hopeless(self) -> dict[int, float]:
+        """Cells that no pattern protects from some insider, and which share of the movement needed it can."""
+        insiders = [shield for shield in self._shields if isinstance(shield, InsiderShield)]
+        return {cell: share for shield in insiders for cell, share in shield.hopeless.items()}
+
+    def told_hopeless(self) -> str:
+        """The same in words; empty where there are none."""
+        if not self.hopeless:
+            return ""
+        cells = sorted(self.hopeless)
+        names = self.problem.table.cell_names(cells)
+        shares = [
+            f"{name} ({self.hopeless[cell]:.0%} of it)" for cell, name in zip(cells, names, strict=True)
+        ]
+        return (
+            "whatever is hidden, bounds and cells that must be published leave some contributor closer to "
+            "the others than the rule allows; of the movement needed can be reached: "
+            f"{name_some(shares)}. Free such cells, or exempt these from this attacker"
+        )
 
     def _thinned(self, hidden: Bool, start: Bool, deadline: Deadline) -> Bool:
         """Without secondaries that can be published again: those added last first, the dearest first."""

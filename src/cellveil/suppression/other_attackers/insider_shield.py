@@ -23,15 +23,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.attackers.attacker import Attacker
-from cellveil.attackers.insiders import Insiders, PriorPosteriorInsiders, Rooms
+from cellveil.attackers.families import Claims
+from cellveil.attackers.insiders import Insiders, PriorPosteriorInsiders, Rooms, SelfKnowing
 from cellveil.attackers.own_parts import EVERYBODY, NOBODY, OwnParts
 from cellveil.attackers.prior_posterior import Totals
 from cellveil.clock import Deadline
+from cellveil.deviations.cubes import has_cubes
 from cellveil.deviations.movement import NO_MOVE, Move, Movement
 from cellveil.deviations.movement_program import Feasibility
 from cellveil.deviations.witness import Witness
@@ -41,7 +44,9 @@ from cellveil.judge.outsider import OutsiderReport
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.solvers import tolerances
+from cellveil.suppression.other_attackers.family_search import FamilySearch, FamilySearchParams
 from cellveil.suppression.other_attackers.shield import Shield
+from cellveil.tables.cells import cell_numbers
 from cellveil.tables.scaled import UNBOUNDED, unscale
 
 MAX_HARVESTED = 4
@@ -56,8 +61,24 @@ class InsiderShield(Shield):
         self.attacker = attacker
         parts = OwnParts.of(problem, attacker.level)
         kind: Kind = "insider" if attacker.kind == "insider" else "pq"
-        self.insiders = insiders_of(problem, kind, attacker.p, attacker.q, attacker.coalition, parts)
+        exempt = cell_numbers(problem.table, attacker.exempt)
+        self.insiders = insiders_of(problem, kind, attacker.p, attacker.q, attacker.coalition, parts, exempt)
+        self.hopeless: dict[int, float] = {}
         self._found: dict[int, list[Witness]] = {}
+        self._claims: Claims | None = None
+        self._params = FamilySearchParams()
+
+    @property
+    def goes_ahead(self) -> bool:
+        """Whether families of witnesses are looked for before anybody judges: that is how to know best."""
+        return self._claims is None and self._has_families
+
+    @cached_property
+    def _has_families(self) -> bool:
+        """Whether the table is one for families of witnesses."""
+        table, insiders = self.known.table, self.insiders
+        is_alone = isinstance(insiders, SelfKnowing) and insiders.coalition == 1
+        return is_alone and table.num_cells >= self._params.fewest_cells and has_cubes(table)
 
     def attack(self, problem: Problem, pattern: Pattern, deadline: Deadline) -> InsiderReport:
         """Attack as every contributor."""
@@ -68,7 +89,9 @@ class InsiderShield(Shield):
         return self._attack(Pattern.hiding(self.known, hidden, ""), deadline, cells)
 
     def _attack(self, pattern: Pattern, deadline: Deadline, only: Int | None = None) -> InsiderReport:
-        return attack_as_insiders(self.known, pattern, self.attacker, only=only, time_limit=deadline.left)
+        return attack_as_insiders(
+            self.known, pattern, self.attacker, only=only, claims=self._claims, time_limit=deadline.left
+        )
 
     def judge_anew(self, hidden: Bool, deadline: Deadline) -> OutsiderReport | InsiderReport:
         """See `Shield.judge_anew`; what was safe in a pattern is safe in one that hides more."""
@@ -82,11 +105,14 @@ class InsiderShield(Shield):
 
     def strengthen(self, hidden: Bool, moves: Movement) -> Bool:
         """See `Shield.strengthen`."""
+        if self.goes_ahead:
+            return self._with_families(hidden, moves)
         report, insiders, before = self.judge(hidden, moves.deadline), self.insiders, hidden
         assert isinstance(report, InsiderReport)
         asked = [
             (-amount, cell, up)
             for cell in report.exposed_cells.tolist()
+            if cell not in self.hopeless
             for up, amount in insiders.demands(cell)
         ]
         for amount, cell, up in sorted(asked):
@@ -97,6 +123,16 @@ class InsiderShield(Shield):
         if isinstance(insiders, PriorPosteriorInsiders):
             hidden = self._protect_totals(Totals(insiders, before), report, hidden, moves)
         return hidden
+
+    def _with_families(self, hidden: Bool, moves: Movement) -> Bool:
+        """The pattern with what families of witnesses need; they are claimed before the judge."""
+        assert isinstance(self.insiders, SelfKnowing)
+        search = FamilySearch(self.insiders, hidden, moves.deadline, self._params)
+        if self.claimed is not None:
+            search.reuse(self.claimed)
+        search.run()
+        self._claims = search.claims
+        return search.hidden
 
     def _protect_totals(self, judged: Totals, report: InsiderReport, hidden: Bool, moves: Movement) -> Bool:
         rule = judged.rule
@@ -112,7 +148,10 @@ class InsiderShield(Shield):
         """The pattern with what the cheaper plan hides."""
         plan = _cheaper_plan(question, known, hidden, moves)
         if plan.verdict is Feasibility.IMPOSSIBLE:
-            self.infeasible |= set(question.targets)
+            if isinstance(question, _CellQuestion) and isinstance(self.insiders, SelfKnowing):
+                self.hopeless[question.cell] = question.share(plan.stuck)
+            else:
+                self.infeasible |= set(question.targets)
         for move in plan.moves:
             if move.witness is not None:
                 for cell in move.witness.cells.tolist():
@@ -158,14 +197,15 @@ class _Plan:
     hidden: Bool
     verdict: Feasibility = Feasibility.MET
     moves: list[Move] = field(default_factory=list)
+    stuck: int = EVERYBODY
 
-    def add(self, move: Move) -> None:
-        """Hide what the deviation moves."""
+    def add(self, move: Move, attacker: int) -> None:
+        """Hide what the deviation against an attacker moves; where there is none, note against whom."""
         if move.verdict is Feasibility.MET:
             self.hidden[move.support] = True
             self.moves.append(move)
         else:
-            self.verdict = move.verdict
+            self.verdict, self.stuck = move.verdict, attacker
 
     def cost(self, before: Bool, weight: Float) -> float:
         """Of what it hides beyond the pattern before."""
@@ -177,7 +217,7 @@ def _cheaper_plan(question: _Question, known: list[Move], hidden: Bool, moves: M
     if known and question.is_settled(known, hidden):
         return _Plan(hidden)
     together, weight = _Plan(hidden.copy()), moves.weight
-    together.add(question.ask(EVERYBODY, hidden))
+    together.add(question.ask(EVERYBODY, hidden), EVERYBODY)
     cost = together.cost(hidden, weight) if together.verdict is Feasibility.MET else np.inf
     if question.coalition > 1 or cost == 0:
         return together
@@ -197,7 +237,7 @@ def _one_by_one(
     left = question.left(known, hidden) if known else [NOBODY]
     while left and plan.verdict is Feasibility.MET and not moves.deadline.is_over:
         asked.add(left[0])
-        plan.add(question.ask(left[0], plan.hidden))
+        plan.add(question.ask(left[0], plan.hidden), left[0])
         if plan.cost(hidden, moves.weight) >= enough:
             break
         left = [who for who in question.left([*known, *plan.moves], plan.hidden) if who not in asked]
@@ -218,6 +258,12 @@ class _CellQuestion(_Question):
         amount = self.insiders.demand(self.cell, self.up, attacker) if is_one else self.amount
         rooms = self.insiders.rooms(attacker, self.cell)
         return self.moves.push(self.cell, amount, rooms, hidden, up=self.up)
+
+    def share(self, attacker: int) -> float:
+        """How much of the movement that is needed against the attacker is possible with everything hidden."""
+        is_one = attacker not in (EVERYBODY, NOBODY)
+        amount = self.insiders.demand(self.cell, self.up, attacker) if is_one else self.amount
+        return self.moves.share(self.cell, amount, self.insiders.rooms(attacker, self.cell), self.up)
 
     def is_settled(self, found: Sequence[Move], hidden: Bool) -> bool:
         if self.coalition == 1:

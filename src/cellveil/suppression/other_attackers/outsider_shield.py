@@ -35,19 +35,15 @@ class OutsiderShield(Shield):
     ) -> None:
         super().__init__(problem if prior is None else problem.known_within(prior))
         self._prior, self._seed = prior, seed
-        self._claims = claims
-
-    def believe(self, claims: Witnesses | None) -> None:
-        """Try these deviations first; each is checked before it counts."""
-        self._claims = claims
+        self.claimed = claims
 
     def attack(self, problem: Problem, pattern: Pattern, deadline: Deadline) -> OutsiderReport:
         """Attack; what the method or an earlier attack showed need not be shown again."""
         report = audit_outsider(
-            problem, pattern, exact=False, whole=self.whole, claims=self._claims, deadline=deadline
+            problem, pattern, exact=False, whole=self.whole, claims=self.claimed, deadline=deadline
         )
         if report.is_safe and problem is self.known:
-            self._claims = Witnesses.proven_by(report.certificate)
+            self.claimed = Witnesses.proven_by(report.certificate)
         return report.named(with_prior(report.attacker, self._prior))
 
     def strengthen(self, hidden: Bool, moves: Movement) -> Bool:

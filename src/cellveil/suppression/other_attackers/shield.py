@@ -15,6 +15,7 @@ import numpy as np
 from cellveil.arrays import Bool, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.movement import Movement
+from cellveil.deviations.witness import Witnesses
 from cellveil.judge.insider import InsiderReport
 from cellveil.judge.outsider import OutsiderReport
 from cellveil.pattern import Pattern
@@ -46,6 +47,8 @@ class Shield(ABC):
         Cells that were hidden only because time ran out.
     last
         The last verdict.
+    claimed
+        Deviations that somebody claims against outsiders.
     """
 
     def __init__(self, known: Problem) -> None:
@@ -53,6 +56,16 @@ class Shield(ABC):
         self.infeasible: set[int] = set()
         self.hurried = np.zeros(known.table.num_cells, dtype=bool)
         self.last: Judged | None = None
+        self.claimed: Witnesses | None = None
+
+    @property
+    def goes_ahead(self) -> bool:
+        """Whether to strengthen a pattern before it is judged."""
+        return False
+
+    def believe(self, claims: Witnesses | None) -> None:
+        """Try these deviations, which somebody claims against outsiders, first."""
+        self.claimed = claims
 
     def judge(self, hidden: Bool, deadline: Deadline) -> OutsiderReport | InsiderReport:
         """The verdict on the pattern as far as time allows; asked for again, it is not worked out again.

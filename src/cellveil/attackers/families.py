@@ -1,0 +1,350 @@
+"""Families of witnesses: which insiders the deviations found for a cell do not keep off yet.
+
+A deviation y that moves cell t by y_t, taken as often as fits into the rooms of insider s, shows that t can
+move against s by
+
+    reach_s = y_t · min over the cells c that y moves of room_s(c) / |y_c|.
+
+Rooms of insiders differ from everybody's only in cells they contribute to, so one deviation holds against
+nearly everybody. A demand on t has a *family* of them, and is settled when each insider is kept off by one of
+the family: reach_s ≥ D_s(t) (`cellveil.attackers.own_demands`). All of it is in whole numbers.
+
+Requires deviations: that y keeps the relations and moves hidden cells only is for the caller to check.
+Cost: linear in the cells that all claimed deviations move, one for each claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cellveil.arrays import Bool, Int
+from cellveil.attackers.own_demands import OwnDemands
+from cellveil.deviations.witness import CHUNK, LARGEST_NUMERATOR, Witnesses
+from cellveil.tables.scaled import UNBOUNDED
+
+
+@dataclass(frozen=True, eq=False)
+class Claims:
+    """Deviations, and for which demands each of them is named.
+
+    Parameters
+    ----------
+    witnesses
+        The deviations.
+    cells, up
+        Demand by demand: the primary cell, and whether it must rise or fall. One demand may come often.
+    numbers
+        The witness claimed for it, as it stands or reversed, whichever moves the cell that way.
+    """
+
+    witnesses: Witnesses
+    cells: Int
+    up: Bool
+    numbers: Int
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    @classmethod
+    def nothing(cls) -> Claims:
+        """Nobody claims anything."""
+        none = np.zeros(0, dtype=np.int64)
+        return cls(Witnesses.of([]), none, np.zeros(0, dtype=bool), none)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Claims]) -> Claims:
+        """Several collections, one after the other."""
+        if not parts:
+            return cls.nothing()
+        offsets = np.cumsum([0, *(len(part.witnesses) for part in parts)])
+        return cls(
+            Witnesses.joined([part.witnesses for part in parts]),
+            np.concatenate([part.cells for part in parts]),
+            np.concatenate([part.up for part in parts]),
+            np.concatenate([part.numbers + at for part, at in zip(parts, offsets, strict=False)]),
+        )
+
+    def take(self, chosen: Int | Bool) -> Claims:
+        """Some of the claims, with the witnesses that they name."""
+        numbers, place = np.unique(self.numbers[chosen], return_inverse=True)
+        return Claims(self.witnesses.take(numbers), self.cells[chosen], self.up[chosen], place.ravel())
+
+    @classmethod
+    def of_all(cls, witnesses: Witnesses, is_asked: Bool, longest: int, most: int) -> Claims:
+        """Each witness, up to some length, for all asked cells that it moves, both ways.
+
+        Of one cell at most so many, the shortest: they are in the way of the fewest.
+        """
+        lengths = np.diff(witnesses.starts)
+        owner = np.repeat(np.arange(len(witnesses)), lengths)
+        entries = np.flatnonzero(is_asked[witnesses.cells] & (lengths[owner] <= longest))
+        cells = witnesses.cells[entries]
+        order = np.lexsort((lengths[owner[entries]], cells))
+        entries, cells = entries[order], cells[order]
+        entries = entries[np.arange(len(cells)) - np.searchsorted(cells, cells) < most]
+        both = np.concatenate([entries, entries])
+        up = np.arange(len(both)) < len(entries)
+        return cls(witnesses, witnesses.cells[both], up, owner[both])
+
+
+@dataclass(frozen=True, eq=False)
+class StillOpen:
+    """What the families of some demands leave open.
+
+    Parameters
+    ----------
+    cells, up
+        The demands.
+    listed
+        Demand by contributor listed in the cell: whether that one is not kept off.
+    is_open
+        Whether somebody without a part in any cell is not kept off.
+    demands, who
+        Demand and number of each other insider that is not kept off.
+    """
+
+    cells: Int
+    up: Bool
+    listed: Bool
+    is_open: Bool
+    demands: Int
+    who: Int
+
+    @cached_property
+    def settled(self) -> Bool:
+        """Demand by demand whether everybody is kept off."""
+        settled = ~self.listed.any(axis=1) & ~self.is_open
+        settled[self.demands] = False
+        return settled
+
+    def pairs(self, who: Int) -> tuple[Int, Int]:
+        """All insiders that are not kept off, with their demands; `who` are those listed in all cells."""
+        rows, ranks = np.nonzero(self.listed)
+        return (
+            np.concatenate([rows, self.demands]),
+            np.concatenate([who[self.cells[rows], ranks], self.who]),
+        )
+
+
+class Families:
+    """Tells whom families of deviations keep off; see the head of the module."""
+
+    def __init__(self, own: OwnDemands) -> None:
+        self.own, self.problem, self.parts = own, own.problem, own.parts
+
+    @cached_property
+    def everybody(self) -> tuple[Int, Int]:
+        """How far cells can fall and rise as far as everybody knows."""
+        problem, values = self.problem, self.problem.table.values
+        down = np.where(problem.lb == -UNBOUNDED, UNBOUNDED, np.maximum(values - problem.lb, 0))
+        up = np.where(problem.ub == UNBOUNDED, UNBOUNDED, np.maximum(problem.ub - values, 0))
+        return down, up
+
+    @cached_property
+    def unlisted(self) -> tuple[Int, Int]:
+        """The same for somebody who may have a part wherever it is not listed, if there is such a one."""
+        down, up = self.everybody
+        if not self.parts.is_vague:
+            return down, up
+        own = np.where(self.parts.is_sum, 0, self.parts.unlisted)
+        return self._narrowed(np.arange(len(own)), own, down, up)
+
+    def with_own(self, cells: Int, own: Int) -> tuple[Int, Int]:
+        """How far cells can fall and rise for somebody with these parts in them."""
+        down, up = self.unlisted
+        return self._narrowed(cells, own, down[cells], up[cells])
+
+    def _narrowed(self, cells: Int, own: Int, down: Int, up: Int) -> tuple[Int, Int]:
+        """Rooms of cells for somebody with these parts in them."""
+        floor, ceiling = (sign[cells] for sign in self.own.one_signed)
+        values = self.problem.table.values[cells]
+        return (
+            np.where(floor, np.minimum(down, np.maximum(values - own, 0)), down),
+            np.where(ceiling, np.minimum(up, np.maximum(-own - values, 0)), up),
+        )
+
+    def open_demands(self) -> tuple[Int, Bool]:
+        """All demands of which something is asked against somebody."""
+        rises, falls = (amounts.max(axis=1, initial=0) > 0 for amounts in (self.own.up, self.own.down))
+        cells = np.concatenate([self.own.cells[rises], self.own.cells[falls]])
+        return cells, np.arange(len(cells)) < int(rises.sum())
+
+    def amounts(self, cells: Int, up: Bool) -> Int:
+        """Demand by demand: against the listed contributors of the cell, and everybody else."""
+        rows = self.own.row[cells]
+        return np.where(up[:, None], self.own.up[rows], self.own.down[rows])
+
+    def left(self, claims: Claims, cells: Int, up: Bool) -> StillOpen:
+        """Whom the claims do not keep off, for these demands; claims for others are passed over."""
+        size = self.problem.table.num_cells
+        place = np.full((2, size), -1, dtype=np.int64)
+        place[up.astype(np.int64), cells] = np.arange(len(cells))
+        amounts, demand = self.amounts(cells, up), place[claims.up.astype(np.int64), claims.cells]
+        known = np.flatnonzero(demand >= 0)
+        tally = _Tally(self, cells, amounts)
+        lengths = np.diff(claims.witnesses.starts)[claims.numbers[known]]
+        for part in np.array_split(known, max(1, int(lengths.sum()) // (10 * CHUNK))):
+            if len(part):
+                tally.add(claims, part, demand[part])
+        return tally.left(up)
+
+    def reaches(self, claims: Claims, part: Int, enough: Int) -> tuple[Int, tuple[Int, Int, Int]]:
+        """How far each claim reaches against somebody without a part; and against others, where it is less.
+
+        The others as claim (position in `part`), insider and reach; only where that is less than `enough`.
+        """
+        witnesses, numbers = claims.witnesses, claims.numbers[part]
+        lengths = np.diff(witnesses.starts)[numbers]
+        ends = np.cumsum(lengths)
+        entries = np.repeat(witnesses.starts[:-1][numbers] - (ends - lengths), lengths) + np.arange(ends[-1])
+        owner = np.repeat(np.arange(len(part)), lengths)
+        cells, moved = witnesses.cells[entries], witnesses.numerators[entries]
+        is_target = cells == claims.cells[part][owner]
+        step = np.zeros(len(part), dtype=np.int64)
+        step[owner[is_target]] = moved[is_target]
+        turned = (step > 0) != claims.up[part]
+        rises = (moved > 0) != turned[owner]
+        rows = _Rows(owner, cells, rises, is_target, np.abs(moved), np.abs(step)[owner], enough[owner])
+        down, up = self.everybody
+        unlisted_down, unlisted_up = self.unlisted
+        down, up = (
+            np.where(is_target, plain[cells], vague[cells])
+            for plain, vague in ((down, unlisted_down), (up, unlisted_up))
+        )
+        shown = _times(np.where(rises, up, down), rows.step, rows.moved)
+        reach = np.minimum.reduceat(shown, ends - lengths)
+        reach[step == 0] = 0
+        return reach, self._insiders(rows, down, up)
+
+    def _insiders(self, rows: _Rows, down: Int, up: Int) -> tuple[Int, Int, Int]:
+        """Insiders against whom claims reach less far than enough."""
+        found = []
+        parts = self.parts
+        for rank in range(parts.who.shape[1]):
+            who, own = parts.who[rows.cells, rank], parts.amount[rows.cells, rank]
+            alone = (parts.count[rows.cells] == 1) & ~rows.is_target & (rank == 0)
+            found.append(self._less(rows, np.flatnonzero(who >= 0), who, own, alone, down, up))
+        starts, further, amounts = self._further
+        lengths = starts[rows.cells + 1] - starts[rows.cells]
+        if lengths.any():
+            entry = np.repeat(np.arange(len(rows.cells)), lengths)
+            ends = np.cumsum(lengths)
+            place = np.repeat(starts[rows.cells] - (ends - lengths), lengths) + np.arange(ends[-1])
+            nobody = np.zeros(len(entry), dtype=bool)
+            found.append(
+                self._less(rows.take(entry), np.arange(len(entry)), further[place], amounts[place], nobody,
+                           down[entry], up[entry])
+            )  # fmt: skip
+        claim, who, reach = (np.concatenate(columns) for columns in zip(*found, strict=True))
+        order = np.lexsort((reach, who, claim))
+        claim, who, reach = claim[order], who[order], reach[order]
+        first = np.ones(len(claim), dtype=bool)
+        first[1:] = (claim[1:] != claim[:-1]) | (who[1:] != who[:-1])
+        return claim[first], who[first], reach[first]
+
+    def _less(
+        self, rows: _Rows, some: Int, who: Int, own: Int, alone: Bool, down: Int, up: Int
+    ) -> tuple[Int, Int, Int]:
+        """For one contributor of each row: the claim, the contributor, and how far the row lets it reach."""
+        own_down, own_up = self._narrowed(rows.cells[some], own[some], down[some], up[some])
+        room = np.where(rows.rises[some], own_up, own_down)
+        room = np.where(alone[some], 0, room)
+        less = room < np.where(rows.rises[some], up[some], down[some])
+        some, room = some[less], room[less]
+        reach = _times(room, rows.step[some], rows.moved[some])
+        short = reach < rows.enough[some]
+        return rows.owner[some][short], who[some][short], reach[short]
+
+    @cached_property
+    def _further(self) -> tuple[Int, Int, Int]:
+        """Parts beyond those listed, in compressed rows: starts, who, amounts.
+
+        With everybody's parts known, somebody who is not listed and stands in one cell only is among them,
+        under a number of its own.
+        """
+        parts, size = self.parts, self.problem.table.num_cells
+        found = [(cell, who, part) for cell, added in (parts.further or {}).items() for who, part in added]
+        if parts.further is not None:
+            hidden = np.flatnonzero(~parts.is_sum & (parts.unlisted > 0)).tolist()
+            most = int(parts.who.max(initial=0)) + len(parts.names) + 1
+            found += [(cell, most + cell, int(parts.unlisted[cell])) for cell in hidden]
+        found.sort()
+        cells, who, amounts = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        return np.searchsorted(cells, np.arange(size + 1)), who, amounts
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Moved cells of claimed deviations: which claim, which cell, which way, how far beside the target."""
+
+    owner: Int
+    cells: Int
+    rises: Bool
+    is_target: Bool
+    moved: Int
+    step: Int
+    enough: Int
+
+    def take(self, rows: Int) -> _Rows:
+        return _Rows(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+
+
+class _Tally:
+    """Who is kept off by how many claims of each demand."""
+
+    def __init__(self, families: Families, cells: Int, amounts: Int) -> None:
+        self._families, self._cells, self._amounts = families, cells, amounts
+        self._listed = (amounts[:, :-1] > 0) & (families.parts.who[cells] >= 0)
+        self._is_open = amounts[:, -1] > 0
+        self._generic = np.zeros(len(cells), dtype=np.int64)
+        self._failing: list[tuple[Int, Int]] = []
+
+    def add(self, claims: Claims, part: Int, demand: Int) -> None:
+        """Take claims for demands into account."""
+        families, amounts = self._families, self._amounts[demand]
+        reach, (claim, who, less) = families.reaches(claims, part, amounts.max(axis=1))
+        depth = amounts.shape[1] - 1
+        fine = reach[:, None] >= amounts
+        rank = families.own.rank(self._cells[demand[claim]], who)
+        fails = less < amounts[claim, rank]
+        claim, who, rank = claim[fails], who[fails], rank[fails]
+        is_listed = rank < depth
+        fine[claim[is_listed], rank[is_listed]] = False
+        for column in range(depth):
+            self._listed[demand[fine[:, column]], column] = False
+        holds = fine[:, -1]
+        np.add.at(self._generic, demand[holds], 1)
+        self._is_open[demand[holds]] = False
+        other = ~is_listed & holds[claim]
+        self._failing.append((demand[claim[other]], who[other]))
+
+    def left(self, up: Bool) -> StillOpen:
+        """Those whom no claim keeps off."""
+        nothing = np.zeros(0, dtype=np.int64)
+        demand = np.concatenate([nothing, *(demand for demand, _ in self._failing)])
+        who = np.concatenate([nothing, *(who for _, who in self._failing)])
+        order = np.lexsort((who, demand))
+        demand, who = demand[order], who[order]
+        first = np.ones(len(demand), dtype=bool)
+        first[1:] = (demand[1:] != demand[:-1]) | (who[1:] != who[:-1])
+        times = np.diff(np.append(np.flatnonzero(first), len(demand)))
+        demand, who = demand[first], who[first]
+        stuck = (times == self._generic[demand]) & (self._amounts[demand, -1] > 0)
+        return StillOpen(self._cells, up, self._listed, self._is_open, demand[stuck], who[stuck])
+
+
+def _times(room: Int, step: Int, moved: Int) -> Int:
+    """⌊room · step / moved⌋ exactly, at most UNBOUNDED."""
+    endless = room == UNBOUNDED
+    finite = np.where(endless, 0, room)
+    if int(finite.max(initial=0)) * int(step.max(initial=0)) < LARGEST_NUMERATOR:
+        found: NDArray[np.int64] = finite * step // moved
+    else:
+        exact = finite.astype(object) * step.astype(object) // moved.astype(object)
+        found = np.asarray(np.minimum(exact, UNBOUNDED), dtype=np.int64)
+    return np.where(endless, UNBOUNDED, found)
