@@ -51,6 +51,17 @@ class LatticeParams(Params):
     modulus: int = param(5040, "Largest common multiple of the pivots.", least=1)
 
 
+@dataclass(frozen=True, eq=False)
+class BackSubstitution:
+    """values[pivot[k]] = −(Σ coefs · values[columns]) / pivot_coef[k], sums over starts[k]:starts[k + 1]."""
+
+    pivot: Int
+    pivot_coef: Int
+    starts: Int
+    columns: Int
+    coefs: Int
+
+
 class Lattice:
     """The whole-number deviations that move only `cells`.
 
@@ -70,8 +81,9 @@ class Lattice:
         params: LatticeParams | None = None,
     ) -> None:
         self.cells = cells
-        elimination = _Elimination(relations, cells, preference, params or LatticeParams())
+        elimination = Elimination(relations, cells, preference, params or LatticeParams())
         elimination.run()
+        elimination.finish_densely()
         self.modulus = elimination.modulus
         self._sums = elimination.num_sums
         # Last pivot first: each is given by free cells and by pivots after it.
@@ -88,6 +100,16 @@ class Lattice:
     def is_complete(self) -> bool:
         """Whether the elimination came to its end: not where entries or pivots grew too large."""
         return self.modulus > 0
+
+    @property
+    def steps(self) -> BackSubstitution:
+        """How the cells that are given follow from the free ones."""
+        return BackSubstitution(self._pivot, self._pivot_coef, self._starts, self._columns, self._coefs)
+
+    @property
+    def num_sums(self) -> int:
+        """Figures beside those of the cells, which follow after them."""
+        return self._sums
 
     @property
     def num_free(self) -> int:
@@ -153,14 +175,14 @@ class Lattice:
         else:
             return None
         numerators = numerators[: len(moved)]
-        denominator = _fitting_denominator(numerators, scale, room_down, room_up)
+        denominator = fitting_denominator(numerators, scale, room_down, room_up)
         kept = numerators != 0
         if denominator is None or not kept.any():
             return None
         return Witness(self.cells[kept], numerators[kept], denominator)
 
 
-def _fitting_denominator(numerators: Int, denominator: int, room_down: Int, room_up: Int) -> int | None:
+def fitting_denominator(numerators: Int, denominator: int, room_down: Int, room_up: Int) -> int | None:
     """The least denominator from the given one on with which all movements fit; None where none does."""
     for moves, room in ((numerators, room_up), (-numerators, room_down)):
         limited = (moves > 0) & (room < UNBOUNDED)
@@ -170,7 +192,7 @@ def _fitting_denominator(numerators: Int, denominator: int, room_down: Int, room
     return denominator if denominator < 2**60 else None
 
 
-class _Elimination:
+class Elimination:
     """Markowitz-like elimination: the shortest row, in it the column with the fewest entries."""
 
     def __init__(self, relations: Relations, cells: Int, preference: Float, params: LatticeParams) -> None:
@@ -189,7 +211,7 @@ class _Elimination:
                 self.rows.setdefault(row, {})[place] = coef
 
     def run(self) -> None:
-        """Find all pivots."""
+        """Find the pivots ±1 of rows that are not too long; what is left stays in `rows`."""
         queue = [(len(entries), row) for row, entries in self.rows.items()]
         heapq.heapify(queue)
         while queue:
@@ -204,7 +226,6 @@ class _Elimination:
             if pivot is not None:
                 for changed in self._eliminate(row, pivot):
                     heapq.heappush(queue, (len(self.rows[changed]), changed))
-        self._finish_densely()
 
     def _pivot_in(self, entries: dict[int, int]) -> int | None:
         units = [column for column, coef in entries.items() if coef in (1, -1)]
@@ -234,17 +255,22 @@ class _Elimination:
         self.pivots.append((pivot, coef, entries))
         return changed
 
-    def _finish_densely(self) -> None:
-        """What is left, as one block: small entries in thin rows and columns are the pivots.
-
-        Pivots are looked for in the thinnest columns only. What the others bring into a row is one figure,
-        a *sum*, with a place of its own after those of the cells.
-        """
+    def rest(self) -> tuple[Int, Int]:
+        """The columns of the rows that are left, and these rows."""
         rows = [entries for entries in self.rows.values() if entries]
         columns = np.array(sorted({column for entries in rows for column in entries}), dtype=np.int64)
         block = np.zeros((len(rows), len(columns)), dtype=np.int64)
         for number, entries in enumerate(rows):
             block[number, np.searchsorted(columns, list(entries))] = list(entries.values())
+        return columns, block
+
+    def finish_densely(self) -> None:
+        """What is left, as one block: small entries in thin rows and columns are the pivots.
+
+        Pivots are looked for in the thinnest columns only. What the others bring into a row is one figure,
+        a *sum*, with a place of its own after those of the cells.
+        """
+        columns, block = self.rest()
         room = np.array([self.preference[column] for column in columns.tolist()])
         thinnest = np.lexsort((columns, -room, np.count_nonzero(block, axis=0)))
         sums = len(self.preference) + np.arange(len(block))

@@ -121,6 +121,10 @@ class HighsModel:
             )
         )
 
+    def set_row(self, row: int, least: float, most: float) -> None:
+        """Set the limits of one row."""
+        self.must(self._solver.changeRowBounds(row, least, most))
+
     @property
     def basis(self) -> Any:
         """Of the last solve; the next one starts from what is set."""

@@ -20,6 +20,7 @@ from cellveil.suppression.bounds.cover import CoverBound, CoverParams
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams
 from cellveil.suppression.engines.irregular import IrregularParams
+from cellveil.suppression.engines.kernel_search import KernelSearch, KernelSearchParams
 from cellveil.suppression.engines.local_search import LocalSearchParams
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
 from cellveil.suppression.engines.splitting_search import SplittingSearch, SplittingSearchParams
@@ -63,6 +64,7 @@ class AutoStepsParams(Params):
     splitting: SplittingSearchParams = part(SplittingSearchParams)
     meet_demands: MeetDemandsParams = part(MeetDemandsParams)
     irregular: IrregularParams = part(IrregularParams)
+    kernel_search: KernelSearchParams = part(KernelSearchParams)
     local_search: LocalSearchParams = part(LocalSearchParams)
 
 
@@ -94,6 +96,7 @@ class AutoState(Incumbent):
         self.ended: Draft | None = None
         self.proven, self.packing_time = 0.0, 0.0
         self.splitting: SplittingSearch | None = None
+        self.kernel_search: KernelSearch | None = None
 
     @property
     def is_done(self) -> bool:
@@ -132,13 +135,31 @@ class AutoState(Incumbent):
         """No pattern is complete yet, and few demands are open."""
         return self.kept is None and self.start is not None and 0 < self.start.num_open <= self.params.few
 
-    def is_medium(self) -> bool:
-        """Fewer cells than `many`."""
-        return self.size < self.params.many
+    def is_without_cubes(self) -> bool:
+        """There is a time limit, and the table is irregular and too large for branch and cut."""
+        is_asked = self.deadline.limit is not None and self.size > self.params.most_for_exact
+        return is_asked and not self.has_cubes()
 
-    def is_big(self) -> bool:
-        """`many` cells or more."""
-        return not self.is_medium()
+    def can_anneal(self) -> bool:
+        """The null space has few enough dimensions."""
+        return self.kernel_search is not None and self.kernel_search.can_anneal
+
+    def can_eliminate_again(self) -> bool:
+        """There is a time limit, and the null space has too many dimensions for annealing."""
+        is_asked = self.deadline.limit is not None and self.completion is not None
+        return is_asked and self.kernel_search is not None and not self.kernel_search.can_anneal
+
+    def needs_start_by_cubes(self) -> bool:
+        """No pattern is complete yet, and the table has dimensions that cubes can be packed in."""
+        return self.kept is None and self.has_cubes()
+
+    def is_medium_start(self) -> bool:
+        """Elimination has not come to a pattern, and there are fewer cells than `many`."""
+        return self.completion is None and self.size < self.params.many
+
+    def is_big_start(self) -> bool:
+        """Elimination has not come to a pattern, and there are `many` cells or more."""
+        return self.completion is None and self.size >= self.params.many
 
     def is_open(self) -> bool:
         """Demands are open."""

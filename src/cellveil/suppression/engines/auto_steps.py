@@ -17,6 +17,7 @@ from cellveil.problem import Problem
 from cellveil.suppression.engines.auto_state import AutoState
 from cellveil.suppression.engines.cube_packing import Packing
 from cellveil.suppression.engines.irregular import everything, finish_jointly, harvesting
+from cellveil.suppression.engines.kernel_search import KernelSearch
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import OneDemand
@@ -63,6 +64,30 @@ class AutoRun(AutoState):
 
     def _packing(self, ledger: Ledger) -> Packing:
         return Packing(ledger, self.params.cubes, seed=self.seed)
+
+    # -- the null space ------------------------------------------------------------------------------------
+
+    def eliminate(self, deadline: Deadline) -> None:
+        """Greedy elimination in the null space, from everything hidden."""
+        params = self.params.kernel_search
+        self.kernel_search = KernelSearch.of(self.problem, self.deadline, seed=self.seed, params=params)
+        if self.kernel_search is not None:
+            for ledger in self.kernel_search.patterns(deadline, self.deadline):
+                self._take_ledger(ledger, deadline)
+
+    def eliminate_again(self, deadline: Deadline) -> None:
+        """Greedy elimination with weights changed a little at random."""
+        assert self.kernel_search is not None
+        for ledger in self.kernel_search.varied(deadline):
+            self._take_ledger(ledger, deadline)
+
+    def anneal(self, deadline: Deadline) -> None:
+        """Pivot annealing in the null space, with check and repair."""
+        assert self.kernel_search is not None
+        self.kernel_search.annealed(deadline, self.least, lambda ledger: self._take_ledger(ledger, deadline))
+
+    def _take_ledger(self, ledger: Ledger, deadline: Deadline) -> None:
+        self._take(self._completed(ledger, self._harvesting(deadline), deadline, is_spare=True))
 
     # -- joint solves --------------------------------------------------------------------------------------
 

@@ -5,8 +5,9 @@ plans runs, by structure and size of the largest component that has a demand:
 
 - *network* (two-way tables): cheapest flows, which are near the least cost; branch and cut.
 - *small*: incremental linear programs from two beginnings, ruin and recreate, branch and cut.
-- *irregular* (linked tables, relations of any kind): a complete pattern by joint witnesses first, incremental
-  programs with harvests, ruin and recreate; see `cellveil.suppression.engines.irregular`.
+- *irregular* (linked tables, relations of any kind): greedy elimination and pivot annealing in the null space
+  (`cellveil.suppression.engines.kernel_search`), ruin and recreate; where that comes to nothing, joint
+  witnesses and incremental programs with harvests (`cellveil.suppression.engines.irregular`).
 - *large*: sums of cubes as a safe start within seconds, then splitting for the demands that carry the cost.
 
 After the first seconds there is a complete pattern with exact witnesses at every moment; a time limit, or an
@@ -115,6 +116,8 @@ NETWORK: Plan = (
 )
 SMALL: Plan = (
     Stage("cubes", ALL, _Run.has_cubes, _Run.pack),
+    Stage("elimination", 0.05, _Run.is_without_cubes, _Run.eliminate),
+    Stage("annealing", 2.40, _Run.can_anneal, _Run.anneal),
     Stage("programs", 0.50, _Run.always, _Run.protect_afresh),
     Stage("programs from the cover", 0.25, _Run.is_above_bound, _Run.protect_cover),
     Stage("harvest", 0.05, _Run.is_left_open, _Run.harvest),
@@ -128,16 +131,19 @@ SMALL: Plan = (
     Stage(BETTER_BOUND, 0.02, _Run.needs_bound, _Run.bound_better),
 )
 IRREGULAR: Plan = (
-    Stage("cubes", 0.10, _Run.has_cubes, _Run.pack),
+    Stage("elimination", 0.20, _Run.always, _Run.eliminate),
+    Stage("annealing", 0.80, _Run.can_anneal, _Run.anneal),
+    Stage("further eliminations", 0.60, _Run.can_eliminate_again, _Run.eliminate_again),
+    Stage("cubes", 0.10, _Run.needs_start_by_cubes, _Run.pack),
     Stage("start", 0.60, _Run.has_no_pattern, _Run.start_jointly),
     Stage("start by programs", 0.60, _Run.has_few_open, _Run.start_singly),
     Stage("start with everything", 0.04, _Run.has_no_pattern, _Run.start_whole),
-    Stage("programs", 0.22, _Run.is_medium, _Run.protect),
-    Stage("programs", 0.08, _Run.is_big, _Run.protect),
+    Stage("programs", 0.22, _Run.is_medium_start, _Run.protect),
+    Stage("programs", 0.08, _Run.is_big_start, _Run.protect),
     Stage("joint solves for the rest", ALL, _Run.is_open, _Run.group_rest),
     Stage("programs for the rest", ALL, _Run.is_unfinished, _Run.finish_by_harvests),
-    Stage("search", 0.18, _Run.is_complete, _Run.search),
-    Stage(BETTER_BOUND, 0.10, _Run.needs_bound, _Run.bound_better),
+    Stage("search", 0.12, _Run.is_complete, _Run.search),
+    Stage(BETTER_BOUND, 0.06, _Run.needs_bound, _Run.bound_better),
 )
 LARGE: Plan = (
     Stage("cubes", ALL, _Run.has_cubes, _Run.pack),

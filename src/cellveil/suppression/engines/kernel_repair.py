@@ -1,0 +1,89 @@
+"""Check and repair of a pattern inside its own null space, with paid programs over all cells for the rest.
+
+The hidden cells have few degrees of freedom, and small programs in these coordinates find witnesses for
+nearly all demands (`cellveil.deviations.pattern_kernel`). For the largest demand that is left, the cheapest
+deviation over all cells is asked for, and what it moves is hidden; then all open demands are looked for again
+in the null space of what is hidden now. One paid program serves many demands so.
+
+Requires any relations. Ensures exact witnesses for all that the ledger counts as met.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellveil.clock import Deadline
+from cellveil.deviations.kernel_basis import kernel_basis
+from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.movement import Movement
+from cellveil.deviations.movement_program import Feasibility, MovementParams
+from cellveil.deviations.pattern_kernel import PatternKernel, PatternKernelParams
+from cellveil.params import Params, param, part
+from cellveil.problem import Status
+from cellveil.suppression.engines.local_search import drop_unused
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelRepairParams(Params):
+    """Parameters of repair."""
+
+    most_coordinates: int = param(600, "Coordinates up to which programs over them pay.", least=1)
+    most_programs: int = param(60, "Paid programs for one pattern.", least=0)
+    slopes: tuple[float, ...] = param((), "Epsilons of reweighted l1 in paid programs.", least=0)
+    pattern_kernel: PatternKernelParams = part(PatternKernelParams)
+
+
+class KernelRepair:
+    """Repair of patterns of one problem; the program over all cells is set up once."""
+
+    def __init__(self, params: KernelRepairParams | None = None) -> None:
+        self.params = params or KernelRepairParams()
+        self._movement: Movement | None = None
+
+    def repair(self, ledger: Ledger, deadline: Deadline, most: float = np.inf) -> bool:
+        """Meet all open demands of the ledger; tells whether that was done, and for less than `most`."""
+        self.meet(ledger, deadline)
+        for _ in range(self.params.most_programs):
+            if (
+                not ledger.num_open
+                or deadline.is_over
+                or ledger.cost >= most
+                or not self._pay(ledger, deadline)
+            ):
+                break
+            self.meet(ledger, deadline)
+        if ledger.num_open:
+            return False
+        drop_unused(ledger)
+        return ledger.cost < most
+
+    def meet(self, ledger: Ledger, deadline: Deadline) -> None:
+        """Witnesses for what is open, inside what is hidden."""
+        cells = np.flatnonzero(ledger.hidden)
+        room = np.minimum(ledger.room_up, ledger.room_down)[cells].astype(np.float64)
+        basis = kernel_basis(ledger.problem.table.relations, cells, room, self.params.most_coordinates)
+        if basis is not None and basis.size:
+            kernel = PatternKernel(ledger, cells, basis, basis.shape[1], self.params.pattern_kernel)
+            kernel.meet(deadline)
+
+    def _pay(self, ledger: Ledger, deadline: Deadline) -> bool:
+        """Hide what the cheapest deviation for the largest open demand moves."""
+        problem = ledger.problem
+        if self._movement is None:
+            self._movement = Movement(
+                problem.table.relations,
+                problem.status != Status.FROZEN,
+                problem.weight,
+                params=MovementParams(slopes=self.params.slopes),
+            )
+        self._movement.deadline = deadline
+        cell, up, amount = (each[0].item() for each in ledger.open_demands())
+        move = self._movement.push(cell, amount, (ledger.room_down, ledger.room_up), ledger.hidden, up=up)
+        if move.verdict is not Feasibility.MET:
+            return False
+        ledger.hide(move.support[~ledger.hidden[move.support]])
+        if move.witness is not None:
+            ledger.add(move.witness, stretch=True)
+        return True

@@ -1,0 +1,222 @@
+"""Greedy elimination in the null space: a complete pattern from everything hidden, in seconds.
+
+For tables without a regular structure, where one linear program takes seconds and there are hundreds of
+demands, linear algebra comes before linear programming.
+
+1. *Greedy elimination*: from everything hidden, cells are published one after the other, the dearest first,
+   each unless that would determine a primary (`cellveil.deviations.residue_tableau`). Cells with less room
+   than the demands ask for come before all others. Capacities enter through the size of the entries: the
+   deviations that are left are whole, and none grows beyond a limit, so that each of them moves primaries
+   far enough before a capacity stops it.
+2. *Check and repair* in the few coordinates of the pattern (`cellveil.deviations.pattern_kernel`): nearly all
+   demands have a witness there. For the others the columns used up last, which move cheap cells, are offered
+   at a price; after each purchase all open demands are asked for again.
+
+   Several limits of the entries are tried, and the cheapest complete pattern is kept.
+3. *Pivot annealing* (`pivot_annealing`) of one vector that moves all primaries, then check and repair inside
+   its own null space with paid programs (`kernel_repair`); again and again, with what the programs have
+   hidden for nothing.
+
+Requires any relations. Ensures exact witnesses for all it calls met. Does not ensure the least cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import count
+
+import numpy as np
+
+from cellveil.arrays import Bool, Float, Int
+from cellveil.clock import Deadline
+from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.pattern_kernel import PatternKernel, PatternKernelParams
+from cellveil.deviations.residue_tableau import Tableau
+from cellveil.params import Params, param, part
+from cellveil.problem import Problem, Status
+from cellveil.solvers.parallel import LEAST_PART, in_parts, num_workers
+from cellveil.suppression.engines.kernel_repair import KernelRepair, KernelRepairParams
+from cellveil.suppression.engines.local_search import drop_unused
+from cellveil.suppression.engines.pivot_annealing import PivotAnnealing, PivotAnnealingParams
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelSearchParams(Params):
+    """Parameters of greedy elimination."""
+
+    most_entries: int = param(80_000_000, "Entries of a tableau: more are not kept in memory.", least=0)
+    entries_per_second: int = param(3_000_000, "Entries that can be eliminated in a second.", least=1)
+    entries: tuple[int, ...] = param(
+        (128, 64, 512, 256), "Limits of the entries of deviations, tried in turn.", least=1
+    )
+    noise: float = param(0.1, "Standard deviation of the logarithms of weights, after that.", least=0)
+    offered: int = param(200, "Columns offered at a price at first; four times as many each time.", least=1)
+    most_offered: int = param(1_000, "Columns offered at most.", least=1)
+    most_annealed: int = param(1_000, "Degrees of freedom up to which a vector is annealed.", least=0)
+    first_share: float = param(0.25, "Share of the time for the first annealing.", least=0, most=1)
+    next_share: float = param(0.2, "Share of the time left for each further one.", least=0, most=1)
+    chains: int = param(2, "Annealings side by side.", least=1)
+    rounds: int = param(2, "Annealings without a time limit.", least=0)
+    pattern_kernel: PatternKernelParams = part(PatternKernelParams)
+    annealing: PivotAnnealingParams = part(PivotAnnealingParams)
+    repair: KernelRepairParams = part(KernelRepairParams)
+
+
+class KernelSearch:
+    """The null space of one problem, and patterns found in it.
+
+    Parameters
+    ----------
+    tableau
+        Of all movable cells.
+    """
+
+    def __init__(self, problem: Problem, tableau: Tableau, seed: int, params: KernelSearchParams) -> None:
+        self.problem, self.tableau, self.seed, self.params = problem, tableau, seed, params
+        self._least, self._largest = np.inf, params.entries[0]
+        cells = tableau.cells
+        self._weight = np.where(problem.hidden_at_start, 0.0, problem.weight)[cells]
+        self._is_primary = problem.status[cells] == Status.PRIMARY
+        ledger = Ledger(problem)
+        asked = np.maximum(ledger.need_up, ledger.need_down).max(initial=0)
+        self._is_tight = (np.minimum(problem.up, problem.down)[cells] < asked) & ~self._is_primary
+
+    @classmethod
+    def of(
+        cls, problem: Problem, deadline: Deadline, *, seed: int = 0, params: KernelSearchParams | None = None
+    ) -> KernelSearch | None:
+        """None where the tableau is too large for memory or time, or the elimination fails."""
+        params = params or KernelSearchParams()
+        cells, most = np.flatnonzero(problem.status != Status.FROZEN), params.most_entries
+        if deadline.left is not None:
+            most = min(most, int(deadline.left * params.entries_per_second))
+        tableau = Tableau.of(
+            problem.table.relations, cells, -problem.weight[cells], most_entries=most, seed=seed
+        )
+        return None if tableau is None else cls(problem, tableau, seed, params)
+
+    @property
+    def can_anneal(self) -> bool:
+        """Whether there are few enough degrees of freedom."""
+        return len(self.tableau.basic) <= self.params.most_annealed
+
+    def annealed(self, deadline: Deadline, least: float, keep: Callable[[Ledger], None]) -> None:
+        """Anneal and repair, again and again; patterns cheaper than `least` are handed to `keep`."""
+        chains, repair = self._chains(deadline), KernelRepair(self.params.repair)
+        is_free = np.zeros(len(self.tableau.cells), dtype=bool)
+        for number in count():
+            share = deadline.share(self.params.next_share if number else self.params.first_share)
+            _run_all(chains, share, is_free, again=number > 0)
+            best: PivotAnnealing | None = None
+            for chain in sorted(chains, key=lambda chain: chain.cost):
+                ledger = self._ledger_of(chain.support | is_free)
+                if repair.repair(ledger, deadline, least):
+                    least, best = ledger.cost, chain
+                    is_free = ledger.hidden[self.tableau.cells] & ~chain.support
+                    keep(ledger)
+            if best is not None:
+                for chain in chains:
+                    chain.vector[:] = best.vector
+            if deadline.is_over or (deadline.limit is None and number + 1 >= self.params.rounds):
+                return
+
+    def _chains(self, deadline: Deadline) -> list[PivotAnnealing]:
+        """Annealings side by side: as many as there are workers, with a time limit."""
+        number = self.params.chains if deadline.limit is None else min(self.params.chains, num_workers())
+        order, params = self._order(self._weight), self.params.annealing
+        return [
+            PivotAnnealing(
+                self.problem,
+                self.tableau.copy(),
+                order,
+                self._is_tight,
+                seed=(self.seed, chain),
+                params=params,
+            )
+            for chain in range(number)
+        ]
+
+    def _ledger_of(self, hidden: Bool) -> Ledger:
+        """A ledger of a pattern that is given by the places of its cells."""
+        pattern = np.zeros(self.problem.table.num_cells, dtype=bool)
+        pattern[self.tableau.cells] = hidden
+        return Ledger(self.problem, pattern)
+
+    def patterns(self, deadline: Deadline, longest: Deadline) -> Iterator[Ledger]:
+        """Patterns of greedy elimination, made safe, for each limit of the entries: each one cheaper.
+
+        Until there is one, they may take until `longest`.
+        """
+        for number, largest in enumerate(self.params.entries):
+            until = longest if self._least == np.inf else deadline
+            if number and until.is_over:
+                return
+            yield from self._eliminated(self._weight, largest, until)
+
+    def varied(self, deadline: Deadline) -> Iterator[Ledger]:
+        """The same with weights changed a little at random, until time is over."""
+        rng = np.random.default_rng(self.seed)
+        while not deadline.is_over and deadline.limit is not None:
+            noise = np.exp(self.params.noise * rng.standard_normal(len(self._weight)))
+            yield from self._eliminated(self._weight * noise, self._largest, deadline)
+
+    def _eliminated(self, weight: Float, largest: int, deadline: Deadline) -> Iterator[Ledger]:
+        tableau = self.tableau.copy()
+        tableau.publish_in_turn(self._order(weight), np.flatnonzero(self._is_primary), largest)
+        ledger = self._repaired(tableau, deadline, self._least)
+        if not ledger.num_open and ledger.cost < self._least:
+            self._least, self._largest = ledger.cost, largest
+            yield ledger
+
+    def _order(self, weight: Float) -> Int:
+        """Places of the cells that may be published: first those with too little room, then by weight."""
+        order = np.argsort(-np.where(self._is_tight, np.inf, weight), kind="stable")
+        return np.asarray(order[~self._is_primary[order]])
+
+    def _repaired(self, tableau: Tableau, deadline: Deadline, most: float) -> Ledger:
+        """A ledger of the pattern with witnesses, and more hidden where needed; given up above `most`."""
+        ledger, offered = self._ledger_of(tableau.hidden), self.params.offered
+        while True:
+            basis = tableau.whole(min(tableau.left + offered, len(tableau.basic)))
+            moved = np.flatnonzero(basis.any(axis=0))
+            kernel = PatternKernel(
+                ledger,
+                tableau.cells[moved],
+                np.ascontiguousarray(basis[:, moved].T).astype(np.int64),
+                tableau.left,
+                self.params.pattern_kernel,
+            )
+            kernel.meet(deadline)
+            self._buy(ledger, kernel, deadline, most)
+            is_over = deadline.is_over or ledger.cost >= most
+            if not ledger.num_open or is_over or offered >= self.params.most_offered:
+                break
+            offered *= 4
+        if not ledger.num_open:
+            drop_unused(ledger)
+        return ledger
+
+    def _buy(self, ledger: Ledger, kernel: PatternKernel, deadline: Deadline, most: float) -> None:
+        """Repair what is open, the largest first, and look for witnesses again each time."""
+        given_up: set[tuple[int, bool]] = set()
+        while not deadline.is_over and ledger.cost < most:
+            cells, ups, amounts = (each.tolist() for each in ledger.open_demands())
+            demands = zip(cells, ups, amounts, strict=True)
+            todo = next((each for each in demands if each[:2] not in given_up), None)
+            if todo is None:
+                return
+            if kernel.buy(*todo):
+                kernel.meet(deadline)
+            else:
+                given_up.add(todo[:2])
+
+
+def _run_all(chains: list[PivotAnnealing], deadline: Deadline, is_free: Bool, *, again: bool) -> None:
+    """Run annealings side by side."""
+
+    def run(first: int, end: int) -> None:
+        for chain in chains[first:end]:
+            chain.run(deadline, is_free=is_free, again=again)
+
+    in_parts(run, len(chains), LEAST_PART)

@@ -1,0 +1,107 @@
+"""Greedy elimination and pivot annealing in the null space: complete, exact, the same for the same seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cellveil.clock import Deadline
+from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.residue_tableau import Tableau
+from cellveil.deviations.witness import are_deviations
+from cellveil.judge.outsider import audit_outsider
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem
+from cellveil.suppression.engines.kernel_repair import KernelRepair
+from cellveil.suppression.engines.kernel_search import KernelSearch, KernelSearchParams
+from cellveil.suppression.engines.pivot_annealing import PivotAnnealingParams
+from tests.suppression.engines.test_irregular import linked
+
+FEW = KernelSearchParams(annealing=PivotAnnealingParams(trials=500))
+ENDLESS = Deadline(None)
+
+
+def kernel_search_of(problem: Problem, seed: int = 0) -> KernelSearch:
+    found = KernelSearch.of(problem, ENDLESS, seed=seed, params=FEW)
+    assert found is not None
+    return found
+
+
+def annealed(problem: Problem, seed: int = 0) -> list[Ledger]:
+    ledgers: list[Ledger] = []
+    kernel_search_of(problem, seed).annealed(ENDLESS, np.inf, ledgers.append)
+    return ledgers
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_elimination_ends_with_an_exact_witness_for_every_demand(seed):
+    problem = linked(seed)
+    ledgers = list(kernel_search_of(problem).patterns(ENDLESS, ENDLESS))
+    assert ledgers
+    for ledger in ledgers:
+        assert not ledger.num_open
+        assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
+        assert ledger.cost < problem.weight[~problem.hidden_at_start].sum()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_annealing_ends_with_an_exact_witness_for_every_demand(seed):
+    problem = linked(seed)
+    ledgers = annealed(problem)
+    assert ledgers
+    for ledger in ledgers:
+        assert not ledger.num_open
+        assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
+
+
+def test_each_pattern_handed_over_is_cheaper_than_the_one_before():
+    costs = [ledger.cost for ledger in annealed(linked(4))]
+    assert costs == sorted(costs, reverse=True)
+    assert len(set(costs)) == len(costs)
+
+
+def test_the_same_seed_gives_the_same_patterns():
+    problem = linked(5)
+    first, second = annealed(problem, 3), annealed(problem, 3)
+    assert [ledger.hidden.tolist() for ledger in first] == [ledger.hidden.tolist() for ledger in second]
+
+
+def test_unit_weights():
+    problem = linked(6)
+    unit = problem.replace(weight=np.ones(problem.table.num_cells))
+    assert all(not ledger.num_open for ledger in annealed(unit))
+
+
+def test_repair_of_a_pattern_that_hides_too_little():
+    problem = linked(1)
+    ledger = Ledger(problem)
+    assert KernelRepair().repair(ledger, ENDLESS)
+    assert not ledger.num_open
+    assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
+
+
+def test_repair_gives_up_where_it_becomes_too_dear():
+    ledger = Ledger(linked(1))
+    assert not KernelRepair().repair(ledger, ENDLESS, most=1.0)
+
+
+def test_a_wrong_residue_is_caught_by_the_audit(monkeypatch):
+    problem = linked(2)
+    right = Tableau.whole
+
+    def wrong(tableau: Tableau, count: int) -> np.ndarray:
+        columns = right(tableau, count).copy()
+        columns[:, np.flatnonzero(columns.any(axis=0))[0]] += 1
+        return columns
+
+    monkeypatch.setattr(Tableau, "whole", wrong)
+    for ledger in kernel_search_of(problem).patterns(ENDLESS, ENDLESS):
+        claims = ledger.witnesses()
+        assert not are_deviations(problem, ledger.hidden, claims).all()
+        pattern = Pattern.hiding(problem, ledger.hidden, "auto")
+        with_claims = audit_outsider(problem, pattern, exact=False, claims=claims)
+        assert with_claims.is_safe == audit_outsider(problem, pattern, exact=False).is_safe
+
+
+def test_no_tableau_is_made_that_takes_too_long():
+    assert KernelSearch.of(linked(1), Deadline(0.0)) is None
