@@ -16,7 +16,6 @@ class ShareParams(Params):
     anneal: float = param(0.4, "Share for annealing.", least=0, most=1)
     tabu: float = param(0.9, "Share for tabu search as a method of its own.", least=0, most=1)
     descent: float = param(0.9, "Share for block descent as a method of its own.", least=0, most=1)
-    auto_tabu: float = param(0.05, "Share for tabu search within auto.", least=0, most=1)
     auto_descent: float = param(0.2, "Share for block descent within auto.", least=0, most=1)
     auto_null_space: float = param(
         0.5, "The same where blocks are solved in a null-space basis.", least=0, most=1

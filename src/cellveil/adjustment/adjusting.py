@@ -62,7 +62,6 @@ PLANS: Mapping[str, tuple[AdjustStage, ...]] = {
         TREE,
         AdjustStage("first proof", SenseSearch.prove_soon, SenseSearch.is_not_straight, "first_proof"),
         AdjustStage("anneal", SenseSearch.anneal, SenseSearch.can_anneal_and_improve, "anneal"),
-        AdjustStage("tabu", SenseSearch.tabu, SenseSearch.can_improve, "auto_tabu"),
         AdjustStage("descent", SenseSearch.descend, SenseSearch.can_improve_over_cells, "auto_descent"),
         AdjustStage("descent", SenseSearch.descend, SenseSearch.can_improve_in_null_space, "auto_null_space"),
         PROOF,
