@@ -213,7 +213,9 @@ class Problem:
         return self.replace(status=np.where(idle, Status.SECONDARY, self.status).astype(np.int8), **kept)
 
     def replace(self, **changes: Any) -> Problem:
-        """Return a copy with other fields."""
+        """Return a copy with other fields; where levels are among them, their origins are no longer known."""
+        if changes.keys() & {"lpl", "upl", "spl"}:
+            changes.setdefault("origins", {})
         return replace(self, **changes)
 
     def _repr_html_(self) -> str:

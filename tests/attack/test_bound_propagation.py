@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cellveil.attack.bound_propagation import BoundPropagationParams, Unpicked, unpick
+from cellveil.attack.bound_propagation import Unpicked, unpick
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.datasets import random_table
 from cellveil.errors import InputError
@@ -75,8 +75,8 @@ def test_equals_the_definition(shape: str) -> None:
         assert found.is_complete
         assert as_lists(found) == reference(view, 1000)
         for rounds in range(found.rounds):
-            assert as_lists(unpick(view, BoundPropagationParams(rounds=rounds))) == reference(view, rounds)
-            assert not unpick(view, BoundPropagationParams(rounds=rounds)).is_complete
+            assert as_lists(unpick(view, rounds=rounds)) == reference(view, rounds)
+            assert not unpick(view, rounds=rounds).is_complete
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -123,7 +123,7 @@ def systems(draw: st.DrawFn) -> tuple[PublicView, list[int]]:
 @given(systems(), st.integers(0, 8))
 def test_any_relations_of_any_size(system: tuple[PublicView, list[int]], rounds: int) -> None:
     view, truth = system
-    low, high = as_lists(unpick(view, BoundPropagationParams(rounds=rounds)))
+    low, high = as_lists(unpick(view, rounds=rounds))
     assert (low, high) == reference(view, rounds)
     assert all(a <= value <= b for a, value, b in zip(low, truth, high, strict=True))
 
@@ -148,7 +148,7 @@ def test_names_the_relation_that_gives_each_bound(shape: str) -> None:
                     np.where(np.arange(len(told)) == cell, view.lb, found.lower),
                     np.where(np.arange(len(told)) == cell, view.ub, found.upper),
                 )  # fmt: skip
-                again = unpick(one, BoundPropagationParams(rounds=1))
+                again = unpick(one, rounds=1)
                 assert (again.lower if which is found.lower_from else again.upper)[cell] == bounds[cell]
                 named += 1
     assert named

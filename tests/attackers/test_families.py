@@ -171,3 +171,15 @@ def test_false_claims_show_nothing() -> None:
     bare = Pattern.hiding(problem, problem.hidden_at_start, "primaries only")
     assert not audit_insiders(problem, bare, claims=claims, time_limit=1e-9).is_safe
     assert Attacker("insider").words == "every single contributor"
+
+
+def test_levels_set_by_hand_are_asked_whole() -> None:
+    problem = small_table(1)
+    cell = int(problem.primaries[0])
+    insiders = insiders_of(problem)
+    second = int(insiders.parts.who[cell, 1])
+    assert insiders.demand(cell, True, NOBODY) < problem.upl[cell] or second < 0
+    raised = problem.replace(upl=problem.upl * 3)
+    assert not raised.origins, "the formula of the rule no longer tells the level"
+    assert insiders_of(raised).demand(cell, True, NOBODY) == raised.upl[cell]
+    assert problem.replace(weight=problem.weight * 2).origins

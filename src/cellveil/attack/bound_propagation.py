@@ -25,17 +25,12 @@ from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Int
 from cellveil.errors import InputError
-from cellveil.params import Params, param
 from cellveil.public_view import PublicView
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import LARGEST, UNBOUNDED
 
-
-@dataclass(frozen=True, kw_only=True)
-class BoundPropagationParams(Params):
-    """Parameters of bound propagation."""
-
-    rounds: int = param(1000, "Rounds after which bounds that still creep are left as they are.", least=0)
+MAX_ROUNDS = 1000
+"""Where no limit is given, bounds that still creep after this number of rounds are left as they are."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -72,10 +67,13 @@ class Unpicked:
         return np.asarray(self.lower == self.upper)
 
 
-def unpick(view: PublicView, params: BoundPropagationParams | None = None) -> Unpicked:
+def unpick(view: PublicView, *, rounds: int | None = None) -> Unpicked:
     """Narrow the interval of every hidden cell along single relations.
 
-    In a round each relation sees the bounds as they were at its beginning.
+    Parameters
+    ----------
+    rounds
+        Most rounds of propagation; in a round each relation sees the bounds as they were at its beginning.
 
     Examples
     --------
@@ -86,10 +84,10 @@ def unpick(view: PublicView, params: BoundPropagationParams | None = None) -> Un
     >>> unpick(view).upper
     array([10,  4,  6,  6])
     """
-    rounds = (params or BoundPropagationParams()).rounds
+    limit = MAX_ROUNDS if rounds is None else rounds
     hidden = np.flatnonzero(view.hidden)
     state = _State(_System.of(view, hidden), view.lb[hidden], view.ub[hidden])
-    while state.rounds < rounds and len(state.active):
+    while state.rounds < limit and len(state.active):
         state.advance()
     lower, upper = view.published.copy(), view.published.copy()
     lower_from, upper_from = np.full((2, len(view.hidden)), -1, dtype=np.int64)
