@@ -46,6 +46,12 @@ class Deadline:
 
     One is made where a limit is given, and handed on; stages get a `share` of what is left of it. It may be
     handed to another process of the same machine.
+
+    Examples
+    --------
+    >>> import pickle
+    >>> pickle.loads(pickle.dumps(Deadline(0.0))).is_over, pickle.loads(pickle.dumps(NO_LIMIT)).is_over
+    (True, False)
     """
 
     def __init__(self, time_limit: float | None) -> None:

@@ -17,9 +17,6 @@ KNOWN: dict[str, set[str]] = {
         "suppression.other_attackers.defence.TRIAL_WORK",
         "suppression.other_attackers.insider_shield.MAX_HARVESTED",
     },
-    "only a Deadline tells time": {
-        "judge.insider._totals(time_limit)",
-    },
 }
 
 STRUCTURAL: dict[str, str] = {

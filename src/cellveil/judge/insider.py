@@ -172,7 +172,7 @@ def audit_insiders(
     for done, cell in enumerate(left[np.argsort(movement.component_of[left], kind="stable")].tolist()):
         found[cell] = _judged_in_time(insiders, movement, cell, deadline)
         progress.advance(done + 1, len(left), lps=movement.num_lps)
-    totals, asked = _totals(insiders, view, deadline.left, progress)
+    totals, asked = _totals(insiders, view, deadline, progress)
     verdicts = [found[cell] for cell in cells.tolist()]
     safe = np.array([verdict.safe for verdict in verdicts], dtype=bool)
     unclear = movement.unclear + (asked.unclear if asked else 0)
@@ -232,12 +232,12 @@ def _shown_by(claims: Claims | None, insiders: Insiders, view: PublicView, cells
 
 
 def _totals(
-    insiders: Insiders, view: PublicView, time_limit: float | None, progress: Progress
+    insiders: Insiders, view: PublicView, deadline: Deadline, progress: Progress
 ) -> tuple[tuple[TotalVerdict, ...], Totals | None]:
     """The verdicts on contributors that stand in several hidden cells, under the (p, q) rule."""
     if not isinstance(insiders, PriorPosteriorInsiders):
         return (), None
-    totals = Totals(insiders, view.hidden, Deadline(time_limit))
+    totals = Totals(insiders, view.hidden, deadline)
     progress.stage("totals of contributors over several cells")
     return tuple(totals.judge(*target) for target in totals.targets()), totals
 
