@@ -11,12 +11,6 @@ KNOWN: dict[str, set[str]] = {
         "solvers._douglas_rachford_jit.lean",
         "solvers._douglas_rachford_jit.shrink",
     },
-    "tuning numbers are parameters": {
-        "suppression.other_attackers.defence.ROUNDS",
-        "suppression.other_attackers.defence.TRIALS",
-        "suppression.other_attackers.defence.TRIAL_WORK",
-        "suppression.other_attackers.insider_shield.MAX_HARVESTED",
-    },
 }
 
 STRUCTURAL: dict[str, str] = {

@@ -30,7 +30,7 @@ from cellveil.suppression.infeasible.relaxing import (
     relaxed_like,
 )
 from cellveil.suppression.methods import METHODS
-from cellveil.suppression.other_attackers.defence import Defence
+from cellveil.suppression.other_attackers.defence import Defence, DefenceParams
 from cellveil.suppression.other_attackers.outsider_shield import mended
 from cellveil.suppression.result import Suppression
 
@@ -62,6 +62,7 @@ class RunParams(Params):
     )
     cover: CoverParams = part(CoverParams)
     diagnosis: DiagnosisParams = part(DiagnosisParams)
+    defence: DefenceParams = part(DefenceParams)
 
 
 def suppress(
@@ -124,7 +125,7 @@ def suppress(
     workers = default_workers() if workers is None else workers
     several = OutsiderParams(workers=workers)
     watch, deadline = Stopwatch(), Deadline(time_limit)
-    defence = Defence(problem, attackers, seed=seed, progress=progress)
+    defence = Defence(problem, attackers, seed=seed, progress=progress, params=frame.defence)
     share = deadline.share(frame.method_share) if attackers else deadline
     with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed, using(workers):
         draft = METHODS[method].run(

@@ -11,12 +11,13 @@ is part of it, and decides. What no pattern protects is named, with the attacker
 cost: where insiders make a difference, it is a heuristic.
 
 Cost: per round one audit for each attacker that is not kept off yet, and one linear program over the cells
-that hang together for each open cell (see the shields); the clean-up is bounded by `TRIALS` and `TRIAL_WORK`.
+that hang together for each open cell (see the shields); the clean-up is bounded by `trials` and `trial_work` of its parameters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -27,22 +28,27 @@ from cellveil.deviations.movement import Movement
 from cellveil.deviations.witness import Witnesses
 from cellveil.errors import name_some
 from cellveil.judge import Verdict
+from cellveil.params import Params, param, part
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import MethodEnding
+from cellveil.suppression.other_attackers.family_search import FamilySearchParams
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
 from cellveil.suppression.other_attackers.outsider_shield import OutsiderShield, WholeShield, with_prior
 from cellveil.suppression.other_attackers.shield import Judged, Shield
 
-ROUNDS = 8
-"""After so many rounds everything that hangs together with an open cell is hidden."""
 
-TRIALS = 60
-"""So many secondaries are tried for publication in the end."""
+@dataclass(frozen=True, kw_only=True)
+class DefenceParams(Params):
+    """Parameters of protection against further attackers."""
 
-TRIAL_WORK = 1_000_000
-"""And no more than so many linear programs times hidden cells are spent on it."""
+    rounds: int = param(8, "Rounds after which all that hangs together with an open cell is hidden.", least=1)
+    trials: int = param(60, "Secondaries that are tried for publication in the end.", least=0)
+    trial_work: int = param(
+        1_000_000, "Linear programs times hidden cells that these trials may take.", least=0
+    )
+    families: FamilySearchParams = part(FamilySearchParams)
 
 
 class Defence:
@@ -66,10 +72,12 @@ class Defence:
         *,
         seed: int = 0,
         progress: Progress | None = None,
+        params: DefenceParams | None = None,
     ) -> None:
         self.problem, self._progress = problem, progress or Progress()
+        self._params = params or DefenceParams()
         self._attackers, self._seed = tuple(attackers), seed
-        self._shields = [_shield(problem, attacker, seed) for attacker in attackers]
+        self._shields = [_shield(problem, attacker, seed, self._params.families) for attacker in attackers]
         self._outsider = OutsiderShield(problem, seed=seed)
         priors = [attacker.prior for attacker in attackers if attacker.prior is not None]
         self.basis = problem.known_within(min(priors)) if priors else problem
@@ -92,7 +100,7 @@ class Defence:
             shield.believe(claims)
         self._progress.stage("other attackers")
         start = hidden
-        for number in range(ROUNDS):
+        for number in range(self._params.rounds):
             before = hidden
             for shield in self._everybody:
                 if (shield.goes_ahead or not shield.judge(hidden, deadline).is_safe) and not deadline.is_over:
@@ -205,8 +213,8 @@ class Defence:
         order = secondary[np.lexsort((secondary, -self.problem.weight[secondary], start[secondary]))]
         self._progress.stage("clean up")
         judges, work = self._everybody, 0
-        for done, cell in enumerate(order[:TRIALS].tolist()):
-            if work > TRIAL_WORK or deadline.is_over:
+        for done, cell in enumerate(order[: self._params.trials].tolist()):
+            if work > self._params.trial_work or deadline.is_over:
                 break
             trial, before = hidden.copy(), [judge.last for judge in self._everybody]
             trial[cell] = False
@@ -217,7 +225,7 @@ class Defence:
             else:  # who objects is asked first the next time
                 self._recall(before)
                 judges = [objector, *(judge for judge in judges if judge is not objector)]
-            self._progress.advance(done + 1, min(len(order), TRIALS), hidden=int(hidden.sum()))
+            self._progress.advance(done + 1, min(len(order), self._params.trials), hidden=int(hidden.sum()))
         return hidden
 
     def _primaries_near(self, cell: int) -> Int:
@@ -227,9 +235,9 @@ class Defence:
         return np.intersect1d(relations.take_rows(rows).cells, self.problem.primaries)
 
 
-def _shield(problem: Problem, attacker: Attacker, seed: int) -> Shield:
+def _shield(problem: Problem, attacker: Attacker, seed: int, families: FamilySearchParams) -> Shield:
     if attacker.kind not in OUTSIDERS:
-        return InsiderShield(problem, attacker)
+        return InsiderShield(problem, attacker, families)
     kind = WholeShield if attacker.kind == "integer" else OutsiderShield
     return kind(problem, attacker.prior, seed=seed)
 

@@ -52,6 +52,9 @@ class FamilySearchParams(Params):
     for_programs: float = param(0.4, "Share of the time left for programs.", least=0, most=1)
     most_cells: int = param(3000, "Cells of a table up to which programs also go one by one.", least=0)
     most_single: int = param(8, "Insiders of one demand up to which each is tried for itself.", least=0)
+    most_tried: int = param(
+        4, "Earlier deviations of a cell, the latest ones, tried against an insider.", least=1
+    )
     packing: CubePackingParams = part(CubePackingParams)
 
 

@@ -49,14 +49,13 @@ from cellveil.suppression.other_attackers.shield import Shield
 from cellveil.tables.cells import cell_numbers
 from cellveil.tables.scaled import UNBOUNDED, unscale
 
-MAX_HARVESTED = 4
-"""So many earlier deviations, the latest ones, are tried for a cell."""
-
 
 class InsiderShield(Shield):
     """Protection against all contributors; see the head of the module."""
 
-    def __init__(self, problem: Problem, attacker: Attacker) -> None:
+    def __init__(
+        self, problem: Problem, attacker: Attacker, params: FamilySearchParams | None = None
+    ) -> None:
         super().__init__(problem)
         self.attacker = attacker
         parts = OwnParts.of(problem, attacker.level)
@@ -66,7 +65,7 @@ class InsiderShield(Shield):
         self.hopeless: dict[int, float] = {}
         self._found: dict[int, list[Witness]] = {}
         self._claims: Claims | None = None
-        self._params = FamilySearchParams()
+        self._params = params or FamilySearchParams()
 
     @property
     def goes_ahead(self) -> bool:
@@ -161,7 +160,7 @@ class InsiderShield(Shield):
     def _harvest(self, cell: int, up: bool, hidden: Bool) -> list[Move]:
         """Earlier deviations that move the cell, turned so that they move it this way."""
         found = []
-        for witness in self._found.get(cell, [])[-MAX_HARVESTED:]:
+        for witness in self._found.get(cell, [])[-self._params.most_tried :]:
             if hidden[witness.cells].all():
                 rises = witness.numerators[np.searchsorted(witness.cells, cell)] > 0
                 turned = witness if rises == up else witness.reversed()
