@@ -11,7 +11,8 @@ is part of it, and decides. What no pattern protects is named, with the attacker
 cost: where insiders make a difference, it is a heuristic.
 
 Cost: per round one audit for each attacker that is not kept off yet, and one linear program over the cells
-that hang together for each open cell (see the shields); the clean-up is bounded by `trials` and `trial_work` of its parameters.
+that hang together for each open cell (see the shields); the clean-up is bounded by
+`trials` and `trial_work` of `DefenceParams`.
 """
 
 from __future__ import annotations
