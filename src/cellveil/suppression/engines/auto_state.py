@@ -240,6 +240,10 @@ class AutoState(Incumbent):
             return False
         return not self.is_for_exact()
 
+    def is_asked_for_bound(self) -> bool:
+        """No time is taken from the pattern: there is no limit, or a better bound is wished for."""
+        return (self.deadline.limit is None or self.params.better_bound) and self.needs_bound()
+
     def is_close(self) -> bool:
         """Whether the gap is small."""
         return self._has_gap(self.params.close)

@@ -53,8 +53,10 @@ class AutoRun(AutoState):
         assert self.start is not None
         self._polish(self.start, deadline)
 
-    def polish(self, deadline: Deadline) -> None:
-        """Ruin and recreate by cubes."""
+    def polish_cheapest(self, deadline: Deadline) -> None:
+        """Ruin and recreate by cubes, from the cheaper pattern: that of cubes or that of splitting."""
+        if self.start is not None and not self.start.num_open and self.start.cost < self.ledger.cost:
+            self.ledger = self.start
         self._polish(self.ledger, deadline)
 
     def _polish(self, ledger: Ledger, deadline: Deadline) -> None:
@@ -176,8 +178,7 @@ class AutoRun(AutoState):
 
     def harvest(self, deadline: Deadline) -> None:
         """Joint witnesses inside what is hidden."""
-        self.splitting = self._splitting_search()
-        self.splitting.harvest(self.ledger, deadline.or_when(self._is_late))
+        self._splitting_search().harvest(self.ledger, deadline.or_when(self._is_late))
 
     def split(self, deadline: Deadline) -> None:
         """Reweighted Douglas–Rachford splitting, made exact: large demands singly, the others in groups."""

@@ -50,18 +50,26 @@ class SplittingSearchParams(Params):
     )
     program_slopes: tuple[float, ...] = param((0.1, 0.01), "Falling ε of their reweighting.", least=0)
     most_to_settle: int = param(60_000, "Hidden cells up to which joint witnesses are looked for.", least=0)
+    most_in_time: int = param(25_000, "The same with a time limit.", least=0)
     harvest_rounds: int = param(6, "Rounds of joint witnesses inside the pattern.", least=0)
+    rounds_in_time: int = param(1, "The same with a time limit.", least=0)
     harvest_every: int = param(20, "Demands met one by one between two such rounds.", least=1)
     giants: int = param(
         100, "Most of the largest demands met one by one, as long as they cost much.", least=0
     )
     cheap: float = param(0.01, "A demand costs little where it adds less than this share.", least=0)
     cheap_ones: int = param(3, "Demands in a row of little cost that end the largest.", least=1)
-    tail: int = param(400, "Most further demands met one by one.", least=0)
-    tail_share: float = param(0.7, "Share of the time left for them.", least=0, most=1)
+    tail: int = param(
+        400, "Most further ones; with a time limit only in tables looked at through windows.", least=0
+    )
+    single_share: float = param(0.6, "Share of the time for demands met one by one.", least=0, most=1)
     rounds: int = param(5, "Rounds of groups for the rest.", least=0)
     window: int = param(
         50_000, "Places of a window; tables of twice as many are looked at through it.", least=8
+    )
+    narrow: int = param(8_000, "Places of a narrow window, for all but the largest demands.", least=8)
+    largest: float = param(
+        0.2, "Share of the largest demand from which others need the wide window too.", least=0, most=1
     )
     windowed_groups: int = param(60, "Most windows in which groups are met.", least=0)
     free_tries: int = param(2, "Joint witnesses tried inside the pattern of a window.", least=0)
@@ -83,6 +91,7 @@ class SplittingSearch:
         self.problem, self.params = problem, params or SplittingSearchParams()
         self.rng = np.random.default_rng(seed)
         self._movable = problem.status != Status.FROZEN
+        self._largest = float(np.maximum(problem.upl, problem.lpl).max(initial=0))
         self.deadline, self._joint = deadline, JointWitness(problem, deadline)
         self._whole = self._engine(projection_of(problem.table))
         projection = self._whole.projection
@@ -97,22 +106,33 @@ class SplittingSearch:
     # -- what to do ----------------------------------------------------------------------------------------
 
     def harvest(self, ledger: Ledger, deadline: Deadline, *, rounds: int | None = None) -> None:
-        """Meet open demands inside what is hidden, free of cost: as many as possible by one deviation."""
-        if int(ledger.hidden.sum()) <= self.params.most_to_settle and not deadline.is_over:
-            rounds = self.params.harvest_rounds if rounds is None else rounds
-            self._joint.harvest(ledger, self.rng, rounds=rounds)
+        """Meet open demands inside what is hidden, free of cost: as many as possible by one deviation.
+
+        The programs of a harvest grow with the square of the hidden cells, so that with a time limit larger
+        patterns go without.
+        """
+        params, is_hurried = self.params, deadline.limit is not None
+        most = params.most_in_time if is_hurried else params.most_to_settle
+        if int(ledger.hidden.sum()) <= most and not deadline.is_over:
+            usual = params.rounds_in_time if is_hurried else params.harvest_rounds
+            own, self._joint.deadline = self._joint.deadline, deadline if is_hurried else self.deadline
+            try:
+                self._joint.harvest(ledger, self.rng, rounds=usual if rounds is None else rounds)
+            finally:
+                self._joint.deadline = own
 
     def build(self, ledger: Ledger, deadline: Deadline) -> None:
         """Hide what open demands need, and meet them: one by one, the largest first, then in groups.
 
-        Demands that share a deviation cost more than one after the other, so groups are for what is left
-        when the time for that is over. In very large tables they are looked at through windows, and not all
-        of the rest is.
+        Demands that share a deviation cost a little more than one after the other, and a small part of the
+        time: with a time limit only those that cost much are met one by one. In very large tables they are
+        looked at through windows, and not all of the rest is.
         """
         params = self.params
-        self._one_by_one(ledger, deadline, most=params.giants, only_dear=True)
-        tail = self.deadline.share(params.tail_share).or_when(lambda: deadline.is_over)
-        self._one_by_one(ledger, tail, most=params.tail)
+        singly = deadline.share(params.single_share).or_when(lambda: deadline.is_over)
+        self._one_by_one(ledger, singly, most=params.giants, only_dear=True)
+        if self.is_windowed or deadline.limit is None:
+            self._one_by_one(ledger, singly, most=params.tail)
         if self.is_windowed:
             self._protect_in_windows(ledger, deadline)
             return
@@ -195,7 +215,9 @@ class SplittingSearch:
             )
             if need[cell] > 0 and witness[cell] < 0
         ]
-        self._pay(ledger, tasks, deadline, self.params.slack, self._near(ledger, cell, tasks[0].unit))
+        amount = tasks[0].unit
+        near = self._near(ledger, cell, amount, is_wide=self._is_wide(amount))
+        self._pay(ledger, tasks, deadline, self.params.slack, near)
         return bool((ledger.witness_up if up else ledger.witness_down)[cell] >= 0)
 
     def protect_together(self, ledger: Ledger, task: Task, deadline: Deadline) -> None:
@@ -252,13 +274,17 @@ class SplittingSearch:
             slack = min(slack * self.params.more_slack, self.params.most_slack)
             state = slopes.closer(ledger.hidden, tasks, state, slack)
 
-    def _near(self, ledger: Ledger, cell: int, amount: float) -> ReweightedSplitting:
+    def _near(self, ledger: Ledger, cell: int, amount: float, *, is_wide: bool = True) -> ReweightedSplitting:
         """The engine in a window around a demand, or on the whole table if that is not much larger."""
         if not self.is_windowed:
             return self._whole
-        free, most = self.params.reweighting.free_counts, self.params.window
+        free, most = self.params.reweighting.free_counts, self.params.window if is_wide else self.params.narrow
         part = window(self.problem, ledger.hidden, cell, amount, most, free)
         return self._engine(part)
+
+    def _is_wide(self, amount: float) -> bool:
+        """Whether a demand is among the largest, or time does not matter."""
+        return self.deadline.limit is None or amount >= self.params.largest * self._largest
 
     def _engine(self, projection: Projection) -> ReweightedSplitting:
         return ReweightedSplitting(self.problem, projection, self._joint, self.rng, self.params.reweighting)

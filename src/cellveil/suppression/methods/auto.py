@@ -147,14 +147,14 @@ IRREGULAR: Plan = (
 )
 LARGE: Plan = (
     Stage("cubes", ALL, _Run.has_cubes, _Run.pack),
-    Stage("polish", 0.15, _Run.can_polish_start, _Run.polish_start),
-    Stage("harvest", 0.15, _Run.has_time_to_split, _Run.harvest),
-    Stage("splitting", 0.50, _Run.has_time_to_split, _Run.split),
+    Stage("polish", 0.06, _Run.can_polish_start, _Run.polish_start),
+    Stage("harvest", 0.14, _Run.has_time_to_split, _Run.harvest),
+    Stage("splitting", 0.60, _Run.has_time_to_split, _Run.split),
     Stage("cubes for the rest", ALL, _Run.needs_cubes, _Run.pack_rest),
     Stage("programs for the rest", ALL, _Run.is_unfinished, _Run.finish_by_steps),
-    Stage("polish", 0.05, _Run.can_polish, _Run.polish),
-    Stage("search", 0.05, _Run.can_regrow, _Run.regrow),
-    Stage(BETTER_BOUND, 0.10, _Run.needs_bound, _Run.bound_better),
+    Stage("polish", 0.10, _Run.can_polish, _Run.polish_cheapest),
+    Stage("search", 0.10, _Run.can_regrow, _Run.regrow),
+    Stage(BETTER_BOUND, 0.10, _Run.is_asked_for_bound, _Run.bound_better),
 )
 PLANS: Mapping[str, Plan] = {
     "network": NETWORK,
