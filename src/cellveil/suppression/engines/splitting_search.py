@@ -72,6 +72,7 @@ class SplittingSearchParams(Params):
         0.2, "Share of the largest demand from which others need the wide window too.", least=0, most=1
     )
     windowed_groups: int = param(60, "Most windows in which groups are met.", least=0)
+    windows_in_time: int = param(10_000, "The same with a time limit, narrow ones.", least=0)
     free_tries: int = param(2, "Joint witnesses tried inside the pattern of a window.", least=0)
     ruined: float = param(0.3, "Share of the secondaries published in ruin and recreate.", least=0, most=1)
     reweighting: ReweightedSplittingParams = part(ReweightedSplittingParams)
@@ -131,7 +132,7 @@ class SplittingSearch:
         params = self.params
         singly = deadline.share(params.single_share).or_when(lambda: deadline.is_over)
         self._one_by_one(ledger, singly, most=params.giants, only_dear=True)
-        if self.is_windowed or deadline.limit is None:
+        if deadline.limit is None:
             self._one_by_one(ledger, singly, most=params.tail)
         if self.is_windowed:
             self._protect_in_windows(ledger, deadline)
@@ -190,14 +191,15 @@ class SplittingSearch:
     def _protect_in_windows(self, ledger: Ledger, deadline: Deadline) -> None:
         """Window after window around the largest open demand: what it shows of others like it as a group."""
         tried: set[int] = set()
-        for _ in range(self.params.windowed_groups):
+        is_hurried = deadline.limit is not None
+        for _ in range(self.params.windows_in_time if is_hurried else self.params.windowed_groups):
             cells, _, amounts = ledger.open_demands()
             untried = np.flatnonzero(~np.isin(cells, list(tried)))
             if not len(untried) or deadline.is_over:
                 return
             first = untried[0]
             tried.add(int(cells[first]))
-            slopes = self._near(ledger, int(cells[first]), float(amounts[first]))
+            slopes = self._near(ledger, int(cells[first]), float(amounts[first]), is_wide=not is_hurried)
             for _ in range(self.params.free_tries):
                 for task in grouped(ledger, self.rng, slopes.projection.cells)[:1]:
                     self._settle(ledger, task, slopes.inside(ledger.hidden))
