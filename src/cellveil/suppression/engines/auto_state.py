@@ -81,6 +81,8 @@ class AutoState(Incumbent):
         The best one so far.
     proven
         A bound from elsewhere than the first cover; 0 for none.
+    has_stalled
+        Whether ruin and recreate ended before its time, having found nothing for a while.
     """
 
     def __init__(
@@ -97,6 +99,7 @@ class AutoState(Incumbent):
         self.proven, self.packing_time = 0.0, 0.0
         self.splitting: SplittingSearch | None = None
         self.kernel_search: KernelSearch | None = None
+        self.has_stalled = False
 
     @property
     def is_done(self) -> bool:
@@ -240,9 +243,10 @@ class AutoState(Incumbent):
             return False
         return not self.is_for_exact()
 
-    def is_asked_for_bound(self) -> bool:
-        """No time is taken from the pattern: there is no limit, or a better bound is wished for."""
-        return (self.deadline.limit is None or self.params.better_bound) and self.needs_bound()
+    def has_time_to_bound(self) -> bool:
+        """There is no time limit, the search has ended before it, or a better bound is wished for."""
+        has_time = self.deadline.limit is None or self.has_stalled or self.params.better_bound
+        return has_time and self.needs_bound()
 
     def is_close(self) -> bool:
         """Whether the gap is small."""

@@ -187,6 +187,7 @@ class AutoRun(AutoState):
     def regrow(self, deadline: Deadline) -> None:
         """Ruin and recreate by splitting."""
         self._splitting_search().regrow(self.ledger, deadline, self.tell)
+        self.has_stalled = not deadline.is_over
 
     def _splitting_search(self) -> SplittingSearch:
         if self.splitting is None or self.splitting.problem is not self.ledger.problem:

@@ -75,6 +75,7 @@ class SplittingSearchParams(Params):
     windows_in_time: int = param(10_000, "The same with a time limit, narrow ones.", least=0)
     free_tries: int = param(2, "Joint witnesses tried inside the pattern of a window.", least=0)
     ruined: float = param(0.3, "Share of the secondaries published in ruin and recreate.", least=0, most=1)
+    barren: int = param(4, "Trials in vain, one after the other, that end it.", least=1)
     reweighting: ReweightedSplittingParams = part(ReweightedSplittingParams)
 
 
@@ -154,9 +155,12 @@ class SplittingSearch:
 
         Not in tables that are looked at through windows: the rest would have to be proved without harvests.
         """
-        while not self.is_windowed and not deadline.is_over:
+        barren = self.params.barren if self.is_windowed else 0
+        while barren < self.params.barren and not deadline.is_over:
+            barren += 1
             if self._finds_cheaper(ledger, deadline):
                 tell(ledger)
+                barren = 0
 
     def _finds_cheaper(self, ledger: Ledger, deadline: Deadline) -> bool:
         before, secondaries = ledger.cost, ledger.secondaries()
@@ -280,7 +284,10 @@ class SplittingSearch:
         """The engine in a window around a demand, or on the whole table if that is not much larger."""
         if not self.is_windowed:
             return self._whole
-        free, most = self.params.reweighting.free_counts, self.params.window if is_wide else self.params.narrow
+        free, most = (
+            self.params.reweighting.free_counts,
+            self.params.window if is_wide else self.params.narrow,
+        )
         part = window(self.problem, ledger.hidden, cell, amount, most, free)
         return self._engine(part)
 

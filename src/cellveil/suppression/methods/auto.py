@@ -8,7 +8,8 @@ plans runs, by structure and size of the largest component that has a demand:
 - *irregular* (linked tables, relations of any kind): greedy elimination and pivot annealing in the null space
   (`cellveil.suppression.engines.kernel_search`), ruin and recreate; where that comes to nothing, joint
   witnesses and incremental programs with harvests (`cellveil.suppression.engines.irregular`).
-- *large*: sums of cubes as a safe start within seconds, then splitting for the demands that carry the cost.
+- *large*: sums of cubes as a safe start within seconds, then splitting: demands that carry the cost one by
+  one, the others in groups, and cubes for what is left.
 
 After the first seconds there is a complete pattern with exact witnesses at every moment; a time limit, or an
 interrupt, returns the cheapest so far. Without a limit the work is bounded, and the result depends on problem
@@ -152,9 +153,9 @@ LARGE: Plan = (
     Stage("splitting", 0.60, _Run.has_time_to_split, _Run.split),
     Stage("cubes for the rest", ALL, _Run.needs_cubes, _Run.pack_rest),
     Stage("programs for the rest", ALL, _Run.is_unfinished, _Run.finish_by_steps),
-    Stage("polish", 0.10, _Run.can_polish, _Run.polish_cheapest),
-    Stage("search", 0.10, _Run.can_regrow, _Run.regrow),
-    Stage(BETTER_BOUND, 0.10, _Run.is_asked_for_bound, _Run.bound_better),
+    Stage("polish", 0.20, _Run.can_polish, _Run.polish_cheapest),
+    Stage("search", 0.02, _Run.can_regrow, _Run.regrow),
+    Stage(BETTER_BOUND, 0.10, _Run.has_time_to_bound, _Run.bound_better),
 )
 PLANS: Mapping[str, Plan] = {
     "network": NETWORK,

@@ -1,0 +1,26 @@
+"""When the stages of `auto` apply."""
+
+from __future__ import annotations
+
+import pytest
+
+from cellveil.clock import Deadline
+from cellveil.datasets import random_table
+from cellveil.progress import Progress
+from cellveil.suppression.bounds.cover import cover_bound
+from cellveil.suppression.engines.auto_state import AutoState, AutoStepsParams
+
+
+@pytest.mark.parametrize("limit", [None, 10_000.0])
+@pytest.mark.parametrize("is_asked", [False, True])
+@pytest.mark.parametrize("has_stalled", [False, True])
+def test_a_better_bound_takes_no_time_from_the_pattern_unless_asked(
+    has_stalled: bool, is_asked: bool, limit: float | None
+) -> None:
+    problem = random_table((6, 5, 4), seed=1)
+    params = AutoStepsParams(better_bound=is_asked, most_for_exact=0, most_if_close=0)
+    state = AutoState(problem, cover_bound(problem), Deadline(limit), 0, Progress(), params)
+    state.least, state.has_stalled = 2 * state.bound, has_stalled
+    assert state.has_time_to_bound() == (limit is None or has_stalled or is_asked)
+    state.least = state.bound
+    assert not state.has_time_to_bound()
