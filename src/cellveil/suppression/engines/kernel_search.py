@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
@@ -57,6 +58,10 @@ class KernelSearchParams(Params):
     first_share: float = param(0.25, "Share of the time for the first annealing.", least=0, most=1)
     next_share: float = param(0.2, "Share of the time left for each further one.", least=0, most=1)
     chains: int = param(2, "Annealings side by side.", least=1)
+    restarts: float = param(
+        0.5, "Share of the time in which annealings begin afresh, where there are few dimensions.", least=0
+    )
+    most_restarted: int = param(250, "Dimensions up to which they do.", least=0)
     rounds: int = param(2, "Annealings without a time limit.", least=0)
     pattern_kernel: PatternKernelParams = part(PatternKernelParams)
     annealing: PivotAnnealingParams = part(PivotAnnealingParams)
@@ -103,23 +108,32 @@ class KernelSearch:
 
     def annealed(self, deadline: Deadline, least: float, keep: Callable[[Ledger], None]) -> None:
         """Anneal and repair, again and again; patterns cheaper than `least` are handed to `keep`."""
-        chains, repair = self._chains(deadline), KernelRepair(self.params.repair)
-        is_free = np.zeros(len(self.tableau.cells), dtype=bool)
+        params, chains, repair = self.params, self._chains(deadline), KernelRepair(self.params.repair)
+        nothing = np.zeros(len(self.tableau.cells), dtype=bool)
+        best: NDArray[np.int32] | None = None
+        is_free = nothing
         for number in count():
-            share = deadline.share(self.params.next_share if number else self.params.first_share)
-            _run_all(chains, share, is_free, again=number > 0)
-            best: PivotAnnealing | None = None
+            is_fresh = number == 0 or self._begins_afresh(deadline)
+            for chain in chains:
+                chain.take(chain.first if is_fresh else chain.vector if best is None else best)
+            share = deadline.share(params.first_share if is_fresh else params.next_share)
+            free = nothing if is_fresh else is_free
+            _run_all(chains, share, free, again=not is_fresh)
             for chain in sorted(chains, key=lambda chain: chain.cost):
-                ledger = self._ledger_of(chain.support | is_free)
+                ledger = self._ledger_of(chain.support | free)
                 if repair.repair(ledger, deadline, least):
-                    least, best = ledger.cost, chain
+                    least, best = ledger.cost, chain.vector.copy()
                     is_free = ledger.hidden[self.tableau.cells] & ~chain.support
                     keep(ledger)
-            if best is not None:
-                for chain in chains:
-                    chain.vector[:] = best.vector
             if deadline.is_over or (deadline.limit is None and number + 1 >= self.params.rounds):
                 return
+
+    def _begins_afresh(self, deadline: Deadline) -> bool:
+        """Whether restarts are worth more than another annealing of the best vector."""
+        left, limit = deadline.left, deadline.limit
+        if left is None or not limit or len(self.tableau.basic) > self.params.most_restarted:
+            return False
+        return left > (1 - self.params.restarts) * limit
 
     def _chains(self, deadline: Deadline) -> list[PivotAnnealing]:
         """Annealings side by side: as many as there are workers, with a time limit."""

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
@@ -64,6 +65,8 @@ class PivotAnnealing:
     ----------
     vector, cost
         The best vector, in residues, and what it costs, with the price of falling short.
+    first
+        The vector of the first elimination.
     """
 
     def __init__(
@@ -93,12 +96,17 @@ class PivotAnnealing:
         self._columns = np.ascontiguousarray(columns[np.append(kept, True)])
         self._basic = basic[kept].copy()
         self.vector = self._columns[-1].copy()
+        self.first = self.vector.copy()
         self.cost = float(self.weight[self.support].sum())
 
     @property
     def support(self) -> Bool:
         """Which of the cells the best vector moves."""
         return np.asarray(self.vector != 0)
+
+    def take(self, vector: NDArray[np.int32]) -> None:
+        """Go on from another vector."""
+        self.vector[:] = vector
 
     def run(self, deadline: Deadline, *, is_free: Bool | None = None, again: bool = False) -> None:
         """Anneal from the present vector; cells that are `is_free` are hidden anyway."""
