@@ -53,6 +53,9 @@ class AutoStepsParams(Params):
     most_flows_for_exact: int = param(5_000, "The same in networks.", least=0)
     most_if_close: int = param(5_000, "The same where the gap is small.", least=0)
     close: float = param(0.05, "A small gap.", least=-1, most=1)
+    first_pattern: float = param(
+        0.6, "Share of the time in which elimination may look for its first pattern.", least=0, most=1
+    )
     polish_trials: int = param(2_000, "Trials of ruin and recreate by cubes, without a time limit.", least=0)
     trials: int = param(100, "Trials of ruin and recreate by programs, without a time limit.", least=0)
     steps: int = param(100_000, "Simplex steps of these and of clean-up, without a time limit.", least=0)
@@ -134,6 +137,14 @@ class AutoState(Incumbent):
         """No pattern is complete yet."""
         return self.kept is None
 
+    def has_neither_cubes_nor_pattern(self) -> bool:
+        """No pattern is complete yet, and the table has no dimensions that cubes can be packed in."""
+        return self.has_no_pattern() and not self.has_cubes()
+
+    def has_cubes_but_no_pattern(self) -> bool:
+        """No pattern is complete yet, though the table has dimensions."""
+        return self.has_no_pattern() and self.has_cubes()
+
     def has_few_open(self) -> bool:
         """No pattern is complete yet, and few demands are open."""
         return self.kept is None and self.start is not None and 0 < self.start.num_open <= self.params.few
@@ -151,10 +162,6 @@ class AutoState(Incumbent):
         """There is a time limit, and the null space has too many dimensions for annealing."""
         is_asked = self.deadline.limit is not None and self.completion is not None
         return is_asked and self.kernel_search is not None and not self.kernel_search.can_anneal
-
-    def needs_start_by_cubes(self) -> bool:
-        """No pattern is complete yet, and the table has dimensions that cubes can be packed in."""
-        return self.kept is None and self.has_cubes()
 
     def is_medium_start(self) -> bool:
         """Elimination has not come to a pattern, and there are fewer cells than `many`."""

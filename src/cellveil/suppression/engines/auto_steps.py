@@ -71,10 +71,10 @@ class AutoRun(AutoState):
 
     def eliminate(self, deadline: Deadline) -> None:
         """Greedy elimination in the null space, from everything hidden."""
-        params = self.params.kernel_search
-        self.kernel_search = KernelSearch.of(self.problem, self.deadline, seed=self.seed, params=params)
+        params, longest = self.params.kernel_search, self.deadline.share(self.params.first_pattern)
+        self.kernel_search = KernelSearch.of(self.problem, longest, seed=self.seed, params=params)
         if self.kernel_search is not None:
-            for ledger in self.kernel_search.patterns(deadline, self.deadline):
+            for ledger in self.kernel_search.patterns(deadline, longest):
                 self._take_ledger(ledger, deadline)
 
     def eliminate_again(self, deadline: Deadline) -> None:

@@ -132,12 +132,13 @@ SMALL: Plan = (
     Stage(BETTER_BOUND, 0.02, _Run.needs_bound, _Run.bound_better),
 )
 IRREGULAR: Plan = (
-    Stage("elimination", 0.20, _Run.always, _Run.eliminate),
+    Stage("cubes", 0.10, _Run.has_cubes, _Run.pack),
+    Stage("elimination", 0.20, _Run.has_neither_cubes_nor_pattern, _Run.eliminate),
     Stage("annealing", 0.80, _Run.can_anneal, _Run.anneal),
     Stage("further eliminations", 0.60, _Run.can_eliminate_again, _Run.eliminate_again),
-    Stage("cubes", 0.10, _Run.needs_start_by_cubes, _Run.pack),
     Stage("start", 0.60, _Run.has_no_pattern, _Run.start_jointly),
     Stage("start by programs", 0.60, _Run.has_few_open, _Run.start_singly),
+    Stage("elimination after all", 0.20, _Run.has_cubes_but_no_pattern, _Run.eliminate),
     Stage("start with everything", 0.04, _Run.has_no_pattern, _Run.start_whole),
     Stage("programs", 0.22, _Run.is_medium_start, _Run.protect),
     Stage("programs", 0.08, _Run.is_big_start, _Run.protect),
