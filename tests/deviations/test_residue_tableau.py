@@ -14,7 +14,7 @@ from cellveil.deviations.pattern_kernel import PatternKernel
 from cellveil.deviations.residue_tableau import Tableau
 from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem, Status
-from tests.helpers.small_problems import SHAPES, small_problem
+from helpers.small_problems import SHAPES, small_problem
 
 LARGE = 2**20
 

@@ -9,6 +9,29 @@ from cellveil.datasets import random_table
 from cellveil.progress import Progress
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.engines.auto_state import AutoState, AutoStepsParams
+from cellveil.suppression.methods.auto import AutoParams, auto
+from helpers.linked_tables import linked
+from helpers.structure import stripped
+
+
+class Stages(Progress):
+    """Which stages a run goes through."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def stage(self, name: str) -> None:
+        self.names.append(name)
+
+
+@pytest.mark.parametrize("has_dimensions", [True, False])
+def test_the_null_space_is_for_tables_that_have_no_cubes(has_dimensions: bool) -> None:
+    problem, stages = linked(2), Stages()
+    if not has_dimensions:
+        problem = problem.replace(table=stripped(problem.table))
+    draft = auto(problem, progress=stages, params=AutoParams(small=0, most_to_merge=0))
+    assert not draft.infeasible and draft.hurried is None
+    assert ("elimination" in stages.names) != has_dimensions
 
 
 @pytest.mark.parametrize("limit", [None, 10_000.0])

@@ -13,7 +13,7 @@ from cellveil.deviations.joint_witness import JointWitness
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement_program import Feasibility
 from cellveil.deviations.witness import are_deviations
-from cellveil.problem import Problem, Status
+from cellveil.problem import Status
 from cellveil.suppression import suppress
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.engines.irregular import everything, finish_jointly, harvesting
@@ -21,32 +21,8 @@ from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import OneDemand
 from cellveil.suppression.methods.auto import AutoParams, auto
-from cellveil.tables.build import build_relations
-from cellveil.tables.link import link
 from cellveil.tables.structure import is_product
-from cellveil.tables.table import Table
-
-
-def linked(seed: int, sizes: tuple[int, int, int] = (9, 8, 7)) -> Problem:
-    """Three two-way margins of a random table, linked; cells of a few contributors are primary."""
-    whole = random_table(sizes, contributors=0.2, zeros=0.3, seed=seed)
-    table = whole.table
-    parts = []
-    for dropped in range(3):
-        kept = [axis for axis in range(3) if axis != dropped]
-        cells = np.flatnonzero(table.keys[dropped] == table.dimensions[dropped].total)
-        dimensions = tuple(table.dimensions[axis] for axis in kept)
-        keys = tuple(table.keys[axis][cells] for axis in kept)
-        relations = build_relations(dimensions, keys, len(cells))
-        parts.append(Table(dimensions, keys, table.values[cells], 0, relations))
-    joint = link(parts)
-    order = [[d.name for d in joint.dimensions].index(d.name) for d in table.dimensions]
-    cells = table.find([joint.keys[axis] for axis in order])
-    assert (table.values[cells] == joint.values).all()
-    levels = {
-        int(c): (int(whole.lpl[o]), int(whole.upl[o])) for c, o in enumerate(cells) if whole.status[o] == 1
-    }
-    return Problem.of(joint, levels)
+from helpers.linked_tables import linked
 
 
 def assert_all_met(ledger: Ledger) -> None:

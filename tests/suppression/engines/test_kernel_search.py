@@ -15,7 +15,7 @@ from cellveil.problem import Problem
 from cellveil.suppression.engines.kernel_repair import KernelRepair
 from cellveil.suppression.engines.kernel_search import KernelSearch, KernelSearchParams
 from cellveil.suppression.engines.pivot_annealing import PivotAnnealingParams
-from tests.suppression.engines.test_irregular import linked
+from helpers.linked_tables import linked
 
 FEW = KernelSearchParams(annealing=PivotAnnealingParams(trials=500))
 ENDLESS = Deadline(None)
