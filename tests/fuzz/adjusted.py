@@ -12,6 +12,7 @@ from fuzz.rules import fraction
 from fuzz.world import Key, World
 
 LARGE = 10**7
+"""Least bound on values that nothing else bounds; ten times the largest one where that is more."""
 
 
 def adjusted_faults(
@@ -131,6 +132,7 @@ class _Tables:
     def __init__(self, world: World, shown: dict[Key, int], unsafe: dict[Key, tuple[int, int, int]]) -> None:
         self.world, self.shown, self.unsafe = world, shown, unsafe
         self.keys = list(world.cells)
+        self.large = max(LARGE, 10 * max(map(abs, shown.values())))
         self.place = {key: number for number, key in enumerate(self.keys)}
         self.sense = {key: len(self.keys) + number for number, key in enumerate(unsafe)}
         self.size = len(self.keys) + len(unsafe)
@@ -148,12 +150,12 @@ class _Tables:
         for key, levels in unsafe.items():
             rise, fall = _reach(levels)
             row = np.zeros(self.size)  # rose: t ≤ x − rise
-            row[self.place[key]], row[self.sense[key]] = 1, LARGE
+            row[self.place[key]], row[self.sense[key]] = 1, self.large
             rows.append(row)
             lows.append(-np.inf)
-            highs.append(shown[key] - rise + LARGE)
+            highs.append(shown[key] - rise + self.large)
             row = np.zeros(self.size)  # fell: t ≥ x + fall
-            row[self.place[key]], row[self.sense[key]] = 1, LARGE
+            row[self.place[key]], row[self.sense[key]] = 1, self.large
             rows.append(row)
             lows.append(shown[key] + fall)
             highs.append(np.inf)
@@ -165,8 +167,8 @@ class _Tables:
 
     def _bound(self, key: Key) -> None:
         world, x, place = self.world, self.shown[key], self.place[key]
-        low = LARGE * -1 if world.lb[key] is None else world.lb[key]
-        high = LARGE if world.ub[key] is None else world.ub[key]
+        low = self.large * -1 if world.lb[key] is None else world.lb[key]
+        high = self.large if world.ub[key] is None else world.ub[key]
         assert low is not None and high is not None
         if key not in self.unsafe:
             share = _limit(world, key)
