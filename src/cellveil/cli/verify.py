@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cellveil.cli.options import AsJson, Instance, PatternFile, Quiet, ReportFile
 from cellveil.cli.shell import check_targets, leave_with, say, write_json
+
+if TYPE_CHECKING:
+    from cellveil.certificate.verifier import AttackerProof
+    from cellveil.tables.table import Table
 
 
 def verify(
@@ -19,7 +23,7 @@ def verify(
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a certificate in exact arithmetic, without a solver."""
+    """Check a certificate in exact arithmetic, without a solver, and say against whom it holds."""
     from cellveil.certificate import read_certificate
     from cellveil.certificate import verify as check
     from cellveil.formats.instance import read_instance
@@ -35,10 +39,39 @@ def verify(
         "demands": proof.demands,
         "certified_demands": proof.met,
         "unsafe_cells": unsafe,
+        "against": proof.against,
+        "attackers": [_figures(problem.table, one) for one in proof.proofs],
     }
     write_json(report, as_json, figures)
     for fault in proof.faults:
         say(quiet or as_json, f"Fault: {fault}.")
     verdict = "Valid" if proof.is_valid else "NOT VALID"
     say(quiet or as_json, f"{verdict}: {proof.met} of {proof.demands} demands are proven met.")
+    say(quiet or as_json, f"Shown to be protected against {proof.against}.")
+    for one in proof.proofs:
+        if not one.is_complete:
+            say(quiet or as_json, f"NOT shown against {one.attacker.words}: {_why(one)}.")
     leave_with(0 if proof.is_valid else 1)
+
+
+def _why(one: AttackerProof) -> str:
+    """Why the proof against an attacker is not complete."""
+    return one.reason or f"{int((~one.protected).sum())} of {len(one.cells)} cells are not proven protected"
+
+
+def _figures(table: Table, one: AttackerProof) -> dict[str, Any]:
+    """What was shown against one attacker."""
+    return {
+        "against": one.attacker.words,
+        "shown": one.is_complete,
+        "kind": one.attacker.kind,
+        "level": None if one.attacker.is_outsider else one.attacker.level,
+        "coalition": one.attacker.coalition,
+        "p": one.attacker.p,
+        "q": one.attacker.q if one.attacker.kind == "pq" else None,
+        "exempt_cells": table.cell_names(one.attacker.exempt),
+        "demands": one.demands,
+        "certified_demands": one.met,
+        "unsafe_cells": table.cell_names(one.cells[~one.protected]),
+        "reason": one.reason,
+    }

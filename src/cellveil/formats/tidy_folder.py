@@ -9,6 +9,8 @@
 ``equations.csv``                         optional: further relations, see `cellveil.formats.equations`
 ``contributions.csv``                     optional: dimension columns of interior cells, ``contributor``,
                                           ``amount``, optionally ``holding``
+``largest_units.csv`` and others          what a problem knows of contributors, where it was written from
+                                          one: see `cellveil.formats.contributor_files`
 ========================================  ====================================================================
 
 Names of dimensions that cannot stand in the name of a file are encoded, see `cellveil.formats.tree_files`. In
@@ -34,6 +36,14 @@ from cellveil.arrays import Int
 from cellveil.errors import InputError, nearest_name
 from cellveil.files import atomic_path, guarded_fields
 from cellveil.formats.columns import DELIMITERS, Columns, csv_header, read_columns
+from cellveil.formats.contributor_files import FILES as LARGEST_FILES
+from cellveil.formats.contributor_files import (
+    ORIGINS,
+    contributor_files,
+    is_own_column,
+    read_largest,
+    read_origins,
+)
 from cellveil.formats.equations import COLUMNS as EQUATION_COLUMNS
 from cellveil.formats.equations import equation_rows, read_equations
 from cellveil.formats.exact_numbers import written_decimals
@@ -88,8 +98,20 @@ def read_folder(path: Path | str) -> Problem:
     if equations is not None:
         table = _with_equations(table, equations)
     if (path / CONTRIBUTIONS).exists():
+        _check_one_list(path)
         table = _with_contributions(table, path / CONTRIBUTIONS)
-    return build_problem(rows, table, named, amounts)
+    else:
+        table = read_largest(table, path)
+    return read_origins(build_problem(rows, table, named, amounts), path)
+
+
+def _check_one_list(path: Path) -> None:
+    """Raise where the folder has two lists of contributions."""
+    for file in (path / name for name in LARGEST_FILES.values()):
+        if file.exists():
+            raise InputError(
+                f"there is {CONTRIBUTIONS} as well", file=file, remedy="Remove one of the two files."
+            )
 
 
 def open_folder(path: Path, *needed: str) -> tuple[Rows, Columns | None]:
@@ -110,9 +132,9 @@ def open_folder(path: Path, *needed: str) -> tuple[Rows, Columns | None]:
 def write_folder(problem: Problem, path: Path | str) -> None:
     """Write a tidy folder.
 
-    Contributions are not written: a problem keeps only the largest of each cell. Where the hierarchies imply
-    more than the table's relations (linked tables that are not crossed in full), the hierarchies are left out
-    and every relation is written as an equation.
+    Of contributions the largest of each cell are written, as a problem keeps no others. Where the hierarchies
+    imply more than the table's relations (linked tables that are not crossed in full), the hierarchies are
+    left out and every relation is written as an equation.
     """
     path = Path(path)
     check_dimension_names(problem.table.dimensions)
@@ -133,10 +155,12 @@ def write_folder(problem: Problem, path: Path | str) -> None:
             parts[name] = ("parent", "child"), _edges(tree)
     if len(extra) or not all(dimension.hierarchies for dimension in dimensions):
         parts[EQUATIONS] = equation_rows(problem.table, extra)
+    parts |= contributor_files(problem)
     with ExitStack() as stack:  # all or nothing: the files are renamed when all are written
         for name, (header, rows) in parts.items():
             write_rows(stack.enter_context(atomic_path(path / name)), header, rows)
-    for file in (*path.glob("hier_*.csv"), path / EQUATIONS, path / CONTRIBUTIONS):
+    others = (EQUATIONS, CONTRIBUTIONS, *LARGEST_FILES.values(), ORIGINS)
+    for file in (*path.glob("hier_*.csv"), *(path / name for name in others)):
         if file.name not in parts:  # left over from an older instance
             file.unlink(missing_ok=True)
 
@@ -146,7 +170,7 @@ def check_dimension_names(dimensions: Sequence[Dimension]) -> None:
     names = [dimension.name for dimension in dimensions]
     for name in names:
         is_odd = name != name.strip() or any(category(character) in ("Cc", "Cs") for character in name)
-        if not name or is_odd or name in (*RESERVED, *EQUATION_COLUMNS):
+        if not name or is_odd or name in (*RESERVED, *EQUATION_COLUMNS) or is_own_column(name):
             raise InputError(
                 f"a dimension cannot be called {name!r} in a folder", remedy="Rename the dimension."
             )

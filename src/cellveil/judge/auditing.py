@@ -2,9 +2,10 @@
 
 Requires a problem, and a pattern or an adjusted table of it. Ensures: `Audit.objections` is empty only if
 every primary cell is hidden and was shown protected against every attacker that was asked, where outsiders
-are among them and the exact verifier accepts their certificates; or, for an adjusted table, if it keeps
-everything asked and no sensitive cell could be pinned down. No answer, an unclear one, or no time left speaks
-against publishing. The verdict says in words against whom it holds, and who was not asked.
+are among them and the exact verifier accepts the certificates (or the verdict says why it rests on the audit
+alone); or, for an adjusted table, if it keeps everything asked and no sensitive cell could be pinned down. No
+answer, an unclear one, or no time left speaks against publishing. The verdict says in words against whom it
+holds, and who was not asked.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from cellveil.judge.adjusted_attack import AdjustedAttackParams
 from cellveil.judge.attack_report import Ending
 from cellveil.judge.explanations import ExplanationParams, explanations
 from cellveil.judge.insider import InsiderReport, audit_insiders
+from cellveil.judge.insider_certificate import joint_certificate
 from cellveil.judge.outsider import OutsiderParams, OutsiderReport, audit_outsider
 from cellveil.judge.verdict import NAMED, Verdict
 from cellveil.params import Params, part
@@ -163,7 +165,13 @@ class Audit:
         if self.adjusted is not None:
             return f"Safe against {self.against}: {number:,} sensitive cells were moved beyond their levels"
         cells = "the one primary cell" if number == 1 else f"every one of the {number:,} primary cells"
-        return f"Safe against {self.against}: {cells} was shown to be protected by the audit"
+        return f"Safe against {self.against}: {cells} was shown to be protected by the audit{self._unproven}"
+
+    @property
+    def _unproven(self) -> str:
+        """Who is kept off by the audit alone, and why no certificate says so."""
+        told = [f"{v.attacker.words}: {v.uncertified}" for v in self.verdicts if v.uncertified]
+        return f" (audited, without certificate, against {'; '.join(told)})" if told else ""
 
     @property
     def cells(self) -> Int:
@@ -193,18 +201,23 @@ class Audit:
         standard = self._standard
         return standard.report if standard and isinstance(standard.report, OutsiderReport) else None
 
-    @property
+    @cached_property
     def certificate(self) -> Certificate:
-        """The proof against outsiders.
+        """The proof against outsiders, and everybody else who was asked and is proven to be kept off.
 
         Raises
         ------
         InputError
-            Where they were not asked.
+            Where outsiders were not asked.
         """
         if self.outsider is None:
             raise InputError("this audit has no certificate", remedy="Audit a pattern against outsiders.")
-        return self.outsider.certificate
+        others = [verdict for verdict in self.verdicts if verdict is not self._standard and verdict.is_proven]
+        if not others:
+            return self.outsider.certificate
+        proofs = [(OUTSIDER, self.outsider.certificate)]
+        proofs += [(verdict.attacker, verdict.certificate) for verdict in others if verdict.certificate]
+        return joint_certificate(self.problem, self.view.hidden, proofs)
 
     @property
     def verification(self) -> Verification | None:
@@ -234,7 +247,8 @@ class Audit:
         standard = self._standard
         if standard is None or self.pattern is None:
             return self
-        claims = Witnesses.proven_by(self.certificate)
+        assert self.outsider is not None
+        claims = Witnesses.proven_by(self.outsider.certificate)
         report = audit_outsider(self.problem, self.pattern, exact=True, claims=claims, progress=progress)
         sharper = Verdict.of(standard.attacker, standard.known, self.pattern, report)
         verdicts = [sharper if verdict is standard else verdict for verdict in self.verdicts]

@@ -4,14 +4,15 @@ One deviation settles a cell against everybody whose own part it leaves untouche
 are needed: first one against all insiders at once; where that fails, one against nobody in particular, then
 one for each insider in whose way it stands, until nobody is left, or one is found against whom no deviation
 exists. Under the (p, q) rule, what a contributor has in several hidden cells together is a target as well
-(`cellveil.attackers.prior_posterior`). Every deviation is exact. What is not shown counts as not safe.
+(`cellveil.attackers.prior_posterior`). Every deviation is exact, and is kept as a claim for the certificate,
+which other code checks (`cellveil.certificate`). What is not shown counts as not safe.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -26,7 +27,7 @@ from cellveil.attackers.prior_posterior import Totals, TotalVerdict
 from cellveil.attackers.unlisted_parts import AllParts
 from cellveil.clock import Deadline
 from cellveil.deviations.movement import Movement
-from cellveil.deviations.witness import are_deviations
+from cellveil.deviations.witness import Witness, Witnesses, are_deviations
 from cellveil.errors import InputError, name_some
 from cellveil.judge.attack_report import AttackReport, Ending
 from cellveil.pattern import Pattern
@@ -34,6 +35,7 @@ from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.public_view import PublicView
 from cellveil.tables.cells import CellRef, cell_numbers
+from cellveil.tables.relations import Relations
 
 Kind = Literal["insider", "pq"]
 Shares = dict[int, Fraction]
@@ -63,6 +65,10 @@ class InsiderReport(AttackReport):
     reach
         Per cell: that share. From 1 on it is what was shown, 10 standing for 10 or more; below 1 the most
         that is possible, by a floating-point solver.
+    claims
+        The deviations that show cells protected, and for which demand each was found.
+    uncertified
+        Why the verdict rests on the audit alone, where no certificate can prove it; else "".
     totals
         Of the (p, q) insider: the contributors that are listed in several hidden cells, at least one of which
         is not safe by itself, and whether all sums of their parts were shown protected.
@@ -74,6 +80,8 @@ class InsiderReport(AttackReport):
     closest: tuple[str, ...]
     reach: Float
     judged: Bool
+    claims: Claims = field(default_factory=Claims.nothing)
+    uncertified: str = ""
 
     @property
     def exposed_cells(self) -> Int:
@@ -101,6 +109,9 @@ class InsiderReport(AttackReport):
             num_lps=self.num_lps + others.num_lps,
             seconds=self.seconds + others.seconds,
             judged=judged,
+            claims=Claims.joined(
+                [self.claims.take(~np.isin(self.claims.cells, others.cells)), others.claims]
+            ),
         )
 
     def __repr__(self) -> str:
@@ -160,13 +171,13 @@ def audit_insiders(
     parts = OwnParts.of(problem, level, everything)
     insiders = insiders_of(problem, kind, p, q, coalition, parts, cell_numbers(problem.table, exempt))
     view = PublicView.of(problem, pattern)
-    movement = Movement(problem.table.relations, view.hidden, deadline=Deadline(time_limit), live=1)
+    movement = _Recorder(problem.table.relations, view.hidden, deadline=Deadline(time_limit), live=1)
     progress = progress or Progress()
     progress.stage("audit against insiders")
     cells = insiders.asked if only is None else np.intersect1d(insiders.asked, only)
     deadline = movement.deadline
     found = {cell: _told(insiders, cell) for cell in cells[~view.hidden[cells]].tolist()}
-    shown = _shown_by(claims, insiders, view, cells[view.hidden[cells]])
+    shown, true = _shown_by(claims, insiders, view, cells[view.hidden[cells]])
     found |= dict.fromkeys(shown.tolist(), SHOWN)
     left = np.setdiff1d(cells, np.fromiter(found, np.int64, len(found)))
     for done, cell in enumerate(left[np.argsort(movement.component_of[left], kind="stable")].tolist()):
@@ -193,7 +204,44 @@ def audit_insiders(
         num_lps=movement.num_lps + (asked.num_lps if asked else 0),
         seconds=time.perf_counter() - started,
         judged=np.array([verdict.closest != NOT_JUDGED for verdict in verdicts], dtype=bool),
+        claims=Claims.joined([true, movement.claims]),
+        uncertified=_why_uncertified(parts),
     )
+
+
+def _why_uncertified(parts: OwnParts) -> str:
+    """Why no certificate can prove the verdict: what it rests on beyond the table's contributions."""
+    if parts.further is not None:
+        return "it rests on a list of all contributions, which the instance does not hold"
+    return "" if parts.is_named else "some contributors have no id, so nobody is known again in another cell"
+
+
+class _Recorder(Movement):
+    """Movements of which the exact ones are kept, with the demand for which each was found."""
+
+    def __init__(self, relations: Relations, movable: Bool, *, deadline: Deadline, live: int) -> None:
+        super().__init__(relations, movable, deadline=deadline, live=live)
+        self._found: list[tuple[int, bool, Witness]] = []
+
+    def find(self, cell: int, amount: int, rooms: tuple[Int, Int], *, up: bool) -> Witness | None:
+        """See `Movement.find`."""
+        witness = super().find(cell, amount, rooms, up=up)
+        if witness is not None:
+            self._found.append((cell, up, witness))
+        return witness
+
+    @property
+    def claims(self) -> Claims:
+        """What was found."""
+        cells, up, witnesses = [], [], []
+        for cell, rises, witness in self._found:
+            cells.append(cell)
+            up.append(rises)
+            witnesses.append(witness)
+        numbers = np.arange(len(cells), dtype=np.int64)
+        return Claims(
+            Witnesses.of(witnesses), np.array(cells, dtype=np.int64), np.array(up, dtype=bool), numbers
+        )
 
 
 def _reason(cut_short: bool, totals: tuple[TotalVerdict, ...], published: Sequence[str]) -> str:
@@ -219,16 +267,21 @@ SHOWN = _CellVerdict(True, "", 1.0)
 """On a cell for which claims were enough."""
 
 
-def _shown_by(claims: Claims | None, insiders: Insiders, view: PublicView, cells: Int) -> Int:
-    """Those of the hidden cells for which deviations that somebody claims keep every single insider off."""
+def _shown_by(claims: Claims | None, insiders: Insiders, view: PublicView, cells: Int) -> tuple[Int, Claims]:
+    """Those of the hidden cells for which deviations that somebody claims keep every single insider off.
+
+    And the claims for them that are true.
+    """
     if claims is None or not isinstance(insiders, SelfKnowing) or insiders.coalition > 1:
-        return cells[:0]
+        return cells[:0], Claims.nothing()
     true = are_deviations(insiders.problem, view.hidden, claims.witnesses)
     families = Families(insiders.own)
     asked, up = families.open_demands()
     mine = np.isin(asked, cells)
-    left = families.left(claims.take(true[claims.numbers]), asked[mine], up[mine])
-    return np.setdiff1d(cells, left.cells[~left.settled])
+    claims = claims.take(true[claims.numbers])
+    left = families.left(claims, asked[mine], up[mine])
+    shown = np.setdiff1d(cells, left.cells[~left.settled])
+    return shown, claims.take(np.isin(claims.cells, shown))
 
 
 def _totals(

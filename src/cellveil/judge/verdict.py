@@ -9,10 +9,11 @@ import numpy as np
 
 from cellveil.arrays import Int
 from cellveil.attackers.attacker import Attacker
-from cellveil.attackers.prior_knowledge import OUTSIDERS
 from cellveil.certificate import Certificate, Verification, verify
 from cellveil.errors import name_some
 from cellveil.judge.attack_report import AttackReport
+from cellveil.judge.insider import InsiderReport
+from cellveil.judge.insider_certificate import insider_certificate
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView
@@ -40,32 +41,52 @@ class Verdict:
         The problem as the attacker knows it.
     report
         The judgement of every cell.
+    certificate
+        The proof; None where the attack leaves none.
     verification
-        The exact check of the report's certificate; None for insiders, whose audits leave none yet.
+        Its exact check.
     """
 
     attacker: Attacker
     known: Problem
     report: AttackReport
+    certificate: Certificate | None = None
     verification: Verification | None = None
 
     @classmethod
     def of(cls, attacker: Attacker, known: Problem, pattern: Pattern, report: AttackReport) -> Verdict:
         """Have the certificate of an attack on this pattern checked."""
-        proof = None if report.certificate is None else verify(known, pattern, report.certificate)
-        return cls(attacker, known, report, proof)
+        certificate = report.certificate
+        if isinstance(report, InsiderReport) and report.is_safe:
+            certificate = insider_certificate(known, pattern.hidden, attacker, report.claims)
+        if certificate is None:
+            return cls(attacker, known, report)
+        proof = verify(known, pattern, certificate, needs_outsiders=attacker.is_outsider)
+        return cls(attacker, known, report, certificate, proof)
 
     @property
     def is_safe(self) -> bool:
-        """Whether the attacker is kept off, and, of an outsider, that is proven."""
-        if self.verification is None:  # only insiders' audits leave no certificate yet
-            return self.report.is_safe and self.attacker.kind not in OUTSIDERS
-        return self.report.is_safe and self.verification.is_valid
+        """Whether the attacker is kept off, and that is proven or has a stated reason for not being so."""
+        return self.report.is_safe and (self.is_proven or bool(self.uncertified))
 
     @property
-    def certificate(self) -> Certificate | None:
-        """The proof, where the attack leaves one."""
-        return self.report.certificate
+    def is_proven(self) -> bool:
+        """Whether the exact verifier accepts the certificate."""
+        return self.verification is not None and self.verification.is_valid
+
+    @property
+    def uncertified(self) -> str:
+        """Why the verdict rests on the audit alone; "" where it is proven, or ought to be.
+
+        Certificates hold no proof of what contributors have in several cells together, nor one against
+        insiders of whom the table does not say enough.
+        """
+        if self.is_proven or not isinstance(self.report, InsiderReport):
+            return ""
+        proofs = () if self.verification is None else self.verification.proofs
+        if proofs and all(proof.protected.all() for proof in proofs):
+            return "; ".join(proof.reason for proof in proofs if proof.reason)
+        return self.report.uncertified
 
     @property
     def unsafe_cells(self) -> Int:

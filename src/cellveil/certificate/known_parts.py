@@ -1,0 +1,295 @@
+"""What contributors are known to have in each cell, as the verifier reads it from the instance; all exact.
+
+A table lists the largest contributors of each cell, and says how many there are. Of somebody who is not
+listed in a cell with more contributors than are listed, all that is known is that its part is at most the
+smallest one listed. It counts as having that much:
+
+* in the cell that is attacked, always;
+* in other cells, unless one of two facts says more. **Sums**: if a cell is the plain sum of others, then
+  parts in the others are floors there, and so make up the floor of the sum. **Everybody stands once**: if
+  some cell is the sum of all finest cells, each taken once, and has as many contributors as they have
+  together, then nobody stands in two finest cells. Then whoever is not listed is represented by a stand-in:
+  in each finest cell as many as can attack together, each with the smallest part listed there, and without a
+  part anywhere else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence, Set
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cellveil.arrays import Bool, Int
+from cellveil.certificate.named_attacker import NamedAttacker, attackers_as_bytes
+from cellveil.errors import InputError
+from cellveil.files import sha256
+from cellveil.problem import Problem
+from cellveil.tables.contributions import Contributions
+from cellveil.tables.relations import Relations
+
+Coalition = frozenset[int]
+
+NOBODY: Coalition = frozenset()
+
+
+class KnownParts:
+    """Parts in the hidden cells, in units of the table's last digit; whole numbers without limit.
+
+    Parameters
+    ----------
+    level
+        Whether units or holdings are the contributors.
+    members
+        How many of them attack together.
+
+    Attributes
+    ----------
+    listed
+        For each hidden cell: who is listed there, with which (absolute) part.
+    count, total
+        For each hidden cell: number of contributors, and sum of the absolute contributions.
+    further
+        For each hidden cell: how many contributors are not listed, and the most that one of them can have.
+
+    Raises
+    ------
+    InputError
+        When the table has no such contributions, they are not those of its values, or some have no id.
+    """
+
+    def __init__(self, problem: Problem, level: str, members: int, hidden: Bool) -> None:
+        known = contributions_at(problem, level)
+        amounts, who = known.largest_parts
+        factor: int = 10 ** (problem.table.decimals - known.decimals)
+        self.problem, self.members, self.depth = problem, members, known.depth
+        self._known, self._who, self._factor = known, who, factor
+        cells = np.flatnonzero(hidden)
+        self.listed: dict[int, dict[int, int]] = {
+            cell: {person: part * factor for person, part in zip(row, parts, strict=True) if person >= 0}
+            for cell, row, parts in zip(
+                cells.tolist(), who[cells].tolist(), amounts[cells].tolist(), strict=True
+            )
+        }
+        self.count: dict[int, int] = dict(zip(cells.tolist(), known.count[cells].tolist(), strict=True))
+        self.total: dict[int, int] = {
+            cell: total * factor
+            for cell, total in zip(cells.tolist(), known.absolute[cells].tolist(), strict=True)
+        }
+        self.further: dict[int, tuple[int, int]] = {
+            cell: (more, min(self.listed[cell].values(), default=0))
+            if (more := count - self.depth) > 0
+            else (0, 0)
+            for cell, count in self.count.items()
+        }
+        self._check()
+
+    def _check(self) -> None:
+        if any(len(self.listed[cell]) < min(count, self.depth) for cell, count in self.count.items()):
+            raise InputError(
+                "some contributors have no id, or one stands twice in a cell",
+                remedy="Give every contributor an id.",
+            )
+        if any(self.depth < count <= self.members for count in self.count.values()):
+            raise InputError(
+                f"fewer contributors are listed than coalitions of {self.members} have members",
+                remedy="Tabulate with more of the largest contributions.",
+            )
+
+    @cached_property
+    def places(self) -> dict[int, list[int]]:
+        """The hidden cells in which each contributor is listed."""
+        found: dict[int, list[int]] = {}
+        for cell, parts in self.listed.items():
+            for person in parts:
+                found.setdefault(person, []).append(cell)
+        return found
+
+    def surely(self, cell: int, who: Coalition) -> int:
+        """What these contributors have in the cell at least: the parts with which they are listed."""
+        parts = self.listed[cell]
+        return sum(parts[person] for person in who if person in parts)
+
+    def at_most(self, cell: int, who: Coalition) -> int:
+        """What a coalition in which these are listed can have in the cell at most."""
+        parts = self.listed[cell]
+        members = [parts[person] for person in who if person in parts]
+        more, least = self.further[cell]
+        return sum(members) + min(more, self.members - len(members)) * least
+
+    def elsewhere(self, cell: int, who: Coalition) -> int:
+        """The same in a cell that is not attacked; see the head of the module."""
+        if self.everybody_stands_once:
+            return self.surely(cell, who) + len(who & self.stand_ins(cell)) * self.further[cell][1]
+        return self.surely(cell, who) if cell in self.sums else self.at_most(cell, who)
+
+    def people(self, cell: int) -> list[int]:
+        """Everybody with a part of their own in the cell, stand-ins included."""
+        return [*self.listed[cell], *self.stand_ins(cell)]
+
+    def stand_ins(self, cell: int) -> Set[int]:
+        """Those who represent the contributors of a finest cell who are not listed: numbers below −1."""
+        more, _ = self.further[cell]
+        if not more or cell in self.sums or not self.everybody_stands_once:
+            return NOBODY
+        first = -2 - cell * self.members
+        return {first - member for member in range(min(more, self.members))}
+
+    def is_made_up_by(self, cell: int, who: Coalition) -> bool:
+        """Whether these contributors are all that the cell has."""
+        return 0 < self.count[cell] == sum(person in self.listed[cell] for person in who)
+
+    def largest_others(self, cell: int, who: Coalition, number: int) -> list[int]:
+        """The largest parts of the cell that are not of these contributors, or the most they can be."""
+        parts = sorted(
+            (part for person, part in self.listed[cell].items() if person not in who), reverse=True
+        )
+        return (parts + [self.further[cell][1]] * number)[:number]
+
+    def places_of(self, person: int) -> list[int]:
+        """The hidden cells in which somebody is known to have a part."""
+        return self.places[person] if person >= 0 else [(-2 - person) // self.members]
+
+    def unwaived(self, cell: int) -> int | None:
+        """The largest part of somebody who did not waive protection; None where nobody did."""
+        known = self._known
+        if known.largest_unwaived is None or known.top_weight is not None:
+            return None
+        return int(known.largest_unwaived[cell]) * self._factor
+
+    # -- who is not listed ---------------------------------------------------------------------------------
+
+    @cached_property
+    def _summands(self) -> dict[int, list[int]]:
+        return plain_sums(self.problem.table.relations)
+
+    @cached_property
+    def sums(self) -> Collection[int]:
+        """The cells that are plain sums of others."""
+        return self._summands.keys()
+
+    @cached_property
+    def everybody_stands_once(self) -> bool:
+        """Whether the numbers of contributors show that nobody stands in two finest cells."""
+        counts, summands = self._known.count, self._summands
+        finest = np.ones(len(counts), dtype=bool)
+        finest[list(summands)] = False
+        everybody = [cell for cell in summands if counts[cell] == counts.max()]
+        listed = self._who[finest]
+        return bool((np.bincount(listed[listed >= 0]) < 2).all()) and any(
+            self._consists_of_all(cell, finest) and counts[finest].sum() == counts[cell] for cell in everybody
+        )
+
+    def _consists_of_all(self, cell: int, finest: Bool) -> bool:
+        """Whether the cell is the sum of all finest cells, each once."""
+        left, stack = set(np.flatnonzero(finest).tolist()), [cell]
+        while stack:
+            at = stack.pop()
+            if at in self._summands:
+                stack += self._summands[at]
+            elif at in left:
+                left.remove(at)
+            else:
+                return False
+        return not left
+
+
+def plain_sums(relations: Relations) -> dict[int, list[int]]:
+    """The cells that a relation gives as the sum of others, down to cells that none gives; with the others.
+
+    Examples
+    --------
+    >>> plain_sums(Relations.from_rows(4, [[(0, -1), (1, 1), (2, 1)]]))
+    {0: [1, 2]}
+    """
+    candidates: dict[int, list[list[int]]] = {}
+    for row in np.flatnonzero(relations.rhs == 0).tolist():
+        cells, coefs = relations.row(row)
+        total = np.flatnonzero(coefs == -1)
+        if len(cells) > 1 and len(total) == 1 and (np.delete(coefs, total) == 1).all():
+            candidates.setdefault(int(cells[total[0]]), []).append(np.delete(cells, total).tolist())
+    grounded = set(range(relations.num_cells)) - candidates.keys()
+    found: dict[int, list[int]] = {}
+    while True:  # a cell is a sum once all that it is made of stands on the ground
+        new = {
+            cell: below
+            for cell, given in candidates.items()
+            if cell not in found
+            for below in given
+            if grounded.issuperset(below)
+        }
+        if not new:
+            return found
+        found |= new
+        grounded |= new.keys()
+
+
+# -- what the certificate is about ---------------------------------------------------------------------------
+
+
+def contributions_at(problem: Problem, level: str) -> Contributions:
+    """The contributions of units or holdings, if they are those of the table's values.
+
+    Raises
+    ------
+    InputError
+        When they are not.
+    """
+    table = problem.table
+    known = table.holdings if level == "holding" else table.units
+    if known is None:
+        raise InputError(
+            f"the instance has no contributions at {level} level",
+            remedy="Verify against the instance that was certified, with its contributions.",
+        )
+    if table.decimals < known.decimals or not _same(
+        known.total, table.values, table.decimals - known.decimals
+    ):
+        raise InputError(
+            "the contributions do not add up to the published values",
+            remedy="Certificates against insiders need the contributions to the published variable.",
+        )
+    return known
+
+
+def _same(total: Int, values: Int, digits: int) -> bool:
+    exact: Any = total if digits == 0 else total.astype(object) * 10**digits
+    return bool(np.all(exact == values))
+
+
+def contributions_digest(problem: Problem, attackers: Sequence[NamedAttacker]) -> str:
+    """Digest of who contributes what, where levels come from, and the attackers.
+
+    Contributors count by the places in which they stand, not by their names.
+    """
+    parts = [attackers_as_bytes(attackers)]
+    for level in sorted({attacker.level for attacker in attackers if not attacker.is_outsider}):
+        known = contributions_at(problem, level)
+        amounts, who = known.largest_parts
+        unwaived = None if known.top_weight is not None else known.largest_unwaived
+        arrays = (known.count, known.total, known.absolute, amounts, _by_place(who))
+        parts += [f"{level} {known.decimals} {amounts.shape} {unwaived is None}".encode()]
+        parts += [_bytes(array) for array in (*arrays, *(() if unwaived is None else (unwaived,)))]
+    waived = problem.waived
+    if waived is not None and waived.any():
+        parts.append(_bytes(waived.astype(np.int64)))
+    for origin, marked in sorted(problem.origins.items(), key=lambda item: str(vars(item[0]))):
+        if marked.any():
+            parts += [str(vars(origin)).encode(), _bytes(marked.astype(np.int64))]
+    return sha256(*parts)
+
+
+def _bytes(array: Any) -> bytes:
+    return np.ascontiguousarray(array, dtype="<i8").tobytes()
+
+
+def _by_place(who: Any) -> Int:
+    """Numbers by the first place in which each contributor stands; −1 stays."""
+    people, first, place = np.unique(
+        np.ascontiguousarray(who).ravel(), return_index=True, return_inverse=True
+    )
+    number = np.empty(len(people), dtype=np.int64)
+    number[np.argsort(np.where(people < 0, -1, first), kind="stable")] = np.arange(len(people))
+    number -= int((people < 0).any())
+    return number[place].reshape(who.shape)
