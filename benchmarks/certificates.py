@@ -32,7 +32,7 @@ def measure(name: str, limit: float, coalition: int, level: str) -> dict[str, An
     return {
         "cells": problem.table.num_cells,
         "primaries": len(problem.primaries),
-        "outcome": found.outcome,
+        "outcome": f"{found.outcome}: {found.reason[:300]}",
         "against": checked.against,
         "valid": checked.is_valid,
         "demands": checked.demands,

@@ -6,6 +6,7 @@ import hashlib
 import json
 import tracemalloc
 import zlib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,8 @@ ODD: dict[str, bytes] = {
         json.dumps(HEADER).replace('"entries": 1', '"entries": ' + "9" * 3000).encode() + b"\n"
     ),
     "missing": packed({k: v for k, v in HEADER.items() if k != "pattern"}),
-    "another version": packed({**HEADER, "version": 2}),
+    "another version": packed({**HEADER, "version": 3}),
+    "version 2 without attackers": packed({**HEADER, "version": 2}),
     "short": packed(HEADER, BODY[:-1]),
     "long": packed(HEADER, BODY + b"x"),
     "something after the stream": packed(HEADER, BODY, b"more"),
@@ -69,6 +71,69 @@ ODD: dict[str, bytes] = {
     "length that wraps": packed({**HEADER, "witnesses": 2}, b"\xff\xff\xff\x7f" * 2 + bytes(16) + bytes(12)),
     "no text": packed(b"\xff\xfe\n"),
 }
+
+INSIDER: dict[str, Any] = {
+    "kind": "insider",
+    "level": "unit",
+    "coalition": 1,
+    "p": None,
+    "q": 100.0,
+    "prior": None,
+    "exempt": 1,
+}
+HEADER_2 = {**HEADER, "version": 2, "attackers": [INSIDER], "contributions": "c", "claims": 1}
+BODY_2 = BODY + bytes(8) + b"\x01\xff" + (3).to_bytes(4, "little")
+
+
+def with_attacker(**changes: Any) -> bytes:
+    return packed({**HEADER_2, "attackers": [{**INSIDER, **changes}]}, BODY_2)
+
+
+ODD |= {
+    "no attackers": packed({**HEADER_2, "attackers": []}, BODY_2),
+    "attackers by name": packed({**HEADER_2, "attackers": {"insider": 1}}, BODY_2),
+    "attacker as text": packed({**HEADER_2, "attackers": ["insider"]}, BODY_2),
+    "attacker without level": packed({**HEADER_2, "attackers": [{"kind": "insider", "exempt": 1}]}, BODY_2),
+    "kind": with_attacker(kind="everybody"),
+    "kind as list": with_attacker(kind=[]),
+    "level": with_attacker(level="firm"),
+    "coalition of 0": with_attacker(coalition=0),
+    "coalition of half": with_attacker(coalition=0.5),
+    "coalition of true": with_attacker(coalition=True),
+    "huge coalition": with_attacker(coalition=10**9),
+    "insider with p": with_attacker(p=10.0),
+    "pq without p": with_attacker(kind="pq"),
+    "p above q": with_attacker(kind="pq", p=50.0, q=20.0),
+    "q above 100": with_attacker(kind="pq", p=50.0, q=200.0),
+    "p as text": with_attacker(kind="pq", p="10"),
+    "p is nan": with_attacker(kind="pq", p=float("nan")),
+    "outsider with a coalition": with_attacker(kind="outsider", coalition=2),
+    "exempt outsider": with_attacker(kind="outsider"),
+    "negative exempt": with_attacker(exempt=-1),
+    "exempt as list": with_attacker(exempt=[3]),
+    "many exempt": with_attacker(exempt=2**60),
+    "more exempt than there are": with_attacker(exempt=2),
+    "contributions as number": packed({**HEADER_2, "contributions": 7}, BODY_2),
+    "no contributions": packed({k: v for k, v in HEADER_2.items() if k != "contributions"}, BODY_2),
+    "claims as text": packed({**HEADER_2, "claims": "1"}, BODY_2),
+    "negative claims": packed({**HEADER_2, "claims": -1}, BODY_2),
+    "huge claims": packed({**HEADER_2, "claims": 2**61}, BODY_2),
+    "claims left out": packed(HEADER_2, BODY),
+    "claims too long": packed(HEADER_2, BODY_2 + b"x"),
+}
+
+
+def test_a_regular_one_of_version_2_is_read() -> None:
+    read = Certificate.from_bytes(packed(HEADER_2, BODY_2))
+    assert read.version == 2 and read.attackers[0].exempt == (3,)
+    assert (read.claims.up.tolist(), read.claims.signs.tolist()) == ([1], [-1])
+    assert Certificate.from_bytes(read.to_bytes()).to_bytes() == read.to_bytes()
+
+
+def test_too_many_attackers_are_not_written() -> None:
+    read = Certificate.from_bytes(packed(HEADER_2, BODY_2))
+    with pytest.raises(InputError, match="too many attackers"):
+        replace(read, attackers=read.attackers * 100).to_bytes()
 
 
 @pytest.mark.parametrize("name", ODD)
