@@ -17,8 +17,9 @@ from cellveil.datasets import random_table, two_way
 from cellveil.deviations.movement import Movement
 from cellveil.deviations.witness import Witnesses
 from cellveil.judge.insider import audit_insiders
+from cellveil.level_origin import SHARE, LevelOrigin
 from cellveil.pattern import Pattern
-from cellveil.problem import Problem
+from cellveil.problem import Problem, Status
 from cellveil.rules import AnyOf, Dominance, PPercent, Rule, Threshold
 from cellveil.rules.apply import make_problem
 from cellveil.suppression.other_attackers.family_search import FamilySearch
@@ -79,6 +80,17 @@ def test_a_share_of_the_value_is_a_share_of_what_is_not_ones_own() -> None:
     assert both.up[:, [0, 1, -1]].tolist() == [[4, 6, 0]], "a rule with a formula decides"
     unknown = make_problem(table, PPercent(10)).replace(origins={})
     assert insiders_of(unknown).own.up[:, [0, 1, -1]].tolist() == [[6, 6, 6]], "fails closed"
+
+
+def test_a_formula_that_does_not_speak_for_the_attackers_leaves_the_whole_level() -> None:
+    cells = {(0, 0): [60, 40], (0, 1): [30] * 4, (1, 0): [30] * 4, (1, 1): [30] * 4}
+    table = with_contributions(two_way([[100, 120], [120, 120]]), cells).table
+    problem = make_problem(table, Threshold(3, safety_range=20))
+    marked = problem.status == Status.PRIMARY
+    by_holdings = LevelOrigin(Fraction(11, 10), level="holding")
+    both = problem.replace(origins={by_holdings: marked, SHARE: marked})
+    own = insiders_of(both).own
+    assert own.up[:, [0, 1, -1]].tolist() == [[20, 20, 20]], "a share of the value would be less"
 
 
 def test_levels_that_are_multiplied() -> None:

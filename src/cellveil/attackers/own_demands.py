@@ -133,13 +133,22 @@ class OwnDemands:
                 amounts[mine] = np.maximum(amounts[mine], self._narrowing(origin, mine, up))
                 decided[mine] = True
         for origin, marked in self.problem.origins.items():
-            mine = np.flatnonzero(marked[self.cells] & ~decided & self._is_shareable)
+            mine = np.flatnonzero(marked[self.cells] & ~self._has_formula & self._is_shareable)
             if origin.target is None and len(mine):
                 amounts[mine] = self._share(mine, up)
                 decided[mine] = True
         decides = np.repeat(decided[:, None], shape[1], axis=1)
         decides[:, -1] &= self.parts.is_named  # without ids nobody is known again in another cell
         return np.where(decides, amounts, UNBOUNDED)
+
+    @cached_property
+    def _has_formula(self) -> Bool:
+        """Where a rule with a formula marked the cell, whether or not it speaks for the attackers."""
+        found = np.zeros(len(self.cells), dtype=bool)
+        for origin, marked in self.problem.origins.items():
+            if origin.target is not None:
+                found |= marked[self.cells]
+        return found
 
     def _speaks_for(self, origin: LevelOrigin) -> Bool:
         """Where a formula on units or holdings can be used for the attackers at hand."""
