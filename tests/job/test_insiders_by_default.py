@@ -179,6 +179,16 @@ def test_a_published_adjustment_is_judged_against_outsiders(folder: Path) -> Non
     assert told_why in result.summary()
 
 
+def test_more_contributions_are_kept_where_contributors_attack(folder: Path) -> None:
+    def depth(named: str, micro: str = MICRODATA) -> int:
+        units = run(folder, named, micro, TABLE, RULE).problem.table.units
+        assert units is not None
+        return units.depth
+
+    assert depth("") == depth('attackers = [{kind = "insider"}]\n') == 10
+    assert depth("attackers = []\n") == depth("", MICRODATA.replace('contributor = "firm"\n', "")) == 3
+
+
 # -- the price ----------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.attacker import OUTSIDERS, Attacker
 from cellveil.attackers.own_parts import OwnParts
 from cellveil.errors import InputError
 from cellveil.job.job_model import Job
@@ -20,6 +20,10 @@ BY_DECISION = "by decision of the job"
 ADJUSTED = "as adjusted tables are audited against outsiders only"
 NOT_KNOWN = "as the table does not know its contributors"
 WITHOUT_IDS = "as the contributors have no ids"
+
+
+LISTED = 10
+"""Largest contributions kept for each cell: who is not among them is taken for as much as the smallest."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,14 @@ class AttackersAsked:
 
     attackers: tuple[Attacker, ...] = ()
     why_no_insiders: str = ""
+
+
+def depth_asked(job: Job) -> int:
+    """How many of the largest contributions of each cell the attackers of a job make worth keeping."""
+    if job.attackers is None:
+        return LISTED if job.microdata is not None and job.microdata.contributor is not None else 1
+    insiders = [attacker.coalition for attacker in job.attackers if attacker.kind not in OUTSIDERS]
+    return max(LISTED, max(insiders) + 2) if insiders else 1
 
 
 def attackers_asked(job: Job, problem: Problem) -> AttackersAsked:

@@ -18,7 +18,7 @@ from cellveil.formats.adjusted_file import write_adjusted
 from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern_file import write_pattern
 from cellveil.formats.tidy_folder import check_dimension_names, write_folder
-from cellveil.job.attackers_asked import attackers_asked
+from cellveil.job.attackers_asked import attackers_asked, depth_asked
 from cellveil.job.build_tables import Labels, build_table, read_labels
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import (
@@ -126,7 +126,7 @@ def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = No
 
 
 def _run(job: Job, output: Output, keep_best: bool, progress: Progress) -> JobResult:
-    problem, facts, labels = _problem(job, progress)
+    problem, facts, labels = problem_of(job, progress)
     _check_release(job, problem, labels)
     asked_whom = attackers_asked(job, problem)
     try:
@@ -185,14 +185,14 @@ def internal_files(job: Job) -> dict[str, Path]:
     return {name: job.output / INTERNAL / file for name, file in FILES.items()}
 
 
-def _problem(job: Job, progress: Progress) -> tuple[Problem, dict[str, Any], Labels]:
+def problem_of(job: Job, progress: Progress) -> tuple[Problem, dict[str, Any], Labels]:
+    """The problem that a job describes, what was counted while it was made, and the labels of its codes."""
     if job.instance is not None:
         with job.placing_errors("instance"):
             problem = read_instance(job.instance)
         return problem, {}, read_labels(job.labels, problem.table)
     rule = rule_from_dict(job.rules) if job.rules else None
-    known = [attacker.coalition + 2 for attacker in job.attackers or ()]
-    table = build_table(job, max(rule.depth if rule else 1, MIN_DEPTH, *known), progress)
+    table = build_table(job, max(rule.depth if rule else 1, MIN_DEPTH, depth_asked(job)), progress)
     labels = read_labels(job.labels, table)
     progress.stage("rules")
     primary = _primaries(job, table, rule)
