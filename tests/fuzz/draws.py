@@ -160,6 +160,31 @@ class Draws:
         self.job["adjust"] = adjust
         self.features.add("adjusted")
 
+    def default_attackers(self) -> None:
+        """Mostly leave it to the default whom to keep off; now and then decide for outsiders only."""
+        if self.rng.random() < 0.2:
+            self.job["attackers"] = []
+            self.features.add("outsiders only")
+        else:
+            self.features.add("attackers by default")
+
+    def families(self) -> None:
+        """Let families of witnesses be looked for in small tables too; exempt a cell now and then."""
+        if self.rng.random() < 0.5:
+            self.job["suppress"]["options"] = {"run.defence.families.fewest_cells": 0}
+            self.features.add("families")
+        for attacker in self.job.get("attackers", []):
+            if attacker["kind"] in ("insider", "pq") and self.rng.random() < 0.1:
+                attacker["exempt"] = [self._some_cell()]
+                self.features.add("exempt cell")
+
+    def _some_cell(self) -> dict[str, str]:
+        """A cell of the first table, by its codes."""
+        dims = self.job["tables"][0]["dimensions"] if "tables" in self.job else list(self.leaves)
+        key = {name: self.rng.choice(self.leaves[name]) for name in dims}
+        variables = list(dict.fromkeys(table.get("response") for table in self.job.get("tables", [])))
+        return key | ({"variable": str(variables[0])} if len(variables) > 1 else {})
+
     def release(self) -> None:
         """Which public files; CSV always, since the judge reads it."""
         formats, release = ["csv"], {}

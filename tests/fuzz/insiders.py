@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import ceil
 from typing import Any
 
 from fuzz.attacks import Box, Moves, narrowed
+from fuzz.own_levels import Group, OwnLevels
 from fuzz.rules import fraction
 from fuzz.world import Key, World
 
-Group = frozenset[str]
-NOBODY: Group = frozenset()
 MOST_GROUPS = 60
 
 
@@ -38,16 +36,22 @@ class InsiderAttack:
     @cached_property
     def parts(self) -> dict[Key, dict[str, int]]:
         """What each contributor has in each cell, as whole numbers of the last digit."""
-        world = self.world
-        return {
-            key: {who: world.scaled(part) for who, part in cell.own_parts[self.level].items()}
-            for key, cell in world.cells.items()
-        }
+        return self.own_levels.parts
+
+    @cached_property
+    def own_levels(self) -> OwnLevels:
+        """What must not be found out."""
+        return OwnLevels.of(self.world, self.level, self.members)
 
     @cached_property
     def everybody(self) -> list[str]:
         """All contributors."""
         return sorted({who for parts in self.parts.values() for who in parts})
+
+    @cached_property
+    def exempt(self) -> set[Key]:
+        """Cells that need not be protected."""
+        return {self.world.cell_of(codes) for codes in self.attacker.get("exempt", [])}
 
     def own(self, group: Group, key: Key) -> int:
         """What the group has in the cell together."""
@@ -79,7 +83,7 @@ class InsiderAttack:
     def _self_knowing(self) -> Iterator[tuple[str, str]]:
         known: dict[Group, Box] = {}
         for cell, levels in self.unsafe.items():
-            if self.shown[cell] is not None:
+            if self.shown[cell] is not None or cell in self.exempt:
                 continue
             for group in self.groups(cell):
                 present = self.parts[cell].keys()
@@ -88,7 +92,7 @@ class InsiderAttack:
                 if group not in known:
                     known[group] = self._known_to(group)
                 box = known[group]
-                for up, amount in self._demands(cell, group, levels):
+                for up, amount in self.own_levels.demands(cell, group, levels):
                     short = self.moves.shortfall(cell, up, amount, box)
                     if short is not None:
                         way = "up" if up else "down"
@@ -108,60 +112,13 @@ class InsiderAttack:
         found = narrowed(self.box, limits)
         return Box({key: (low, None if high == 10**15 else high) for key, (low, high) in found.items()})
 
-    def _demands(self, cell: Key, group: Group, levels: tuple[int, int, int]) -> Iterator[tuple[bool, int]]:
-        """The levels as far as the rule asks for them with the group in the second largest's place.
-
-        Of a coalition, and where the documentation asks for the whole level, the least is taken.
-        """
-        lpl, upl, _ = levels
-        settings = self.world.job.get("levels", {})
-        factors = [fraction(settings.get(f"{name}_factor", 1)) for name in ("lower", "upper")]
-        share, asked = self._share(cell, group), self._asked(cell, group)
-        lower, upper = (
-            min(level, ceil(level * share) if asked is None else max(ceil(asked * factor), 0))
-            for level, factor in ((lpl, factors[0]), (upl, factors[1]))
-        )
-        lb = self.world.lb[cell]
-        if lb is not None:
-            lower = max(0, min(lower, self.world.value(cell) - max(lb, self.own(group, cell))))
-        yield True, max(upper, 0)
-        yield False, lower
-
-    def _share(self, cell: Key, group: Group) -> Fraction:
-        """Which share of the cell is not the group's own; none where that cannot be told."""
-        total = sum(map(abs, self.parts[cell].values()))
-        return Fraction(total - abs(self.own(group, cell)), total) if total else Fraction(1)
-
-    def _asked(self, cell: Key, group: Group) -> Fraction | None:
-        """By the least formula among the rules of the job, in units of the last digit; None without any."""
-        parts = self.parts[cell]
-        others = sorted((abs(part) for who, part in parts.items() if who not in group), reverse=True)
-        if not others or self.world.waivers[self.level]:
-            return Fraction(0)  # whom a waiver leaves as target, the documentation does not say
-        own, total = abs(self.own(group, cell)), sum(map(abs, parts.values()))
-        found = []
-        for rule in _all_rules(self.world.job.get("rules", [])):
-            if "preset" in rule:
-                return Fraction(0)
-            kind = rule.get("rule")
-            if kind == "dominance":
-                factor = 100 / fraction(rule.get("k", 85))
-                known = (
-                    own if rule.get("n", 2) == 1 else factor * (own + sum(others[1 : rule.get("n", 2) - 1]))
-                )
-                found.append(factor * others[0] + known - total)
-            elif kind in ("p%", "pq"):
-                ratio = fraction(rule.get("p", 10)) / (fraction(rule["q"]) if kind == "pq" else 100)
-                known = own + sum(others[1 : rule.get("coalition", 1)])
-                found.append((1 + ratio) * others[0] + known - total)
-        return min(found) if found else None
-
     # -- insiders who also know the others' parts to within q -----------------------------------------------
 
     def _prior_posterior(self) -> Iterator[tuple[str, str]]:
         p, q = (fraction(self.attacker.get(name, 100)) / 100 for name in "pq")
+        has_exempt_codes = "exempt" in str(self.world.job.get("rules", []))
         for cell in self.world.cells:
-            if cell in self.world.excused or self._is_exempt(cell):
+            if cell in self.world.excused or cell in self.exempt or has_exempt_codes:
                 continue
             for group in self.groups(cell):
                 needed = self._needed(cell, group, p, q)
@@ -179,9 +136,6 @@ class InsiderAttack:
                         what = f"{sorted(group)}: {cell} can move {way} {reach}"
                         yield f"open to {self.name}", what
         yield from self._totals(p, q)
-
-    def _is_exempt(self, cell: Key) -> bool:
-        return any("exempt" in rule for rule in _all_rules(self.world.job.get("rules", [])))
 
     def _needed(self, cell: Key, group: Group, p: Fraction, q: Fraction) -> Fraction | None:
         parts, waived = self.parts[cell], self.world.waivers[self.level]
@@ -230,10 +184,3 @@ class InsiderAttack:
         if not parts.get(who):
             return False
         return sum(abs(part) >= abs(parts[who]) for part in parts.values()) <= 3
-
-
-def _all_rules(rules: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for rule in rules:
-        yield rule
-        for name in ("any", "all", "first"):
-            yield from _all_rules(rule.get(name, []))

@@ -35,6 +35,9 @@ def write_instance_job(draws: Draws) -> None:
         draws.adjustment()
     job["instance"] = "instance"
     draws.release()
+    if "instance with contributions" in draws.features and "attackers" not in job:
+        draws.default_attackers()
+    draws.families()
 
 
 def _parts(draws: Draws, dims: list[str], negative: bool) -> dict[tuple[str, ...], dict[str, int]]:

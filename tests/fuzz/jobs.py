@@ -194,6 +194,9 @@ def _settings(draws: Draws, dims: list[str], roles: dict[str, bool], variables: 
     elif rng.random() < 0.18:
         draws.adjustment()
     draws.release()
+    if "attackers" not in job and "adjust" not in job:
+        draws.default_attackers()
+    draws.families()
 
 
 def _rule(draws: Draws, roles: dict[str, bool], depth: int = 0) -> dict[str, Any]:

@@ -11,11 +11,12 @@ import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from fuzz.adjusted import adjusted_faults
 from fuzz.attacks import Box, Moves
 from fuzz.insiders import InsiderAttack
-from fuzz.rules import fraction, primaries
+from fuzz.rules import fraction, primaries, single_rules
 from fuzz.world import Key, World, read_rows, read_world
 
 HIDDEN = None
@@ -56,6 +57,18 @@ def judge(folder: Path) -> Verdict:
     _Release(world, shown, unsafe, verdict).check()
     _scan(world, shown, public, verdict)
     return verdict
+
+
+def attackers_asked(world: World) -> list[dict[str, Any]]:
+    """Whom the job keeps off besides outsiders: by default single contributors, where they have ids."""
+    job = world.job
+    if "attackers" in job:
+        return list(job["attackers"])
+    has_ids = "contributor" in job["microdata"] if "microdata" in job else world.has_parts
+    if not has_ids or any("shadow" in table for table in job.get("tables", [])):
+        return []
+    of_holdings = any(rule.get("level") == "holding" for rule in single_rules(job.get("rules", [])))
+    return [{"kind": "insider", "level": "holding" if of_holdings else "unit"}]
 
 
 # -- the public files -------------------------------------------------------------------------------------
@@ -143,7 +156,7 @@ class _Release:
                 verdict.add(kind, f"{key}, levels {self.unsafe[key]}")
         self.hidden = [key for key, value in self.shown.items() if value is HIDDEN]
         self._outsiders({}, whole=False, name="outsider")
-        for attacker in world.job.get("attackers", []):
+        for attacker in attackers_asked(world):
             self._attack(attacker)
 
     def moves(self) -> Moves:

@@ -6,6 +6,7 @@ Every rule is applied to one cell at a time.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,6 +15,7 @@ from fuzz.world import Cell, Key, World
 
 Levels = tuple[Fraction, Fraction]
 TINY = Fraction(1, 10**5)
+ON_AMOUNTS = ("p%", "pq", "dominance")
 
 
 @dataclass
@@ -65,11 +67,46 @@ class Evaluation:
             return self.judge(rule["of"], key)
         if "preset" in rule:
             return self._preset(rule, key)
-        return getattr(self, "_" + {"p%": "p_percent"}.get(rule["rule"], rule["rule"]))(rule, key)
+        if rule["rule"] in ON_AMOUNTS:
+            d = self.sensitivity(rule, key)
+            return None if d is None else self._amount_levels(rule, key, d)
+        return getattr(self, "_" + rule["rule"])(rule, key)
+
+    def marking(self, rule: dict[str, Any], key: Key) -> Iterator[dict[str, Any]]:
+        """The single rules by which the cell is unsafe."""
+        if self.judge(rule, key) is None:
+            return
+        if "first" in rule:
+            first = next(part for part in rule["first"] if self.judge(part, key) is not None)
+            yield from self.marking(first, key)
+        elif "any" in rule or "all" in rule:
+            for part in rule.get("any") or rule["all"]:
+                yield from self.marking(part, key)
+        elif "exempt" in rule:
+            yield from self.marking(rule["of"], key)
+        elif "preset" in rule:
+            yield from self.marking(PRESETS[rule["preset"]](rule), key)
+        else:
+            yield rule
 
     # -- rules on amounts ---------------------------------------------------------------------------------
 
-    def _dominance(self, rule: dict[str, Any], key: Key) -> Levels | None:
+    def sensitivity(self, rule: dict[str, Any], key: Key) -> Fraction | None:
+        """What a rule on amounts asks for, below 0 where the cell is safe; None where nobody needs it."""
+        if rule["rule"] == "dominance":
+            return self._dominance(rule, key)
+        ratio = fraction(rule["p"]) / fraction(rule["q"]) if rule["rule"] == "pq" else None
+        ratio = fraction(rule.get("p", 10)) / 100 if ratio is None else ratio
+        return self._narrowing(rule, key, ratio, rule.get("coalition", 1))
+
+    def is_close(self, rule: dict[str, Any], key: Key) -> bool:
+        """Whether weights that are taken to six decimals leave open if a rule on amounts fires."""
+        members = self.world.cells[key].rule_parts[rule.get("level", "unit")].values()
+        d = self.sensitivity(rule, key)
+        is_rounded = any(m.weight * 10**6 % 1 for m in members)
+        return is_rounded and d is not None and abs(d) < TINY * sum(abs(m.weighted) for m in members)
+
+    def _dominance(self, rule: dict[str, Any], key: Key) -> Fraction | None:
         n, k = rule.get("n", 2), fraction(rule.get("k", 85))
         units, total = self._units(rule, key)
         largest = _sum_of(units, n)
@@ -78,22 +115,15 @@ class Evaluation:
             return None
         if not any(unit.amount and unit.is_target for unit in units):
             return None
-        return self._amount_levels(rule, key, 100 / k * largest - total)
+        return 100 / k * largest - total
 
-    def _p_percent(self, rule: dict[str, Any], key: Key) -> Levels | None:
-        return self._narrowing(rule, key, fraction(rule.get("p", 10)) / 100, rule.get("coalition", 1))
-
-    def _pq(self, rule: dict[str, Any], key: Key) -> Levels | None:
-        ratio = fraction(rule["p"]) / fraction(rule["q"])
-        return self._narrowing(rule, key, ratio, rule.get("coalition", 1))
-
-    def _narrowing(self, rule: dict[str, Any], key: Key, ratio: Fraction, members: int) -> Levels | None:
+    def _narrowing(self, rule: dict[str, Any], key: Key, ratio: Fraction, members: int) -> Fraction | None:
         units, total = self._units(rule, key)
         target = max((unit.amount for unit in units if unit.is_target), default=Fraction(0))
         if not target:
             return None
         known = min(_sum_of(units, members + 1), _sum_of(units, members) + target)
-        return self._amount_levels(rule, key, ratio * target + known - total)
+        return ratio * target + known - total
 
     def _amount_levels(self, rule: dict[str, Any], key: Key, d: Fraction) -> Levels | None:
         cell, level = self.world.cells[key], rule.get("level", "unit")
@@ -268,6 +298,19 @@ def _acro(given: dict[str, Any]) -> dict[str, Any]:
 
 
 PRESETS = {"tau-argus": _tau_argus, "sdctable": _sdctable, "gauss-suppression": _gauss, "acro": _acro}
+
+
+def single_rules(rules: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """All rules that are not made of others, presets and combinations taken apart."""
+    for rule in rules:
+        if "preset" in rule:
+            yield from single_rules([PRESETS[rule["preset"]](rule)])
+        elif "exempt" in rule:
+            yield from single_rules([rule["of"]])
+        elif parts := next((rule[name] for name in ("any", "all", "first") if name in rule), None):
+            yield from single_rules(parts)
+        elif "rule" in rule:
+            yield rule
 
 
 def fraction(number: Any) -> Fraction:

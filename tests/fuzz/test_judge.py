@@ -11,6 +11,7 @@ import pytest
 
 from fuzz.jobs import write_rows, write_toml
 from fuzz.judge import judge
+from fuzz.own_levels import OwnLevels
 from fuzz.rules import primaries
 from fuzz.world import read_world
 
@@ -24,6 +25,7 @@ ANN = [
 ANN_UNSAFE = {
     "cells": [{"key": {"region": "North", "branch": kind}, "status": "u"} for kind in ("food", "wood")],
     "levels": {"safety_range": 15.0},
+    "attackers": [],
 }
 RECTANGLE = [("North", "food"), ("North", "wood"), ("South", "food"), ("South", "wood")]
 SIX = [*RECTANGLE, ("North", "toys"), ("South", "toys")]
@@ -140,6 +142,44 @@ def test_one_firm_in_two_cells(tmp_path: Path) -> None:
     }
     assert kinds(lay(tmp_path / "a", firms, RECTANGLE, dict(settings))) == {"total open to pq"}
     assert kinds(lay(tmp_path / "b", firms, SIX, dict(settings))) == set()
+
+
+def test_insiders_are_asked_unless_the_job_decides_otherwise(tmp_path: Path) -> None:
+    asked = {name: part for name, part in ANN_UNSAFE.items() if name != "attackers"}
+    assert kinds(lay(tmp_path / "a", ANN, RECTANGLE, dict(asked))) == {"open to insider"}
+    assert kinds(lay(tmp_path / "b", ANN, SIX, dict(asked))) == set()
+    assert kinds(lay(tmp_path / "c", ANN, RECTANGLE, asked | {"attackers": []})) == set()
+
+
+def test_exempt_cells_are_not_asked(tmp_path: Path) -> None:
+    cells = [cell["key"] for cell in ANN_UNSAFE["cells"]]
+    attackers = [{"kind": "insider", "exempt": cells[:1]}]
+    found = judge(lay(tmp_path / "a", ANN, RECTANGLE, ANN_UNSAFE | {"attackers": attackers}))
+    assert all("'wood'" in what for _, what in found.faults) and found.kinds == {"open to insider"}
+    attackers = [{"kind": "insider", "exempt": cells}]
+    assert kinds(lay(tmp_path / "b", ANN, RECTANGLE, ANN_UNSAFE | {"attackers": attackers})) == set()
+
+
+@pytest.mark.parametrize(
+    ("settings", "down", "up"),
+    [
+        ({"rules": [{"rule": "p%", "p": 20}]}, 26, 26),  # 0.2·155 − (160 − 155 − 0)
+        ({"rules": [{"preset": "tau-argus", "p": [20, 1]}]}, 26, 26),
+        ({"rules": [{"rule": "p%", "p": 10}, {"rule": "p%", "p": 20}]}, 26, 26),  # the larger one
+        ({"rules": [{"rule": "threshold", "minimum": 9}, {"rule": "p%", "p": 20}]}, 26, 26),
+        ({"rules": [{"rule": "p%", "p": 20}], "levels": {"lower_factor": 0.5}}, 13, 26),
+        ({"rules": [{"rule": "p%", "p": 20}], "levels": {"sliding": 70.0}}, 26, 44),  # 70 − 26
+        ({"rules": [{"rule": "threshold", "minimum": 9, "safety_range": 10}]}, 16, 16),  # all of it
+        ({"rules": [{"rule": "p%", "p": 20, "level": "holding"}], "microdata": {"holding": "grp"}}, 32, 32),
+    ],
+)
+def test_what_an_insider_without_a_part_must_not_find_out(
+    settings: dict[str, Any], down: int, up: int, tmp_path: Path
+) -> None:
+    world = read_world(lay(tmp_path, paper(), [], dict(settings)))
+    cell = ("R1", "C1")
+    found = OwnLevels.of(world, "unit").demands(cell, frozenset(["R2C2 0"]), primaries(world)[cell])
+    assert dict(found) == {True: up, False: down}
 
 
 # -- planted faults -----------------------------------------------------------------------------------------

@@ -94,6 +94,10 @@ class World:
         """The response variable of a cell."""
         return key[-1] if self.dimensions[-1:] == [VARIABLE] else ""
 
+    def cell_of(self, codes: dict[str, str]) -> Key:
+        """The cell of some codes; a dimension left out means its total."""
+        return self.canonical(tuple(codes.get(name, self.totals.get(name, "")) for name in self.dimensions))
+
     def canonical(self, names: Key) -> Key:
         """The cell of these names."""
         return tuple(self.aliases[d].get(code, code) for d, code in zip(self.dimensions, names, strict=True))
@@ -373,8 +377,7 @@ def rounded(amount: Fraction, digits: int) -> Fraction:
 
 def _by_hand(world: World) -> None:
     for setting in world.job.get("cells", []):
-        codes = [setting["key"].get(name, world.totals.get(name, "")) for name in world.dimensions]
-        key = world.canonical(tuple(codes))
+        key = world.cell_of(setting["key"])
         world.statuses[key] = setting["status"]
         if setting.get("waived"):
             world.excused.add(key)

@@ -33,6 +33,8 @@ class Attacker:
     exempt
         Of insiders: cells that need not be protected from them, say because nothing could; each a number, a
         list of codes, or codes by dimension. Whoever reads the verdict is told how many.
+    exempt_reason
+        Why they are exempt; the report records it.
 
     Raises
     ------
@@ -52,9 +54,11 @@ class Attacker:
     coalition: int = 1
     prior: float | None = None
     exempt: Sequence[CellRef] = ()
+    exempt_reason: str = ""
 
     def __post_init__(self) -> None:
-        check_attacker(self.kind, self.p, self.q, self.level, self.coalition, self.prior, self.exempt)
+        known = (self.p, self.q, self.level, self.coalition, self.prior)
+        check_attacker(self.kind, *known, self.exempt, self.exempt_reason)
         object.__setattr__(self, "exempt", tuple(self.exempt))
 
     @property

@@ -57,6 +57,7 @@ def attacker_faults(
     coalition: object = 1,
     prior: object = None,
     exempt: object = (),
+    exempt_reason: str = "",
 ) -> Iterator[AttackerFault]:
     """Everything that is wrong with an attacker, the worst first."""
     if kind not in KINDS:
@@ -68,6 +69,8 @@ def attacker_faults(
         yield AttackerFault(
             "coalition", "a coalition has at least one member", "Give a whole number, 1 or more."
         )
+    if exempt_reason and not exempt:
+        yield AttackerFault("exempt_reason", "no cells are exempt for this reason", "Name them: exempt.")
     if kind in OUTSIDERS:
         if exempt:
             yield AttackerFault("exempt", "cells are exempt from insiders only", "Leave exempt out.")
@@ -108,6 +111,7 @@ def check_attacker(
     coalition: object,
     prior: object = None,
     exempt: object = (),
+    exempt_reason: str = "",
 ) -> None:
     """Refuse an attacker that means nothing, or another one than its options say.
 
@@ -117,5 +121,6 @@ def check_attacker(
         With the nearest known name or the remedy.
     """
     options = {"p": p, "q": q, "level": level, "coalition": coalition, "prior": prior, "exempt": exempt}
+    options["exempt_reason"] = exempt_reason
     for fault in attacker_faults(kind, **options):  # type: ignore[arg-type]
         raise InputError(fault.what, remedy=fault.remedy)

@@ -67,7 +67,11 @@ class Job(Section):
     levels: LevelsJob = Field(LevelsJob(), description="Changes to the levels.")
     suppress: SuppressJob = Field(SuppressJob(), description="The method.")
     adjust: AdjustJob | None = Field(None, description="An adjusted table as well, for comparison.")
-    attackers: list[AttackerJob] = Field(default_factory=list, description="Whom else to keep off.")
+    attackers: list[AttackerJob] | None = Field(
+        None,
+        description="Whom else to keep off. By default every single contributor, where the contributors are "
+        "known; an empty list is the decision to keep off outsiders only.",
+    )
     release: ReleaseJob = Field(ReleaseJob(), description="The public files.")
 
     _source: JobSource | None = PrivateAttr(None)

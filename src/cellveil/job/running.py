@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from cellveil.adjustment import Adjustment, Limits, adjust
-from cellveil.attackers.attacker import Attacker
 from cellveil.certificate import write_certificate
 from cellveil.errors import AdjustmentError, InfeasibleError, InputError, NotSafeError
 from cellveil.files import write_text
@@ -19,6 +18,7 @@ from cellveil.formats.adjusted_file import write_adjusted
 from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern_file import write_pattern
 from cellveil.formats.tidy_folder import check_dimension_names, write_folder
+from cellveil.job.attackers_asked import attackers_asked, depth_asked
 from cellveil.job.build_tables import Labels, build_table, read_labels
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import (
@@ -126,13 +126,14 @@ def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = No
 
 
 def _run(job: Job, output: Output, keep_best: bool, progress: Progress) -> JobResult:
-    problem, facts, labels = _problem(job, progress)
+    problem, facts, labels = problem_of(job, progress)
     _check_release(job, problem, labels)
+    asked_whom = attackers_asked(job, problem)
     try:
         suppression = suppress(
             problem,
             job.suppress.method,
-            attackers=[Attacker(**attacker.model_dump()) for attacker in job.attackers],
+            attackers=asked_whom.attackers,
             time_limit=job.suppress.time_limit,
             seed=job.suppress.seed,
             relax=job.suppress.relax,
@@ -172,6 +173,7 @@ def _run(job: Job, output: Output, keep_best: bool, progress: Progress) -> JobRe
             release=released,
             adjustment=adjustment,
             instead=instead,
+            why_no_insiders=asked_whom.why_no_insiders,
         )
         write_text(new.internal / FILES["report"], report.to_html())
         _write_figures(new.internal, report.to_dict())
@@ -183,14 +185,14 @@ def internal_files(job: Job) -> dict[str, Path]:
     return {name: job.output / INTERNAL / file for name, file in FILES.items()}
 
 
-def _problem(job: Job, progress: Progress) -> tuple[Problem, dict[str, Any], Labels]:
+def problem_of(job: Job, progress: Progress) -> tuple[Problem, dict[str, Any], Labels]:
+    """The problem that a job describes, what was counted while it was made, and the labels of its codes."""
     if job.instance is not None:
         with job.placing_errors("instance"):
             problem = read_instance(job.instance)
         return problem, {}, read_labels(job.labels, problem.table)
     rule = rule_from_dict(job.rules) if job.rules else None
-    known = [attacker.coalition + 2 for attacker in job.attackers]
-    table = build_table(job, max(rule.depth if rule else 1, MIN_DEPTH, *known), progress)
+    table = build_table(job, max(rule.depth if rule else 1, MIN_DEPTH, depth_asked(job)), progress)
     labels = read_labels(job.labels, table)
     progress.stage("rules")
     primary = _primaries(job, table, rule)

@@ -323,7 +323,7 @@ class AdjustJob(Section):
 
 
 class AttackerJob(Section):
-    """Somebody to keep off besides the outsider."""
+    """Somebody to keep off besides the outsider; left out: every contributor, where these are known."""
 
     kind: Literal["outsider", "integer", "insider", "pq"] = Field(
         description="outsider (with prior knowledge), integer (knows that values are whole), insider (a "
@@ -341,6 +341,7 @@ class AttackerJob(Section):
         description="Of insider and pq: cells that need not be protected from them, by their codes (a "
         "dimension left out: its total). A decision that verdict and report record.",
     )
+    exempt_reason: str = Field("", description="Why these cells are exempt: the report lists them with it.")
 
     @model_validator(mode="after")
     def _complete(self) -> AttackerJob:

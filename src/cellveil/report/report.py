@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
 from cellveil.publishing import Labels, Release
+from cellveil.report.attacker_figures import Price, exempt_cells, open_cells, told_exempt, told_open
 from cellveil.report.audit_figures import attackers_summary
 from cellveil.report.figures import ClassOfCells, Margins, officials_table, plain, rules_fired
 
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from cellveil.suppression.result import Suppression
 
 WITHHELD = "–: not shown, as it would tell too much about a single hidden cell"
+
+MOST_TOLD = 6
+"""Cells exempt or left open that the summary names one by one."""
 
 PACKAGES = ("cellveil", "numpy", "scipy", "highspy")
 
@@ -40,6 +44,7 @@ def build_report(
     override: str | None = None,
     adjustment: Mapping[str, Any] | None = None,
     instead: Audit | str | None = None,
+    why_no_insiders: str = "",
 ) -> Report:
     """Report on a suppression and its audit.
 
@@ -59,6 +64,8 @@ def build_report(
         The figures of an adjustment of the same table, to compare with.
     instead
         The audit of what is to be released instead of the pattern, an adjusted table; or why there is none.
+    why_no_insiders
+        Why contributors were not asked: by whose decision, or what is not known of them.
     """
     view = PublicView.of(problem, suppression.pattern)
     return Report(
@@ -73,6 +80,7 @@ def build_report(
         override or (release.override if release else None),
         adjustment,
         instead,
+        why_no_insiders,
     )
 
 
@@ -86,6 +94,8 @@ class Report:
         The audit of this very view, or None.
     instead
         The audit of what is to be released instead of the pattern, or why there is none.
+    why_no_insiders
+        Why contributors were not asked, in words; empty where they were, or nothing is known of it.
     """
 
     problem: Problem
@@ -99,6 +109,7 @@ class Report:
     override: str | None = None
     adjustment: Mapping[str, Any] | None = None
     instead: Audit | str | None = None
+    why_no_insiders: str = ""
 
     def __repr__(self) -> str:
         return f"Report({self.heading!r}, {self.verdict!r})"
@@ -139,6 +150,22 @@ class Report:
     def not_asked(self) -> str:
         """Whom the verdict says nothing about, in words."""
         return "everybody" if self.decisive is None else self.decisive.not_asked
+
+    @property
+    def told_not_asked(self) -> str:
+        """The same as a sentence, with the reason where there is one."""
+        return f"Not asked{f', {self.why_no_insiders}' if self.why_no_insiders else ''}: {self.not_asked}."
+
+    @cached_property
+    def price(self) -> Price | None:
+        """What protection against further attackers costs; None where there are none."""
+        return Price.of(self.problem, self.suppression)
+
+    @property
+    def decisions(self) -> list[str]:
+        """Cells that are exempt from attackers, and cells that nothing protects from them: a line each."""
+        exempt = exempt_cells(self.suppression.audit)
+        return [*map(told_exempt, exempt), *map(told_open, open_cells(self.problem, self.suppression))]
 
     @property
     def out_of_time(self) -> str:
@@ -191,6 +218,7 @@ class Report:
             "verdict": self.verdict,
             "safe_against": self.decisive.against if self.decisive is not None and self.is_safe else "",
             "not_asked": self.not_asked,
+            "why_no_insiders": self.why_no_insiders,
             "method": run.method,
             "outcome": run.outcome,
             "reason": run.reason,
@@ -213,6 +241,9 @@ class Report:
             "relaxation": None if run.relaxation is None else run.relaxation.to_dict(),
             "audit": self._audit_summary(),
             "attackers": [] if self.audit is None else attackers_summary(self.audit),
+            "price": None if self.price is None else self.price.to_dict(),
+            "exempt_cells": exempt_cells(run.audit),
+            "unprotectable_cells": open_cells(self.problem, run),
             "parameters": self.parameters,
             "hashes": {"problem": self.problem.content_hash, "view": self.view.content_hash},
             "release": None if self.release is None else asdict(self.release),
@@ -233,7 +264,10 @@ class Report:
         run = self.suppression
         width = max(len(line.value or "") for line in self.classes)
         width = max(width, len("value"))
-        lines = [self.heading, self.verdict, f"Not asked: {self.not_asked}."]
+        lines = [self.heading, self.verdict, self.told_not_asked]
+        lines += self.decisions[:MOST_TOLD]
+        if len(self.decisions) > MOST_TOLD:
+            lines.append(f"and {len(self.decisions) - MOST_TOLD:,} more of such cells: the report lists them")
         lines += [self.out_of_time] if self.out_of_time else []
         lines += [f"Released under an exception: {self.override}"] if self.override else []
         lines += [] if run.relaxation is None else run.relaxation.lines()
@@ -246,6 +280,7 @@ class Report:
             )
         cost, bound = self.cost_texts
         lines += ["", f"method {run.method}: {run.outcome} ({run.reason}), cost {cost}, {bound}"]
+        lines += [] if self.price is None else [self.price.text]
         if any(line.value is None for line in self.classes):
             lines.append(WITHHELD)
         return "\n".join(lines)

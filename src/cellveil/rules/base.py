@@ -109,6 +109,11 @@ class Rule(ABC):
         return False
 
     @property
+    def looks_at_holdings(self) -> bool:
+        """Whether holdings are the contributors that the rule protects."""
+        return getattr(self, "level", "unit") == "holding"
+
+    @property
     @abstractmethod
     def text(self) -> str:
         """The rule in words, as it stands in reports."""

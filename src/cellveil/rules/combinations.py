@@ -44,6 +44,10 @@ class Combination(Rule):
         return any(rule.needs_all_cells for rule in self.rules)
 
     @property
+    def looks_at_holdings(self) -> bool:
+        return any(rule.looks_at_holdings for rule in self.rules)
+
+    @property
     def text(self) -> str:
         parts = [f"({r.text})" if isinstance(r, Combination) else r.text for r in self.rules]
         return f" {self.joint} ".join(parts)
@@ -125,6 +129,10 @@ class Exempt(Rule):
     @property
     def needs_all_cells(self) -> bool:
         return self.rule.needs_all_cells
+
+    @property
+    def looks_at_holdings(self) -> bool:
+        return self.rule.looks_at_holdings
 
     @property
     def text(self) -> str:

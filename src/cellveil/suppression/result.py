@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cellveil.certificate import Certificate, Verification
@@ -40,6 +40,11 @@ class Suppression:
     hidden_for_lack_of_time
         How many cells are hidden only because time ran out before a cheaper pattern was found: whole parts
         of the table. The reason then begins with it, and says what to do.
+    outsiders_pattern
+        Where there are further attackers: the pattern against outsiders that the search began with.
+    unprotectable
+        Cells that no pattern protects from some insider, by number: the share of the movement needed that can
+        be reached. The reason names them too.
     """
 
     pattern: Pattern
@@ -54,6 +59,8 @@ class Suppression:
     ending: MethodEnding = MethodEnding.COMPLETE
     relaxation: Relaxation | None = None
     hidden_for_lack_of_time: int = 0
+    outsiders_pattern: Pattern | None = None
+    unprotectable: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def method(self) -> str:

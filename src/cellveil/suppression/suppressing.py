@@ -174,8 +174,9 @@ def suppress(
         pattern = Pattern.hiding(problem, more.hidden, method)
         with watch.time("audit"):
             report = audit_outsider(problem, pattern, exact=False, params=several, progress=progress)
-    verdicts, hopeless = [], ""
+    verdicts, outsiders = [], None
     if attackers:
+        outsiders = pattern
         with watch.time("attackers"):
             hidden = defence.strengthened(pattern.hidden, deadline, draft.witnesses)
             draft.add_hurried(defence.hurried(hidden))
@@ -189,12 +190,13 @@ def suppress(
             )
         draft.num_lps += defence.num_lps
         draft.reason = defence.reason if draft.reason is MethodEnding.COMPLETE else draft.reason
-        hopeless = defence.told_hopeless()
     with watch.time("verify"):
         standard = Verdict.of(Attacker(), problem, pattern, report)
         judged = Audit.of(problem, pattern, [standard, *verdicts])
     found = _conclude(problem, pattern, judged, draft, watch, seed)
-    return replace(found, reason=f"{found.reason}; {hopeless}") if hopeless else found
+    if hopeless := defence.told_hopeless():
+        found = replace(found, reason=f"{found.reason}; {hopeless}", unprotectable=defence.hopeless)
+    return replace(found, outsiders_pattern=outsiders)
 
 
 def read_options(

@@ -1,0 +1,259 @@
+"""Jobs keep single contributors off where these are known; other decisions and the price are told."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cellveil as cv
+from cellveil.formats.tidy_folder import write_folder
+from helpers.command import Command
+
+FIRMS = """\
+firm,group,region,branch,sales,staff
+Ann,G1,North,food,20000,3
+Bob,G2,North,wood,30000,4
+c1,G3,North,toys,5100,2
+c2,G4,North,toys,4300,2
+d1,G5,South,food,7200,2
+d2,G6,South,food,7300,2
+d3,G7,South,food,8400,2
+e1,G8,South,wood,9500,2
+e2,G9,South,wood,9600,2
+e3,G10,South,wood,9700,2
+f1,G11,South,toys,6100,2
+f2,G12,South,toys,6400,2
+"""
+
+TABLE = """
+[[tables]]
+dimensions = ["region", "branch"]
+response = "sales"
+"""
+
+RULE = """
+[[rules]]
+rule = "threshold"
+minimum = 2
+safety_range = 15
+"""
+
+MICRODATA = '[microdata]\nfile = "firms.csv"\ncontributor = "firm"\n'
+WHOLE = "contributors who know their own part, alone or together"
+
+OWNER = """\
+firm,region,branch,sales
+a,North,food,20
+b,North,food,9
+owner,North,wood,30
+owner,South,food,22
+owner,South,wood,27
+"""
+"""All other cells belong to one firm: whatever is hidden, it works out the rest."""
+
+FROZEN = """
+[[cells]]
+key = {region = "North"}
+status = "z"
+
+[[cells]]
+key = {branch = "food"}
+status = "z"
+
+[[cells]]
+key = {}
+status = "z"
+
+[[cells]]
+key = {region = "North", branch = "food"}
+status = "u"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "firms.csv").write_text(FIRMS)
+    (tmp_path / "owner.csv").write_text(OWNER)
+    return tmp_path
+
+
+def run(folder: Path, *parts: str) -> cv.JobResult:
+    (folder / "job.toml").write_text('output = "out"\n' + "\n".join(parts), encoding="utf-8")
+    return cv.run_job(cv.read_job(folder / "job.toml"))
+
+
+def figures(result: cv.JobResult) -> dict[str, Any]:
+    found = json.loads(result.files["figures"].read_text("utf-8"))
+    assert isinstance(found, dict)
+    return found
+
+
+def told(result: cv.JobResult) -> list[str]:
+    """Everything that people read of the run."""
+    return [result.summary(), result.report.to_html(), result._repr_html_()]
+
+
+# -- who is asked -------------------------------------------------------------------------------------------
+
+
+def test_known_contributors_are_kept_off(folder: Path) -> None:
+    result = run(folder, MICRODATA, TABLE, RULE)
+    assert result.report.verdict.startswith("Safe against outsiders and every single contributor:")
+    assert result.suppression.pattern.hidden.sum() == 6, "a third cell in both rows, as Ann and Bob know one"
+    assert [one["attacker"] for one in figures(result)["attackers"]] == ["outsider", "insider"]
+    assert figures(result)["why_no_insiders"] == ""
+    assert "\nNot asked: several contributors together.\n" in result.summary()
+
+
+@pytest.mark.parametrize("named", ["attackers = []\n", 'attackers = [{kind = "outsider", prior = 90}]\n'])
+def test_outsiders_only_is_a_decision_that_everybody_is_told(folder: Path, named: str) -> None:
+    result = run(folder, named, MICRODATA, TABLE, RULE)
+    assert result.is_safe and "contributor" not in result.report.verdict
+    assert result.suppression.pattern.hidden.sum() == 4
+    for text in told(result):
+        assert f"Not asked, by decision of the job: {WHOLE}." in text
+    assert figures(result)["why_no_insiders"] == "by decision of the job"
+    assert figures(result)["not_asked"] == WHOLE
+
+
+def test_the_decision_is_told_in_the_terminal(folder: Path, command: Command) -> None:
+    (folder / "job.toml").write_text('output = "out"\nattackers = []\n' + MICRODATA + TABLE + RULE)
+    ended = command("run", folder / "job.toml")
+    assert ended.code == 0 and "Not asked, by decision of the job: " in ended.out
+    as_json = json.loads(command("run", folder / "job.toml", "--json").out)
+    assert as_json["why_no_insiders"] == "by decision of the job"
+
+
+def test_records_without_ids_are_not_asked(folder: Path) -> None:
+    result = run(folder, MICRODATA.replace('contributor = "firm"\n', ""), TABLE, RULE)
+    assert result.report.verdict.startswith("Safe against outsiders:")
+    assert f"Not asked, as the contributors have no ids: {WHOLE}." in result.summary()
+
+
+def test_a_ready_made_table_knows_no_contributors(folder: Path) -> None:
+    (folder / "table.csv").write_text("region,n\nNorth,3\nSouth,8\nEast,9\nTotal,20\n")
+    table = '[[tables]]\nfile = "table.csv"\ndimensions = ["region"]\nvalue = "n"\n'
+    result = run(folder, table, '[[cells]]\nkey = {region = "North"}\nstatus = "u"\n')
+    assert f"Not asked, as the table does not know its contributors: {WHOLE}." in result.summary()
+
+
+def test_contributions_to_another_variable_tell_nothing(folder: Path) -> None:
+    result = run(folder, MICRODATA, TABLE + 'shadow = "staff"\n', RULE)
+    assert result.report.verdict.startswith("Safe against outsiders:")
+    assert "Not asked, as the contributions are not those of the published variable" in result.summary()
+
+
+def test_where_a_rule_looks_at_holdings_these_are_asked(folder: Path) -> None:
+    micro, rule = MICRODATA + 'holding = "group"\n', RULE + 'level = "holding"\n'
+    assert "every single holding:" in run(folder, micro, TABLE, rule).report.verdict
+    assert "every single contributor:" in run(folder, micro, TABLE, RULE).report.verdict
+    inner = (
+        '[[rules]]\nany = [{rule = "p%", p = 5}, {exempt = {region = ["East"]}, of = {rule = "threshold", '
+    )
+    nested = inner + 'minimum = 2, level = "holding"}}]\n'
+    assert "every single holding:" in run(folder, micro, TABLE, nested).report.verdict
+
+
+def test_instances_with_contributions(folder: Path) -> None:
+    kept = run(folder, "attackers = []\n", MICRODATA, TABLE, RULE)
+    instance, table = folder / "given", kept.problem.table.replace(units=None, holdings=None)
+    write_folder(kept.problem.replace(table=table), instance)
+    without = run(folder, 'instance = "given"\n')
+    assert "Not asked, as the table does not know its contributors" in without.summary()
+    rows = ["region,branch,contributor,amount", *(f"{r},{b},{f},{s}" for f, _, r, b, s, _ in records())]
+    (instance / "contributions.csv").write_text("\n".join(rows) + "\n")
+    asked = run(folder, 'instance = "given"\n')
+    assert "every single contributor:" in asked.report.verdict
+    assert asked.suppression.pattern.hidden.sum() == 6
+
+
+def records() -> list[list[str]]:
+    return [line.split(",") for line in FIRMS.splitlines()[1:]]
+
+
+def test_a_published_adjustment_is_judged_against_outsiders(folder: Path) -> None:
+    result = run(folder, MICRODATA, TABLE, RULE, "[adjust]\npublish = true\n")
+    assert result.is_safe and result.suppression.audit.against == "outsiders"
+    told_why = f"Not asked, as adjusted tables are audited against outsiders only: {WHOLE}."
+    assert told_why in result.summary()
+
+
+def test_more_contributions_are_kept_where_contributors_attack(folder: Path) -> None:
+    def depth(named: str, micro: str = MICRODATA) -> int:
+        units = run(folder, named, micro, TABLE, RULE).problem.table.units
+        assert units is not None
+        return units.depth
+
+    assert depth("") == depth('attackers = [{kind = "insider"}]\n') == 10
+    assert depth("attackers = []\n") == depth("", MICRODATA.replace('contributor = "firm"\n', "")) == 3
+
+
+# -- the price ----------------------------------------------------------------------------------------------
+
+
+def test_the_price_is_told_inside_and_not_outside(folder: Path) -> None:
+    result = run(folder, MICRODATA, TABLE, RULE, '[weights]\nkind = "one"\n')
+    line = "Protection against every single contributor: +100.0 % cost, +2 cells"
+    assert line in result.summary() and line in result.report.to_html()
+    assert figures(result)["price"] == {
+        "against": "every single contributor",
+        "cost_against_outsiders": 2,
+        "secondaries_against_outsiders": 2,
+        "more_cost": 2,
+        "more_cost_percent": 100.0,
+        "more_cells": 2,
+    }
+    assert result.release is not None
+    for path in result.release.folder.iterdir():
+        assert b"Protection against" not in path.read_bytes()
+
+
+def test_a_price_that_would_tell_a_value_is_not_shown(folder: Path) -> None:
+    """Two cells more: their sum is nearly told by the price in per cent of a cost that is known."""
+    result = run(folder, MICRODATA, TABLE, RULE)
+    assert "Protection against every single contributor: – cost, +2 cells" in result.summary()
+
+
+def test_without_further_attackers_there_is_no_price(folder: Path) -> None:
+    result = run(folder, "attackers = []\n", MICRODATA, TABLE, RULE)
+    assert figures(result)["price"] is None and "Protection against" not in result.summary()
+
+
+# -- exemptions ---------------------------------------------------------------------------------------------
+
+
+def test_what_nothing_protects_is_named_with_the_way_out(folder: Path) -> None:
+    owned = MICRODATA.replace("firms.csv", "owner.csv")
+    stuck = run(folder, owned, TABLE, FROZEN)
+    assert not stuck.is_safe and stuck.release is None
+    (cell,) = figures(stuck)["unprotectable_cells"]
+    assert cell["cell"] == "(North, food)" and cell["reach"] == 0.0
+    assert "cells that must be published" in cell["reason"]
+    setting = 'exempt = [{region = "North", branch = "food"}]'
+    assert setting in cell["remedy"] and "No pattern protects (North, food): " in stuck.summary()
+    assert "No pattern protects (North, food): " in stuck.report.to_html()
+    attacker = f'[[attackers]]\nkind = "insider"\n{setting}\nexempt_reason = "a and b agreed"\n'
+    excused = run(folder, owned, TABLE, FROZEN, attacker)
+    assert excused.is_safe and figures(excused)["unprotectable_cells"] == []
+    line = "Exempt: (North, food) is not protected against every single contributor (a and b agreed)."
+    for text in told(excused)[:2]:
+        assert line in text
+    assert figures(excused)["exempt_cells"] == [
+        {"cell": "(North, food)", "against": "every single contributor", "reason": "a and b agreed"}
+    ]
+
+
+def test_a_reason_needs_cells(folder: Path) -> None:
+    attacker = '[[attackers]]\nkind = "insider"\nexempt_reason = "why not"\n'
+    with pytest.raises(cv.InputError, match="no cells are exempt for this reason"):
+        run(folder, MICRODATA, TABLE, RULE, attacker)
+
+
+def test_many_exemptions_are_cut_in_the_terminal_only(folder: Path) -> None:
+    cells = ", ".join(f'{{region = "{r}", branch = "{b}"}}' for _, _, r, b, _, _ in records())
+    attacker = f'[[attackers]]\nkind = "insider"\nexempt = [{cells}]\n'
+    result = run(folder, MICRODATA, TABLE, RULE, attacker)
+    assert "and 6 more of such cells" in result.summary() and result.summary().count("Exempt: ") == 6
+    assert result.report.to_html().count("Exempt: ") == 12
+    assert "(no reason was given)" in result.summary()
