@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cellveil.adjustment import Adjustment, Limits, adjust
+from cellveil.arrays import Int
 from cellveil.attackers.attacker import Attacker
 from cellveil.certificate import write_certificate
 from cellveil.errors import AdjustmentError, InfeasibleError, InputError, NotSafeError
@@ -19,7 +20,7 @@ from cellveil.formats.adjusted_file import write_adjusted
 from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern_file import write_pattern
 from cellveil.formats.tidy_folder import check_dimension_names, write_folder
-from cellveil.job.build_tables import Labels, build_table, read_labels
+from cellveil.job.build_tables import BuiltTables, Labels, build_tables, read_labels
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import (
     INTERNAL,
@@ -34,7 +35,7 @@ from cellveil.job.sections import AdjustJob
 from cellveil.judge import Audit
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.progress import Progress
+from cellveil.progress import NoteTaker, Progress
 from cellveil.public_view import PublicView
 from cellveil.publishing import Publication, Release, check_room, release
 from cellveil.publishing.csv_parquet import header
@@ -126,7 +127,9 @@ def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = No
 
 
 def _run(job: Job, output: Output, keep_best: bool, progress: Progress) -> JobResult:
-    problem, facts, labels = _problem(job, progress)
+    taker = NoteTaker(progress)
+    prepared = prepare(job, taker)
+    problem, labels = prepared.problem, prepared.labels
     _check_release(job, problem, labels)
     try:
         suppression = suppress(
@@ -167,11 +170,12 @@ def _run(job: Job, output: Output, keep_best: bool, progress: Progress) -> JobRe
             suppression,
             verdict,
             title=job.title,
-            parameters=_parameters(job) | facts,
+            parameters=_parameters(job) | dict(prepared.facts),
             labels=labels,
             release=released,
             adjustment=adjustment,
             instead=instead,
+            notes=taker.notes,
         )
         write_text(new.internal / FILES["report"], report.to_html())
         _write_figures(new.internal, report.to_dict())
@@ -183,22 +187,46 @@ def internal_files(job: Job) -> dict[str, Path]:
     return {name: job.output / INTERNAL / file for name, file in FILES.items()}
 
 
-def _problem(job: Job, progress: Progress) -> tuple[Problem, dict[str, Any], Labels]:
+@dataclass(frozen=True, repr=False, eq=False)
+class Prepared:
+    """What a job protects.
+
+    Parameters
+    ----------
+    problem
+        The table with its unsafe cells.
+    facts
+        What the rules made of levels and waivers.
+    labels
+        Labels of codes.
+    parts
+        The tables of the job, each with the numbers of its cells in the joint table.
+    """
+
+    problem: Problem
+    facts: Mapping[str, Any]
+    labels: Labels
+    parts: tuple[tuple[Table, Int], ...] = ()
+
+
+def prepare(job: Job, progress: Progress) -> Prepared:
+    """Read or tabulate the tables of a job and apply its rules; `progress` is told what was guessed."""
     if job.instance is not None:
         with job.placing_errors("instance"):
             problem = read_instance(job.instance)
-        return problem, {}, read_labels(job.labels, problem.table)
+        return Prepared(problem, {}, read_labels(job.labels, problem.table))
     rule = rule_from_dict(job.rules) if job.rules else None
     known = [attacker.coalition + 2 for attacker in job.attackers]
-    table = build_table(job, max(rule.depth if rule else 1, MIN_DEPTH, *known), progress)
-    labels = read_labels(job.labels, table)
+    built = build_tables(job, max(rule.depth if rule else 1, MIN_DEPTH, *known), progress)
+    labels = read_labels(job.labels, built.table)
     progress.stage("rules")
-    primary = _primaries(job, table, rule)
+    primary = _primaries(job, built, rule)
     facts = {"levels cut at known bounds": primary.num_clipped, "cells waived": primary.num_waived}
-    return primary.problem, facts, labels
+    return Prepared(primary.problem, facts, labels, built.parts)
 
 
-def _primaries(job: Job, table: Table, rule: Rule | None) -> Primary:
+def _primaries(job: Job, built: BuiltTables, rule: Rule | None) -> Primary:
+    table = built.table
     by_hand: dict[int, int] = {}  # cell → the first of the job's settings of it
     statuses: list[tuple[int, str]] = []
     waived: list[int] = []
@@ -216,6 +244,7 @@ def _primaries(job: Job, table: Table, rule: Rule | None) -> Primary:
             power=job.weights.power,
             statuses=statuses,
             waived=waived,
+            given=built.given,
             bounds=job.bounds,
             lower_factor=job.levels.lower_factor,
             upper_factor=job.levels.upper_factor,

@@ -7,7 +7,7 @@ value, only names, reasons and percentages. The page for outsiders is that of a 
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -40,6 +40,7 @@ def build_report(
     override: str | None = None,
     adjustment: Mapping[str, Any] | None = None,
     instead: Audit | str | None = None,
+    notes: Sequence[str] = (),
 ) -> Report:
     """Report on a suppression and its audit.
 
@@ -59,6 +60,8 @@ def build_report(
         The figures of an adjustment of the same table, to compare with.
     instead
         The audit of what is to be released instead of the pattern, an adjusted table; or why there is none.
+    notes
+        What was taken for granted about the data, for somebody to confirm.
     """
     view = PublicView.of(problem, suppression.pattern)
     return Report(
@@ -73,6 +76,7 @@ def build_report(
         override or (release.override if release else None),
         adjustment,
         instead,
+        tuple(notes),
     )
 
 
@@ -99,6 +103,7 @@ class Report:
     override: str | None = None
     adjustment: Mapping[str, Any] | None = None
     instead: Audit | str | None = None
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"Report({self.heading!r}, {self.verdict!r})"
@@ -214,6 +219,7 @@ class Report:
             "audit": self._audit_summary(),
             "attackers": [] if self.audit is None else attackers_summary(self.audit),
             "parameters": self.parameters,
+            "notes": list(self.notes),
             "hashes": {"problem": self.problem.content_hash, "view": self.view.content_hash},
             "release": None if self.release is None else asdict(self.release),
             "override": self.override,
@@ -237,6 +243,7 @@ class Report:
         lines += [self.out_of_time] if self.out_of_time else []
         lines += [f"Released under an exception: {self.override}"] if self.override else []
         lines += [] if run.relaxation is None else run.relaxation.lines()
+        lines += [f"Note: {note}" for note in self.notes]
         lines += ["", f"{'':10} {'cells':>12} {'%':>6} {'value':>{width}} {'%':>6}"]
         for line in self.classes:
             value, share = line.value or "–", line.percent_value
