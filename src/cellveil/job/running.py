@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from cellveil.adjustment import Adjustment, Limits, adjust
-from cellveil.arrays import Int
 from cellveil.attackers.attacker import Attacker
 from cellveil.certificate import write_certificate
 from cellveil.errors import AdjustmentError, InfeasibleError, InputError, NotSafeError
@@ -37,7 +36,7 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.progress import NoteTaker, Progress
 from cellveil.public_view import PublicView
-from cellveil.publishing import Publication, Release, check_room, release
+from cellveil.publishing import Publication, Release, TablePart, check_room, release
 from cellveil.publishing.csv_parquet import header
 from cellveil.publishing.excel import require_excel
 from cellveil.report import Report, build_report
@@ -130,7 +129,7 @@ def _run(job: Job, output: Output, keep_best: bool, progress: Progress) -> JobRe
     taker = NoteTaker(progress)
     prepared = prepare(job, taker)
     problem, labels = prepared.problem, prepared.labels
-    _check_release(job, problem, labels)
+    _check_release(job, prepared)
     try:
         suppression = suppress(
             problem,
@@ -164,7 +163,7 @@ def _run(job: Job, output: Output, keep_best: bool, progress: Progress) -> JobRe
         instead: Audit | str | None = None
         if job.adjust is not None and job.adjust.publish:
             instead = "no adjusted table was found" if adjusted is None else adjusted.audit
-        released = _release(job, instead or verdict, labels, new)
+        released = _release(job, instead or verdict, prepared, new)
         report = build_report(
             problem,
             suppression,
@@ -176,6 +175,7 @@ def _run(job: Job, output: Output, keep_best: bool, progress: Progress) -> JobRe
             adjustment=adjustment,
             instead=instead,
             notes=taker.notes,
+            tables=prepared.tables,
         )
         write_text(new.internal / FILES["report"], report.to_html())
         _write_figures(new.internal, report.to_dict())
@@ -199,14 +199,14 @@ class Prepared:
         What the rules made of levels and waivers.
     labels
         Labels of codes.
-    parts
-        The tables of the job, each with the numbers of its cells in the joint table.
+    tables
+        The tables of the job, where there are several, or one has a name.
     """
 
     problem: Problem
     facts: Mapping[str, Any]
     labels: Labels
-    parts: tuple[tuple[Table, Int], ...] = ()
+    tables: tuple[TablePart, ...] = ()
 
 
 def prepare(job: Job, progress: Progress) -> Prepared:
@@ -222,7 +222,21 @@ def prepare(job: Job, progress: Progress) -> Prepared:
     progress.stage("rules")
     primary = _primaries(job, built, rule)
     facts = {"levels cut at known bounds": primary.num_clipped, "cells waived": primary.num_waived}
-    return Prepared(primary.problem, facts, labels, built.parts)
+    return Prepared(primary.problem, facts, labels, _parts(job, built))
+
+
+def _parts(job: Job, built: BuiltTables) -> tuple[TablePart, ...]:
+    """The tables under their names; none where there is one that has none."""
+    if len(job.tables) == 1 and job.tables[0].name is None:
+        return ()
+    return tuple(
+        TablePart(asked.name or _subject(table), table, cells)
+        for asked, (table, cells) in zip(job.tables, built.parts, strict=True)
+    )
+
+
+def _subject(table: Table) -> str:
+    return f"{table.variable} by {', '.join(dimension.name for dimension in table.dimensions)}"
 
 
 def _primaries(job: Job, built: BuiltTables, rule: Rule | None) -> Primary:
@@ -285,43 +299,47 @@ def _limits(asked: AdjustJob) -> Limits:
     )
 
 
-def _check_release(job: Job, problem: Problem, labels: Labels) -> None:
+def _check_release(job: Job, prepared: Prepared) -> None:
     """Raise now what would speak against writing the public files after a long run."""
+    problem = prepared.problem
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "everything")
     settings = job.release
     if "xlsx" in settings.formats:
         require_excel()
-    check_room(job.output / PUBLIC, settings.formats)
     check_dimension_names(problem.table.dimensions)
     with job.placing_errors("release"):
         publication = Publication.of(
             problem.table,
             PublicView.of(problem, everything),
             symbol=settings.symbol,
-            labels=labels,
+            labels=prepared.labels,
             decimals=settings.decimals,
+            tables=prepared.tables,
         )
-        header(publication)
+        for table in publication.tables:
+            header(table)
+    check_room(job.output / PUBLIC, settings.formats, publication)
 
 
-def _release(job: Job, verdict: Audit | str, labels: Labels, new: NewFiles) -> Release | None:
+def _release(job: Job, verdict: Audit | str, prepared: Prepared, new: NewFiles) -> Release | None:
     """The release of what was audited, or None; then that of an earlier run is withdrawn."""
     if isinstance(verdict, str):
         return None
     try:
-        return new.in_place(release(verdict, new.public, **_wishes(job, labels)))
+        return new.in_place(release(verdict, new.public, **_wishes(job, prepared)))
     except NotSafeError:
         return None
 
 
-def _wishes(job: Job, labels: Labels) -> dict[str, Any]:
+def _wishes(job: Job, prepared: Prepared) -> dict[str, Any]:
     """How the public files are to look."""
     settings = job.release
     return {
         "formats": settings.formats,
         "symbol": settings.symbol,
         "title": job.title,
-        "labels": labels,
+        "labels": prepared.labels,
+        "tables": prepared.tables,
         "decimals": settings.decimals,
         "note": settings.note,
         "date": settings.date,

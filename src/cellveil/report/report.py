@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
-from cellveil.publishing import Labels, Release
+from cellveil.publishing import Labels, Release, TablePart
 from cellveil.report.audit_figures import attackers_summary
 from cellveil.report.figures import ClassOfCells, Margins, officials_table, plain, rules_fired
 
@@ -41,6 +41,7 @@ def build_report(
     adjustment: Mapping[str, Any] | None = None,
     instead: Audit | str | None = None,
     notes: Sequence[str] = (),
+    tables: Sequence[TablePart] = (),
 ) -> Report:
     """Report on a suppression and its audit.
 
@@ -62,6 +63,8 @@ def build_report(
         The audit of what is to be released instead of the pattern, an adjusted table; or why there is none.
     notes
         What was taken for granted about the data, for somebody to confirm.
+    tables
+        The tables that a joint table was linked from.
     """
     view = PublicView.of(problem, suppression.pattern)
     return Report(
@@ -77,6 +80,7 @@ def build_report(
         adjustment,
         instead,
         tuple(notes),
+        tuple(tables),
     )
 
 
@@ -104,6 +108,7 @@ class Report:
     adjustment: Mapping[str, Any] | None = None
     instead: Audit | str | None = None
     notes: tuple[str, ...] = ()
+    tables: tuple[TablePart, ...] = ()
 
     def __repr__(self) -> str:
         return f"Report({self.heading!r}, {self.verdict!r})"
