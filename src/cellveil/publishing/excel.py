@@ -167,6 +167,8 @@ def _write_cross_table(
     sheet.append([_cell(sheet, heading, font=style.big)])
     if publication.title or publication.name:
         sheet.append([_cell(sheet, publication.variable, font=style.grey)])
+    if publication.is_adjusted:
+        sheet.append([_cell(sheet, "Adjusted", font=style.grey)])
     for block in cross.blocks():
         sheet.append([])
         _write_block(sheet, publication, cross, block, style, labelled)
@@ -246,8 +248,11 @@ def block_heading(publication: Publication, cross: CrossTable, block: Block) -> 
 
 def legend(publication: Publication) -> Iterator[str]:
     """What the signs in the table mean."""
-    hidden = publication.symbol or "(empty)"
-    yield f"{hidden}   not published, to protect the information of individual respondents"
+    if publication.is_adjusted:
+        yield "Some figures were changed to protect the information of individual respondents."
+    else:
+        hidden = publication.symbol or "(empty)"
+        yield f"{hidden}   not published, to protect the information of individual respondents"
     if not publication.absent_text:
         yield "(empty)   not tabulated"
 

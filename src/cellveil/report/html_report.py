@@ -11,6 +11,7 @@ from cellveil.arrays import Int
 from cellveil.problem import Status
 from cellveil.publishing.html_page import Mark, environment, sections_of
 from cellveil.publishing.publication import Publication, grouped
+from cellveil.report.adjusted_release import adjusted_tiles
 from cellveil.report.adjustment_figures import pinned_down
 from cellveil.report.figures import reasons_of
 
@@ -46,7 +47,8 @@ def render(report: Report) -> str:
             **_common(report),
             table=problem.table,
             sections=sections_of(publication, list(_markers(report))),
-            tiles=_tiles(report),
+            tiles=_tiles(report) if report.instead is None else adjusted_tiles(report),
+            adjusted=_adjusted_sections(report),
             histogram=_histogram(report),
             primaries=list(_primaries(report)),
             num_primaries=len(problem.primaries),
@@ -59,6 +61,14 @@ def render(report: Report) -> str:
             comparison=_comparison(report.adjustment),
         )
     )
+
+
+def _adjusted_sections(report: Report) -> list[dict[str, Any]]:
+    """The adjusted table, where it is to be published; its values are public."""
+    if report.instead is None or report.decisive is None or not report.decisive.is_safe:
+        return []
+    texts: dict[str, Any] = {"title": report.title, "labels": report.labels, "tables": report.tables}
+    return sections_of(Publication.of(report.problem.table, report.decisive.view, **texts))
 
 
 def render_summary(report: Report) -> str:

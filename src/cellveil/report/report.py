@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
 from cellveil.publishing import Labels, Release, TablePart
+from cellveil.report.adjusted_release import ADJUSTED, adjusted_summary, with_adjusted
 from cellveil.report.audit_figures import attackers_summary
 from cellveil.report.figures import ClassOfCells, Margins, officials_table, plain, rules_fired
 
@@ -141,9 +142,16 @@ class Report:
         if self.decisive is None or not self.is_safe:
             return f"NOT SAFE: {'; '.join(self.objections)}"
         relaxation, verdict = self.suppression.relaxation, self.decisive.verdict
-        if relaxation is None:
+        if relaxation is None or self.instead is not None:
             return verdict
         return verdict.replace("Safe", f"Safe under RELAXED requirements ({relaxation})", 1)
+
+    @property
+    def published(self) -> str:
+        """Which table was released; empty where none was."""
+        if self.release is None:
+            return ""
+        return "suppressed table" if self.instead is None else ADJUSTED
 
     @property
     def not_asked(self) -> str:
@@ -199,6 +207,7 @@ class Report:
             "title": self.title,
             "safe": self.is_safe,
             "verdict": self.verdict,
+            "published": self.published,
             "safe_against": self.decisive.against if self.decisive is not None and self.is_safe else "",
             "not_asked": self.not_asked,
             "method": run.method,
@@ -231,7 +240,7 @@ class Report:
         }
         if self.adjustment is not None:
             data["adjustment"] = self.adjustment
-        return dict(plain(data))
+        return dict(plain(data if self.instead is None else with_adjusted(self, data)))
 
     def to_html(self) -> str:
         """The report as one self-contained page."""
@@ -241,6 +250,8 @@ class Report:
 
     def summary(self) -> str:
         """The report as a few lines of text."""
+        if self.instead is not None:
+            return adjusted_summary(self)
         run = self.suppression
         width = max(len(line.value or "") for line in self.classes)
         width = max(width, len("value"))
