@@ -462,6 +462,26 @@ def test_a_database_with_several_tables_asks_for_a_query(tmp_path: Path) -> None
         problem_of(tmp_path, MICRODATA.replace("firms.csv", "firms.sqlite"))
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "arrow", "duckdb"])
+def test_a_job_on_a_frame(kind: str, tmp_path: Path) -> None:
+    import duckdb
+    import polars as pl
+    import pyarrow as pa
+
+    frame = pd.DataFrame(FIRMS, columns=["firm", "region", "sales"])
+    makers = {
+        "pandas": lambda: frame,
+        "polars": lambda: pl.DataFrame(FIRMS, schema=list(frame), orient="row"),
+    }
+    makers |= {
+        "arrow": lambda: pa.Table.from_pandas(frame),
+        "duckdb": lambda: duckdb.from_arrow(makers["arrow"]()),
+    }
+    (tmp_path / "job.toml").write_text(MICRODATA, encoding="utf-8")  # and there is no firms.csv
+    result = cv.run_job(cv.read_job(tmp_path / "job.toml"), records=makers[kind]())
+    assert result.is_safe and result.problem.table.cell_names(result.problem.primaries) == ["(E)"]
+
+
 def test_a_decimal_comma_in_microdata(tmp_path: Path) -> None:
     rows = [(firm, region, str(sales).replace(".", ",")) for firm, region, sales in FIRMS]
     write(tmp_path / "firms.csv", ["firm", "region", "sales"], rows, ";")

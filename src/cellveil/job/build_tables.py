@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from cellveil.arrays import Int
 from cellveil.errors import InputError
@@ -47,12 +48,22 @@ class BuiltTables:
     given: GivenMarks
 
 
-def build_tables(job: Job, depth: int, progress: Progress) -> BuiltTables:
-    """Tabulate or read every table of the job, with empty cells where rules look at these, and link them."""
+def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) -> BuiltTables:
+    """Tabulate or read every table of the job, with empty cells where rules look at these, and link them.
+
+    Parameters
+    ----------
+    records
+        A frame in place of the files of microdata.
+    """
+    if records is None and job.microdata is not None:
+        records = job.microdata.file
     trees = {name: _trees(job, name) for name in job.used_dimensions}
     exact = [name for name, given in trees.items() if any(_has_blanks(tree) for tree in given)]
     files = open_tables(job, exact, progress)
-    dimensions = {name: _dimension(job, name, given, files, progress) for name, given in trees.items()}
+    dimensions = {
+        name: _dimension(job, name, given, _Data(files, records), progress) for name, given in trees.items()
+    }
     tables, marks = [], []
     for position, table in enumerate(job.tables):
         with job.placing_errors("tables", position):
@@ -60,7 +71,7 @@ def build_tables(job: Job, depth: int, progress: Progress) -> BuiltTables:
             if position in files:
                 made, said = read_one(table, files[position], own, progress)
             else:
-                made = _tabulated(job, table, own, depth, progress)
+                made = _tabulated(job, table, records, own, depth, progress)
                 said = GivenMarks.nothing(made.num_cells)
         tables.append(made)
         marks.append(said)
@@ -75,6 +86,14 @@ def build_tables(job: Job, depth: int, progress: Progress) -> BuiltTables:
         given = GivenMarks.joined(joint, list(zip(tables, cells, marks, strict=True)))
     _check_some_unsafe(job, given)
     return BuiltTables(joint, tuple(zip(tables, cells, strict=True)), given)
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Where codes come from: the rows of ready-made tables, and the microdata."""
+
+    files: Mapping[int, TableFile]
+    records: Any
 
 
 def _check_some_unsafe(job: Job, given: GivenMarks) -> None:
@@ -117,17 +136,15 @@ def _has_blanks(tree: Hierarchy) -> bool:
     return any(code != code.strip() for code in tree.codes)
 
 
-def _dimension(
-    job: Job, name: str, trees: list[Hierarchy], files: Mapping[int, TableFile], progress: Progress
-) -> Dimension:
+def _dimension(job: Job, name: str, trees: list[Hierarchy], data: _Data, progress: Progress) -> Dimension:
     settings = job.dimensions.get(name, DimensionJob())
     with job.placing_errors(*_place(job, name)):
         if trees:
             return Dimension.of(name, *trees)
         if settings.levels:
-            paths = _codes_of_records(job, name, [*settings.levels, settings.column or name])
+            paths = _codes_of_records(job, name, data.records, [*settings.levels, settings.column or name])
             return Dimension.of(name, _tree_of_levels(paths, settings.total))
-        found = settings.codes or _codes(job, name, files)
+        found = settings.codes or _codes(job, name, data)
         said = settings.total if settings.first_given("total") or not _has_totals(job, name) else None
         total = total_in(name, said, found, progress)
         codes = [code for code in found if code != total]
@@ -163,26 +180,27 @@ def _tree_of_levels(paths: list[tuple[str, ...]], total: str) -> Hierarchy:
     return Hierarchy.from_columns(pa.table(columns, names=names), names, total)
 
 
-def _codes(job: Job, name: str, files: Mapping[int, TableFile]) -> list[str]:
+def _codes(job: Job, name: str, data: _Data) -> list[str]:
     """Codes of a dimension, from the data of the tables that have it."""
     found: dict[str, None] = {}
     settings = job.dimensions.get(name, DimensionJob())
-    for position, file in files.items():
+    for position, file in data.files.items():
         if name in job.tables[position].dimensions:
             found.update(dict.fromkeys(file.columns.codes(name).tolist()))
     if settings.order == "sorted":
         found = dict.fromkeys(code for (code,) in in_order((code,) for code in found))
     if any(table.file is None and name in table.dimensions for table in job.tables):
-        found.update((path[-1], None) for path in _codes_of_records(job, name, [settings.column or name]))
+        paths = _codes_of_records(job, name, data.records, [settings.column or name])
+        found.update((path[-1], None) for path in paths)
     return list(found)
 
 
-def _codes_of_records(job: Job, name: str, columns: list[str]) -> list[tuple[str, ...]]:
+def _codes_of_records(job: Job, name: str, records: Any, columns: list[str]) -> list[tuple[str, ...]]:
     """Distinct codes, with those of the levels above them."""
     micro = job.microdata
     assert micro is not None  # checked when the job was read
     order = job.dimensions.get(name, DimensionJob()).order or "sorted"
-    found = distinct_codes(micro.file, columns, options=micro.source_options(), order=order)
+    found = distinct_codes(records, columns, options=micro.source_options(), order=order)
     if not found:
         raise InputError(f"dimension {name!r} has no codes", remedy="Check its column, or give a hierarchy.")
     return found
@@ -201,14 +219,14 @@ def _longest(codes: list[str], widths: list[int]) -> list[str]:
 
 
 def _tabulated(
-    job: Job, table: TableJob, dimensions: list[Dimension], depth: int, progress: Progress
+    job: Job, table: TableJob, records: Any, dimensions: list[Dimension], depth: int, progress: Progress
 ) -> Table:
     micro = job.microdata
     assert micro is not None  # checked when the job was read
     named = {d.name: job.dimensions[d.name].column for d in dimensions if d.name in job.dimensions}
     first, second = micro.request_codes
     return tabulate(
-        micro.file,
+        records,
         dimensions,
         table.response,
         decimals=table.decimals,

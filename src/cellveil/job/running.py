@@ -100,7 +100,9 @@ class JobResult:
         return self.report._repr_html_()
 
 
-def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = None) -> JobResult:
+def run_job(
+    job: Job, *, records: Any = None, keep_best: bool = False, progress: Progress | None = None
+) -> JobResult:
     """Run a job and write its results into its output folder.
 
     Public files go into ``public``, everything else into ``internal``. A table that is not shown safe is
@@ -109,6 +111,8 @@ def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = No
 
     Parameters
     ----------
+    records
+        A pandas, polars or Arrow frame, or a DuckDB relation, in place of the files of [microdata].
     keep_best
         Whether an interrupt during the search ends the search only: then the best certified pattern so far
         goes on to the release, and its reason says so. Otherwise the interrupt ends the job.
@@ -122,12 +126,12 @@ def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = No
         check_folder(job.output / name)
     check_apart(job.confidential_inputs(), job.output / PUBLIC)
     with open_output(job.output, FILES.values()) as output:
-        return _run(job, output, keep_best, progress or Progress())
+        return _run(job, output, records, keep_best, progress or Progress())
 
 
-def _run(job: Job, output: Output, keep_best: bool, progress: Progress) -> JobResult:
+def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Progress) -> JobResult:
     taker = NoteTaker(progress)
-    prepared = prepare(job, taker)
+    prepared = prepare(job, taker, records)
     problem, labels = prepared.problem, prepared.labels
     _check_release(job, prepared)
     try:
@@ -209,7 +213,7 @@ class Prepared:
     tables: tuple[TablePart, ...] = ()
 
 
-def prepare(job: Job, progress: Progress) -> Prepared:
+def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
     """Read or tabulate the tables of a job and apply its rules; `progress` is told what was guessed."""
     if job.instance is not None:
         with job.placing_errors("instance"):
@@ -217,7 +221,7 @@ def prepare(job: Job, progress: Progress) -> Prepared:
         return Prepared(problem, {}, read_labels(job.labels, problem.table))
     rule = rule_from_dict(job.rules) if job.rules else None
     known = [attacker.coalition + 2 for attacker in job.attackers]
-    built = build_tables(job, max(rule.depth if rule else 1, MIN_DEPTH, *known), progress)
+    built = build_tables(job, max(rule.depth if rule else 1, MIN_DEPTH, *known), progress, records)
     labels = read_labels(job.labels, built.table)
     progress.stage("rules")
     primary = _primaries(job, built, rule)
@@ -314,8 +318,7 @@ def _check_release(job: Job, prepared: Prepared) -> None:
             symbol=settings.symbol,
             labels=prepared.labels,
             decimals=settings.decimals,
-            tables=prepared.tables,
-        )
+        ).in_tables(prepared.tables, prepared.labels)
         for table in publication.tables:
             header(table)
     check_room(job.output / PUBLIC, settings.formats, publication)

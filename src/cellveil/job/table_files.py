@@ -96,29 +96,30 @@ def _opened(
     if table.rows:
         columns = columns.chosen(table.rows)
     for name in table.dimensions:
-        columns.column(name)  # a missing one is told before anything else
+        _check_there(columns, name, "dimensions")  # before anything else
     columns, padded = columns.trimmed([name for name in table.dimensions if name not in exact])
     if padded:
         progress.note(f"{_title(columns)}: blanks around codes were cut off ({padded} fields)")
     named = _guessed(job, table, columns, progress)
     check_ready_made(table.dimensions, dict(named.parts()), columns.file)
     for name in (*named.numbers(), *([named.status] if named.status else [])):
-        _check_there(columns, name, named)
+        key = next((key for key, column in vars(named).items() if column == name), "top")
+        _check_there(columns, name, "weights.kind" if name in named.others else key)
     columns, notes = columns.with_marks(named.numbers())
     for note in notes:
         progress.note(note)
     return TableFile(columns, named)
 
 
-def _check_there(columns: Columns, name: str, named: CellColumns) -> None:
-    """Raise where a column is missing, and say by which key another one is named."""
-    if name not in columns:
-        try:
-            columns.column(name)
-        except InputError as error:
-            key = next((key for key, column in vars(named).items() if column == name), "top")
-            remedy = f"{error.remedy} The key {key} of the table names this column."
-            raise InputError(error.what, file=error.file, line=error.line, remedy=remedy) from None
+def _check_there(columns: Columns, name: str, key: str) -> None:
+    """Raise where a column is missing, and say what to write."""
+    try:
+        columns.column(name)
+    except InputError as error:
+        remedy = f"{error.remedy} The key {key} names this column."
+        if "first line" in error.remedy:
+            remedy += " If lines stand above the header, say how many: skip = 1."
+        raise InputError(error.what, file=error.file, line=error.line, remedy=remedy) from None
 
 
 def _named_as_dimensions(job: Job, table: TableJob, columns: Columns) -> Columns:

@@ -171,14 +171,8 @@ class Publication:
         symbol: str = "x",
         labels: Labels | None = None,
         decimals: int | None = None,
-        tables: Sequence[TablePart] = (),
     ) -> Publication:
         """Take of the table only its structure; the values are those of the view.
-
-        Parameters
-        ----------
-        tables
-            The tables it was linked from, where there are several: each is written on its own.
 
         Raises
         ------
@@ -188,7 +182,7 @@ class Publication:
         """
         labels = labels or {}
         _check(table, view, symbol, labels, decimals)
-        joint = cls(
+        return cls(
             published=np.where(view.hidden, 0, view.published),
             hidden=view.hidden,
             decimals=table.decimals,
@@ -199,7 +193,10 @@ class Publication:
             shown_decimals=table.decimals if decimals is None else decimals,
             **_structure(table, labels),
         )
-        return replace(joint, parts=tuple(joint._part(part, labels) for part in tables))
+
+    def in_tables(self, tables: Sequence[TablePart], labels: Labels | None = None) -> Publication:
+        """The same, written as the tables that it was linked from, each on its own."""
+        return replace(self, parts=tuple(self._part(part, labels or {}) for part in tables))
 
     def _part(self, part: TablePart, labels: Labels) -> Publication:
         """What is published of one of the tables, with the decimals it needs."""

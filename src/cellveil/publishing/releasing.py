@@ -200,11 +200,8 @@ def release(
         symbol=symbol,
         labels=labels,
         decimals=decimals,
-        tables=tables,
     )
-    adjusted = audit.adjusted is not None
-    parts = tuple(replace(part, is_adjusted=adjusted) for part in publication.parts)
-    publication = replace(publication, is_adjusted=adjusted, parts=parts)
+    publication = replace(publication, is_adjusted=audit.adjusted is not None).in_tables(tables, labels)
     for table in publication.tables:
         header(table)
     folder = Path(folder).resolve()

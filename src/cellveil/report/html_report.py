@@ -37,9 +37,8 @@ OUTCOMES = {
 def render(report: Report) -> str:
     """The whole page."""
     problem = report.problem
-    publication = Publication.of(
-        problem.table, report.view, title=report.title, labels=report.labels, tables=report.tables
-    )
+    publication = Publication.of(problem.table, report.view, title=report.title, labels=report.labels)
+    publication = publication.in_tables(report.tables, report.labels)
     return (
         environment("cellveil.report")
         .get_template("internal.html")
@@ -67,8 +66,8 @@ def _adjusted_sections(report: Report) -> list[dict[str, Any]]:
     """The adjusted table, where it is to be published; its values are public."""
     if report.instead is None or report.decisive is None or not report.decisive.is_safe:
         return []
-    texts: dict[str, Any] = {"title": report.title, "labels": report.labels, "tables": report.tables}
-    return sections_of(Publication.of(report.problem.table, report.decisive.view, **texts))
+    whole = Publication.of(report.problem.table, report.decisive.view, labels=report.labels)
+    return sections_of(whole.in_tables(report.tables, report.labels))
 
 
 def render_summary(report: Report) -> str:
