@@ -51,7 +51,9 @@ def _section(heading: str, model: type[BaseModel]) -> str:
         "| key | kind | default | meaning |",
         "|---|---|---|---|",
     ]
-    for name, field in model.model_fields.items():
+    own = [name for name in model.model_fields if name in model.__annotations__]
+    for name in dict.fromkeys([*own, *model.model_fields]):  # what it shares with others comes last
+        field = model.model_fields[name]
         if submodel(field.annotation) is None:  # sections have their own table
             lines.append(
                 f"| `{name}` | {_kind(field.annotation)} | {_default(field)} | {field.description} |"

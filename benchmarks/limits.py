@@ -74,7 +74,7 @@ def _business(name: str) -> Any:
 def _demo() -> Any:
     from cellveil.datasets import business
     from cellveil.datasets.demo_job import write_demo_job
-    from cellveil.job.build_tables import build_table
+    from cellveil.job.build_tables import build_tables
     from cellveil.job.reading import read_job
     from cellveil.progress import Progress
     from cellveil.rules import rule_from_dict
@@ -82,7 +82,7 @@ def _demo() -> Any:
 
     with TemporaryDirectory() as folder:
         job = read_job(write_demo_job(business(), Path(folder)))
-        return make_problem(build_table(job, 3, Progress()), rule_from_dict(job.rules))
+        return make_problem(build_tables(job, 3, Progress()).table, rule_from_dict(job.rules))
 
 
 def run_one(task: dict[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,43 @@ class Progress:
     def advance(self, done: int, total: int | None = None, **figures: Any) -> None:
         """Tell how far the stage is; `figures` are shown beside it (never cell values)."""
 
+    def note(self, text: str) -> None:
+        """Tell what was taken for granted about the data, for somebody to confirm (never a cell value)."""
+
+
+class NoteTaker(Progress):
+    """Passes everything on, and keeps the notes, each once.
+
+    Examples
+    --------
+    >>> taker = NoteTaker(None)
+    >>> taker.note("blanks were cut off")
+    >>> taker.notes
+    ('blanks were cut off',)
+    """
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress or Progress()
+        self._notes: dict[str, None] = {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was told, in order."""
+        return tuple(self._notes)
+
+    def stage(self, name: str) -> None:
+        """See `Progress`."""
+        self._progress.stage(name)
+
+    def advance(self, done: int, total: int | None = None, **figures: Any) -> None:
+        """See `Progress`."""
+        self._progress.advance(done, total, **figures)
+
+    def note(self, text: str) -> None:
+        """See `Progress`."""
+        self._notes[text] = None
+        self._progress.note(text)
+
 
 class StageClock(Progress):
     """Passes everything on, and adds the time of each stage to a stopwatch under “whole: stage”.
@@ -47,6 +84,10 @@ class StageClock(Progress):
     def advance(self, done: int, total: int | None = None, **figures: Any) -> None:
         """See `Progress`."""
         self._progress.advance(done, total, **figures)
+
+    def note(self, text: str) -> None:
+        """See `Progress`."""
+        self._progress.note(text)
 
     def __enter__(self) -> StageClock:
         return self

@@ -17,7 +17,8 @@ from fuzz.adjusted import adjusted_faults
 from fuzz.attacks import Box, Moves
 from fuzz.insiders import InsiderAttack
 from fuzz.rules import fraction, primaries, single_rules
-from fuzz.world import Key, World, read_rows, read_world
+from fuzz.world import Key, World, read_world
+from helpers.public_files import public_rows
 
 HIDDEN = None
 
@@ -47,7 +48,7 @@ def judge(folder: Path) -> Verdict:
     public = folder / world.job["output"] / "public"
     unsafe = primaries(world)
     verdict.primaries = len(unsafe)
-    shown = _read_public(world, public / "table.csv", verdict)
+    shown = _read_public(world, public, verdict)
     if shown is None:
         return verdict
     if world.job.get("adjust", {}).get("publish"):
@@ -74,10 +75,10 @@ def attackers_asked(world: World) -> list[dict[str, Any]]:
 # -- the public files -------------------------------------------------------------------------------------
 
 
-def _read_public(world: World, path: Path, verdict: Verdict) -> dict[Key, int | None] | None:
+def _read_public(world: World, public: Path, verdict: Verdict) -> dict[Key, int | None] | None:
     """The published value of each cell, None where it is hidden; cells that are not there are 0 to all."""
     symbol = world.job.get("release", {}).get("symbol", "x")
-    rows = read_rows(path)
+    rows = public_rows(public)
     if not rows or list(rows[0]) != [*world.dimensions, "value", "flag"]:
         verdict.add("form", f"columns {list(rows[0]) if rows else []}")
         return None

@@ -40,7 +40,7 @@ def run_one(seed: int, folder: Path, *, by_command: bool = False) -> Ran:
     features = write_job(seed, folder)
     outcome, faults = (_by_command if by_command else _in_process)(folder)
     ran = Ran(seed, outcome, features, faults)
-    table, report = folder / "out" / "public" / "table.csv", folder / "out" / "internal" / "report.json"
+    table, report = folder / "out" / "public" / "about.json", folder / "out" / "internal" / "report.json"
     if table.exists() != (outcome == RELEASED):
         ran.faults.append(
             ("gate", f"ended {outcome!r}, and there is {'a' if table.exists() else 'no'} release")

@@ -19,6 +19,7 @@ from benchmarks.job_reference import reference
 from cellveil.pattern import Pattern
 from cellveil.suppression.draft import MethodEnding
 from helpers.command import Command, listing
+from helpers.public_files import public_rows
 
 Members = Mapping[str, Mapping[str, set[str]]]
 """Dimension → code → the codes of the microdata it stands for."""
@@ -91,7 +92,7 @@ def run(folder: Path, text: str, name: str = "job.toml") -> cv.JobResult:
 
 
 def public_table(folder: Path) -> pd.DataFrame:
-    return pd.read_csv(folder / "public" / "table.csv", dtype=str, keep_default_na=False)
+    return pd.DataFrame(public_rows(folder / "public"))
 
 
 def amount(data: pd.DataFrame, key: Mapping[str, str], members: Members, response: str | None) -> int:

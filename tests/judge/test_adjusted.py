@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pytest
 
 import cellveil as cv
@@ -230,6 +231,36 @@ def test_a_job_publishes_the_adjusted_table_alone(problem: Problem, tmp_path: Pa
     assert cli("run", job).code == 1, "nothing was released"
     assert not (out / "public").exists()
     assert "There is no adjustment" in (out / "internal" / "report.html").read_text()
+
+
+def test_all_words_are_about_the_adjusted_table_that_is_published(
+    problem: Problem, tmp_path: Path, cli: Command
+) -> None:
+    cv.write_instance(problem, tmp_path / "instance")
+    job, out = tmp_path / "job.toml", tmp_path / "out"
+    job.write_text('title = "T"\ninstance = "instance"\noutput = "out"\n[adjust]\npublish = true\n')
+    lines = cli("run", job).out.splitlines()
+    assert lines[0] == "T: adjusted table" and "sensitive cells were moved" in lines[1]
+    assert any(line.startswith("No cell is hidden") for line in lines)
+    assert not any(line.startswith(("primary", "secondary")) for line in lines)
+    figures = json.loads((out / "internal" / "report.json").read_text())
+    assert figures["published"] == "adjusted table"
+    for name in ("method", "outcome", "cost", "gap"):
+        assert figures[name] == figures["adjustment"][name]
+    assert figures["secondaries"] == 0 and figures["pattern"]["secondaries"] > 0
+    assert figures["pattern"]["method"] == "auto" and figures["release"]["num_hidden"] == 0
+    page = (out / "internal" / "report.html").read_text()
+    assert "<h1>T: adjusted table</h1>" in page
+    first, second = (
+        page.index("The table that is published"),
+        page.index("the pattern, which is not published"),
+    )
+    assert first < second < page.index("the pattern would hide and publish")
+    public = (out / "public" / "index.html").read_text()
+    assert "Adjusted: some figures were changed" in public
+    book = openpyxl.load_workbook(out / "public" / "table.xlsx")
+    texts = [str(value) for row in book["Table"].values for value in row if value is not None]
+    assert "Adjusted" in texts and not any("not published" in text for text in texts)
 
 
 def test_an_adjusted_release_is_refused_beside_attackers_it_is_not_audited_against(

@@ -11,7 +11,7 @@ import pytest
 
 from cellveil.errors import InputError
 from cellveil.job import read_job
-from cellveil.job.build_tables import build_table
+from cellveil.job.build_tables import build_tables
 from cellveil.microdata.codes import distinct_codes
 from cellveil.microdata.data_files import expand_files
 from cellveil.microdata.tabulate import tabulate
@@ -134,5 +134,5 @@ def test_the_folder_of_a_job_is_not_part_of_a_pattern(tmp_path: Path) -> None:
         write(folder / "odd1.csv", 1000)
         (folder / "job.toml").write_text(job)
     read = read_job(tmp_path / "job[1]" / "job.toml")
-    assert int(build_table(read, 3, Progress()).values[0]) == 6 + 8
+    assert int(build_tables(read, 3, Progress()).table.values[0]) == 6 + 8
     assert {"part-1.csv", "odd[1].csv"} <= {file.name for file in read.confidential_inputs()}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from cellveil.microdata.engine import Engine, EngineOptions
 from cellveil.microdata.records import Roles
-from cellveil.microdata.sources import CsvOptions
+from cellveil.microdata.source_options import SourceOptions
 from cellveil.microdata.tabulate import contributions_of, tabulate
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
@@ -254,7 +254,7 @@ def test_native_and_standard_sql_give_equal_lists(
     roles = Roles(("region", "sector"), "sales", weight=weight, members={"unit": "firm"})
     found = []
     for native in (True, False):
-        options = EngineOptions(None, 1, None, CsvOptions(), depth=2, native=native)
+        options = EngineOptions(None, 1, None, SourceOptions(), depth=2, native=native)
         with Engine.opened(frame(records), [REGION, SECTOR], roles, options, None) as engine:
             engine.records.read(None, allow_negative=True)
             found.append(engine.contributions(member))

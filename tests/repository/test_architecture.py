@@ -37,6 +37,7 @@ HEAVY = (
     "pandas",
     "polars",
     "pyarrow",
+    "pyreadstat",
     "rich",
     "scipy",
 )

@@ -19,6 +19,7 @@ from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import link
 from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.table import Table
+from helpers.public_files import public_rows
 
 REGION = Dimension.of("region", Hierarchy.flat(["N", "S", "W"]))
 
@@ -137,7 +138,7 @@ def test_turnover_beside_losses_is_not_protected_by_negative_turnover(tmp_path: 
     (tmp_path / "job.toml").write_text(JOB, encoding="utf-8")
     result = cv.run_job(cv.read_job(tmp_path / "job.toml"))
     assert result.is_safe and result.release is not None
-    table = pd.read_csv(result.release.folder / "table.csv", dtype=str)
+    table = pd.DataFrame(public_rows(result.release.folder))
     hidden = table[(table["value"] == "x") & (table["variable"] == "turnover") & (table["region"] != "Total")]
     sums = {"N": 1000, "S": 30, "W": 4500, "E": 4000}
     others = sum(sums[region] for region in hidden["region"] if region != "N")

@@ -45,8 +45,8 @@ def audit(
         Path,
         typer.Argument(
             metavar="INSTANCE",
-            help="A JJ file or a folder; without PATTERN.csv, a table that somebody published: a file, or a "
-            "folder whose cells.csv leaves hidden values empty.",
+            help="A JJ file or a folder; without PATTERN.csv, a table that somebody published: a file, a "
+            "folder whose cells.csv leaves hidden values empty, or the public folder of a release.",
         ),
     ],
     pattern: Annotated[
@@ -94,7 +94,7 @@ def audit(
     count the hidden cells that can be worked out (exit code 1 if there is one).
     """
     if pattern is None:
-        from cellveil.formats.published_file import open_publication
+        from cellveil.formats.published_source import open_publication
 
         if any(name is not AttackerName.outsider for name in attacker or []):
             raise InputError("such an attack needs a pattern", remedy="Name INSTANCE and PATTERN.csv.")

@@ -1,16 +1,12 @@
-"""Columns of records from files (CSV, Parquet, Excel) and frames (pandas, polars, Arrow), with their places.
+"""Columns of records from files of all kinds and frames (pandas, polars, Arrow), with their places.
 
 Whatever the source, the columns come as Arrow arrays, and an error names the file and the line.
 """
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
-from itertools import islice
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +14,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Float
-from cellveil.errors import InputError, MissingExtraError, nearest_column, nearest_name
-from cellveil.files import read_text, unguarded
+from cellveil.errors import InputError, nearest_column
+from cellveil.formats.csv_columns import read_csv
 from cellveil.formats.exact_numbers import FAULTS, Amounts, amounts_of, floats_of, plain_array
+from cellveil.microdata.file_kinds import FileKind, kind_of
+from cellveil.microdata.foreign_files import (
+    check_is_file,
+    check_names,
+    read_arrow,
+    read_database,
+    read_excel,
+    read_statistical,
+)
+from cellveil.microdata.number_marks import POINTS, NumberMarks, evidence_of
+from cellveil.microdata.source_options import SourceOptions
 
-DELIMITERS = ",;\t|"
 FRAME = "the frame"
 
 
@@ -38,8 +44,8 @@ class Columns:
         What errors name as the place.
     line_of
         The line of each row in the file, counted from 1.
-    decimal
-        The decimal mark of numbers written as text.
+    marks
+        The decimal and thousands marks of numbers written as text.
 
     Examples
     --------
@@ -52,7 +58,7 @@ class Columns:
     data: Any
     file: str
     line_of: Callable[[int], int]
-    decimal: str = "."
+    marks: NumberMarks = POINTS
 
     def __repr__(self) -> str:
         return f"Columns({len(self)} rows of {len(self.names)} columns)"
@@ -97,13 +103,55 @@ class Columns:
             )
         return np.asarray(column.to_numpy(zero_copy_only=False), dtype=object)
 
+    def trimmed(self, names: Iterable[str]) -> tuple[Columns, int]:
+        """The columns, those of these names without outer blanks, and how many fields had any."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        data, count = self.data, 0
+        for name in names:
+            column = self.column(name)
+            if pa.types.is_string(column.type):
+                text = pc.utf8_trim_whitespace(column)
+                count += pc.sum(pc.not_equal(text, column)).as_py() or 0
+                data = data.set_column(self.names.index(name), name, text)
+        return replace(self, data=data), count
+
+    def with_marks(self, names: Iterable[str]) -> tuple[Columns, tuple[str, ...]]:
+        """The columns with the marks that these columns of numbers show, and what to tell about it."""
+        import pyarrow as pa
+
+        columns = [self.column(name) for name in names]
+        shown = evidence_of([column for column in columns if pa.types.is_string(column.type)])
+        marks, notes = self.marks.settled(shown, Path(self.file).name)
+        return replace(self, marks=marks), notes
+
+    def chosen(self, wanted: Mapping[str, str]) -> Columns:
+        """The rows that have these texts in these columns; their lines stay as they are."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        kept = np.ones(len(self), dtype=bool)
+        for name, text in wanted.items():
+            found = pc.utf8_trim_whitespace(self.column(name).cast(pa.string()))
+            kept &= pc.equal(found, text).fill_null(False).to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(kept)
+        if not len(rows):
+            said = ", ".join(f"{name} = {text!r}" for name, text in wanted.items())
+            raise InputError(
+                f"no row has {said}", file=self.file, remedy="Check how rows of the table are known."
+            )
+        lines = rows.tolist()
+        line_of = self.line_of
+        return replace(self, data=self.data.take(pa.array(rows)), line_of=lambda row: line_of(lines[row]))
+
     def amounts(self, name: str) -> Amounts:
         """A column of exact numbers."""
-        return amounts_of(self.column(name), decimal=self.decimal)
+        return amounts_of(self.column(name), marks=self.marks)
 
     def floats(self, name: str) -> Float:
         """A column of floats, NaN where empty."""
-        values, faults = floats_of(self.column(name), decimal=self.decimal)
+        values, faults = floats_of(self.column(name), marks=self.marks)
         self.check_numbers(name, faults)
         return values
 
@@ -129,6 +177,7 @@ class Columns:
 
 def read_columns(
     source: Any,
+    written: SourceOptions | None = None,
     *,
     sheet: str | None = None,
     delimiter: str | None = None,
@@ -136,12 +185,15 @@ def read_columns(
     decimal: str = ".",
     allow_empty: bool = False,
 ) -> Columns:
-    """Read a CSV, Parquet or Excel file, or a pandas, polars or Arrow frame.
+    """Read a file of any kind (`cellveil.microdata.file_kinds`), or a pandas, polars or Arrow frame.
 
     Parameters
     ----------
     source
-        A path (the suffix tells the format; anything but .parquet and .xlsx is CSV) or a frame.
+        A path (the end of its name tells the kind; CSV if it tells none) or a frame.
+    written
+        How a file is written, in place of what follows. Where it does not say the marks of numbers,
+        `Columns.with_marks` finds them.
     sheet
         Name of the Excel sheet; the first one when not given.
     delimiter
@@ -149,31 +201,45 @@ def read_columns(
     encoding
         Of a CSV file; UTF-8 when not given.
     decimal
-        The decimal mark of a CSV file.
+        The decimal mark of numbers written as text.
     allow_empty
         Accept a source without rows.
     """
     if isinstance(source, Columns):
         return source
+    if written is None:
+        written = SourceOptions(delimiter, encoding or "utf-8", NumberMarks(decimal, ""), sheet=sheet)
     if not isinstance(source, str | Path):
         columns = _of_frame(source)
-    elif Path(source).suffix.lower() in {".parquet", ".pq"}:
-        columns = _of_parquet(Path(source))
-    elif Path(source).suffix.lower() in {".xlsx", ".xlsm"}:
-        columns = _of_excel(Path(source), sheet)
     else:
-        columns = _of_csv(Path(source), delimiter, encoding, decimal)
-    _check_names([str(name) for name in columns.names], columns.file)
+        path = Path(source)
+        kind = kind_of(path)
+        data, line_of = read_csv(path, written) if kind is FileKind.CSV else _of_file(path, kind, written)
+        columns = Columns(data, str(path), line_of)
+    check_names([str(name) for name in columns.names], columns.file)
     if not len(columns) and not allow_empty:
         raise InputError("there is a header but no rows", file=columns.file, remedy="Give at least one row.")
-    return columns
+    return replace(columns, marks=written.marks)
 
 
-def csv_header(path: Path) -> list[str]:
-    """The column names of a CSV file, without reading the rest as columns."""
-    text = read_text(path)
-    _, _, header = next(_csv_rows(text, _delimiter_of(text), path))
-    return [unguarded(name.strip()) for name in header]
+def _of_file(path: Path, kind: FileKind, written: SourceOptions) -> tuple[Any, Callable[[int], int]]:
+    """The rows of a file other than CSV, and the line or number of each."""
+    if kind is FileKind.EXCEL:
+        data, lines = read_excel(path, written.sheet, written.skip)
+        return data, lines.__getitem__
+    if kind is FileKind.PARQUET:
+        check_is_file(path)
+        return _of_parquet(path), _number
+    if kind is FileKind.ARROW:
+        return read_arrow(path), _number
+    if kind is FileKind.DATABASE:
+        found = read_database(path, written.query)
+        return (found if hasattr(found, "num_rows") else found.to_arrow_table()), _number
+    return read_statistical(path, kind), _number
+
+
+def _number(row: int) -> int:
+    return row + 1
 
 
 def _of_frame(frame: Any) -> Columns:
@@ -196,174 +262,19 @@ def _of_frame(frame: Any) -> Columns:
             file=FRAME,
             remedy="Make each column either text or numbers.",
         ) from None
-    return Columns(table, FRAME, lambda row: row + 1)
+    return Columns(table, FRAME, _number)
 
 
-def _of_parquet(path: Path) -> Columns:
+def _of_parquet(path: Path) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    _check_is_file(path)
     try:
-        table = pq.read_table(path)
+        return pq.read_table(path)
     except (pa.ArrowException, OSError):
         raise InputError(
             "not a readable Parquet file", file=path, remedy="Write it again, or name another file."
         ) from None
-    return Columns(table, str(path), lambda row: row + 1)
-
-
-def _of_excel(path: Path, sheet: str | None) -> Columns:
-    try:
-        import openpyxl
-    except ImportError:
-        raise MissingExtraError("openpyxl", "excel", "Reading Excel files") from None
-    import pyarrow as pa
-
-    _check_is_file(path)
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except Exception:  # openpyxl raises whatever its parsers raise
-        raise InputError(
-            "not a readable Excel file", file=path, remedy="Save it as .xlsx, or export it as CSV."
-        ) from None
-    try:
-        if sheet is not None and sheet not in book.sheetnames:
-            raise InputError(
-                f"there is no sheet {sheet!r}", file=path, remedy=nearest_name(sheet, book.sheetnames)
-            )
-        rows = list((book[sheet] if sheet is not None else book.worksheets[0]).iter_rows(values_only=True))
-    finally:
-        book.close()
-    filled = [(line, row) for line, row in enumerate(rows, 1) if any(value is not None for value in row)]
-    if not filled:
-        raise InputError("the sheet is empty", file=path, remedy="Write the data into it.")
-    (_, header), *body = filled
-    width = max((i + 1 for i, name in enumerate(header) if name is not None), default=0)
-    _check_no_overhang(path, width, body)
-    lines = [line for line, _ in body]
-    arrays = [_mixed(pa, [row[k] if k < len(row) else None for _, row in body]) for k in range(width)]
-    names = ["" if name is None else str(name).strip() for name in header[:width]]
-    _check_names(names, path)
-    return Columns(pa.table(arrays, names=names), str(path), lambda row: lines[row])
-
-
-def _check_no_overhang(path: Path, width: int, body: Iterable[tuple[int, Sequence[Any]]]) -> None:
-    for line, row in body:
-        if any(value is not None for value in row[width:]):
-            raise InputError(
-                f"more fields than the {width} of the header",
-                file=path,
-                line=line,
-                remedy="Give each column a name, or remove the field.",
-            )
-
-
-def _mixed(pa: Any, values: list[Any]) -> Any:
-    """An Arrow array of numbers where all values are, else of text."""
-    numbers = all(value is None or type(value) in (int, float) for value in values)
-    return pa.array(values if numbers else [None if v is None else str(v) for v in values], from_pandas=True)
-
-
-def _of_csv(path: Path, delimiter: str | None, encoding: str | None, decimal: str) -> Columns:
-    import pyarrow as pa
-    import pyarrow.csv as arrow_csv
-
-    text = read_text(path, encoding)
-    delimiter = delimiter or _delimiter_of(text)
-    if delimiter == decimal or len(delimiter) != 1:
-        raise InputError(
-            f"the delimiter {delimiter!r} cannot be used with the decimal mark {decimal!r}",
-            file=path,
-            remedy="Say which single character stands between the fields.",
-        )
-    rows = partial(_csv_rows, text, delimiter, path)
-    (_, header_lines, header), *body = islice(rows(), 2)
-    names = [unguarded(name.strip()) for name in header]
-    _check_names(names, path, header_lines)
-    if not body:
-        empty = pa.table({name: pa.array([], pa.string()) for name in names})
-        return Columns(empty, str(path), lambda row: header_lines)
-    options = {
-        "read_options": arrow_csv.ReadOptions(column_names=names, skip_rows=header_lines, block_size=1 << 24),
-        "parse_options": arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values='"' in text),
-        "convert_options": arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False, null_values=[]
-        ),
-    }
-    try:
-        table = arrow_csv.read_csv(pa.BufferReader(text.encode()), **options)
-    except pa.ArrowInvalid:
-        _check_widths(rows(), path, len(names))
-        raise InputError(
-            "not a readable CSV file", file=path, remedy="Check quotes and delimiters."
-        ) from None
-    return Columns(_unguarded(table), str(path), lambda row: next(islice(rows(), row + 1, None))[0], decimal)
-
-
-def _unguarded(table: Any) -> Any:
-    """Texts without the apostrophe before what a spreadsheet would take for a formula."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    for place, name in enumerate(table.column_names):
-        column = table.column(name)
-        if pc.any(pc.starts_with(column, "'")).as_py():
-            texts = pa.array([unguarded(text) for text in column.to_pylist()], pa.string())
-            table = table.set_column(place, name, texts)
-    return table
-
-
-def _csv_rows(text: str, delimiter: str, path: Path) -> Iterator[tuple[int, int, list[str]]]:
-    """First line, last line and fields of each row that is not blank; the header is the first."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    line = 1
-    try:
-        for fields in reader:
-            if fields:
-                yield line, reader.line_num, fields
-            line = reader.line_num + 1
-    except csv.Error:
-        raise InputError(
-            "not readable as CSV from here on",
-            file=path,
-            line=line,
-            remedy="Check that every double quote is closed.",
-        ) from None
-
-
-def _check_names(names: list[str], file: object, line: int = 1) -> None:
-    if "" in names:
-        raise InputError(
-            f"column {names.index('') + 1} has no name", file=file, line=line, remedy="Name every column."
-        )
-    first: dict[str, int] = {}
-    for position, name in enumerate(names, 1):
-        if first.setdefault(name, position) != position:
-            raise InputError(
-                f"columns {first[name]} and {position} have the same name",
-                file=file,
-                line=line,
-                remedy="Rename or remove one; check that the first line is a header.",
-            )
-
-
-def _delimiter_of(text: str) -> str:
-    """The delimiter that stands in the header most often."""
-    header = text.lstrip().split("\n", 1)[0]
-    return max(DELIMITERS, key=header.count)
-
-
-def _check_widths(rows: Iterator[tuple[int, int, list[str]]], path: Path, width: int) -> None:
-    """Raise at the first row with another number of fields than the header."""
-    for line, _, fields in rows:
-        if len(fields) != width:
-            raise InputError(
-                f"{len(fields)} fields where the header has {width}",
-                file=path,
-                line=line,
-                remedy="Complete the line; put fields that hold the delimiter in double quotes.",
-            )
 
 
 def _whole_as_integers(column: Any) -> Any:
@@ -381,10 +292,3 @@ def _whole_as_integers(column: Any) -> Any:
         ],
         pa.string(),
     )
-
-
-def _check_is_file(path: Path) -> None:
-    if path.is_dir():
-        raise InputError("a folder where a file is expected", file=path, remedy="Name the file in it.")
-    if not path.exists():
-        raise InputError("the file does not exist", file=path, remedy="Check the path.")

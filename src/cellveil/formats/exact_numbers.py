@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float, Int
+from cellveil.microdata.number_marks import POINTS, NumberMarks, plain_text
 from cellveil.tables.scaled import LARGEST, MAX_DECIMALS, REMEDIES, UNBOUNDED, infer_decimals, scale
 
 NO_BOUND = 10**20
@@ -88,7 +89,7 @@ class Amounts:
         return np.asarray(scaled, dtype=np.int64), faults
 
 
-def amounts_of(column: Any, *, decimal: str = ".") -> Amounts:
+def amounts_of(column: Any, *, marks: NumberMarks = POINTS) -> Amounts:
     """Read an Arrow column of text or numbers.
 
     Examples
@@ -103,13 +104,13 @@ def amounts_of(column: Any, *, decimal: str = ".") -> Amounts:
     column = plain_array(column)
     kind = column.type
     if pa.types.is_string(kind):
-        return _of_text(column, decimal)
+        return _of_text(column, marks)
     if pa.types.is_decimal(kind):
-        return _of_text(column.cast(pa.string()), ".")
+        return _of_text(column.cast(pa.string()), POINTS)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return _of_numbers(column)
     if pa.types.is_null(kind):
-        return _of_text(column.cast(pa.string()), ".")
+        return _of_text(column.cast(pa.string()), POINTS)
     size = len(column)
     faults = dict.fromkeys(range(size), "is not a number")
     return Amounts(_zeros(size), 0, np.zeros(size, dtype=bool), np.zeros(size, dtype=np.int8), faults)
@@ -151,7 +152,7 @@ def written_decimals(column: Any) -> int:
     return min(int(pc.max(digits).as_py()) - 1, MAX_DECIMALS)
 
 
-def floats_of(column: Any, *, decimal: str = ".") -> tuple[Float, dict[int, str]]:
+def floats_of(column: Any, *, marks: NumberMarks = POINTS) -> tuple[Float, dict[int, str]]:
     """Read a column of floats: NaN where missing, and the faulty positions."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -159,7 +160,7 @@ def floats_of(column: Any, *, decimal: str = ".") -> tuple[Float, dict[int, str]
     column = plain_array(column)
     faults: dict[int, str] = {}
     if pa.types.is_string(column.type):
-        column = _trimmed(column, decimal)
+        column = _trimmed(column, marks)
         try:
             column = pc.cast(column, pa.float64())
         except pa.ArrowInvalid:
@@ -242,7 +243,7 @@ def float_texts(values: Float) -> Any:
     )
 
 
-def _of_text(column: Any, decimal: str) -> Amounts:
+def _of_text(column: Any, marks: NumberMarks) -> Amounts:
     """Arrow parses plain decimals exactly and fast; everything else is looked at one by one.
 
     Plain means no exponent and at most 18 + 9 digits: beyond, Arrow's decimals may wrap without notice.
@@ -250,7 +251,7 @@ def _of_text(column: Any, decimal: str) -> Amounts:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    text = _trimmed(column, decimal)
+    text = _trimmed(column, marks)
     missing = text.is_null().to_numpy(zero_copy_only=False)
     plus = pc.match_substring_regex(text, rf"(?i)^\+?{_BEYOND}$").fill_null(False)
     minus = pc.match_substring_regex(text, rf"(?i)^-{_BEYOND}$").fill_null(False)
@@ -268,14 +269,11 @@ def _of_text(column: Any, decimal: str) -> Amounts:
     return _one_by_one(text.to_pylist(), missing)
 
 
-def _trimmed(column: Any, decimal: str) -> Any:
+def _trimmed(column: Any, marks: NumberMarks) -> Any:
     """Text without outer blanks, with a decimal point; null where nothing is left."""
     import pyarrow.compute as pc
 
-    text = pc.utf8_trim_whitespace(column)
-    if decimal != ".":
-        text = pc.if_else(pc.match_substring(text, "."), pc.binary_join_element_wise(text, "?", ""), text)
-        text = pc.replace_substring(text, decimal, ".")
+    text = plain_text(pc.utf8_trim_whitespace(column), marks)
     return pc.if_else(pc.equal(text, ""), None, text)
 
 

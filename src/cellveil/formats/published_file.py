@@ -119,44 +119,6 @@ def read_publication_folder(
     return _assemble(rows, cells, "value", absent, incomplete, equations)
 
 
-def open_publication(
-    source: Path, hierarchies: Sequence[str], names: Mapping[str, Any], options: Mapping[str, Any]
-) -> PublishedTable:
-    """Read a folder, or a file whose dimensions are given as texts, as on a command line.
-
-    Parameters
-    ----------
-    hierarchies
-        ``COLUMN=FILE`` for each hierarchy, ``COLUMN`` for a flat dimension; several of one column overlap.
-    names
-        Columns of a file and the code of its totals, as in `read_publication`; a folder has its own.
-    options
-        Further arguments.
-    """
-    if source.is_dir():
-        if hierarchies or {"flag", "hidden_flags", "zero_flags"} & {
-            *options,
-            *(k for k in names if names[k]),
-        }:
-            raise InputError(
-                "a folder has its own hierarchies and no flags",
-                file=source,
-                remedy="Leave these options out, or name the file.",
-            )
-        return read_publication_folder(source, **options)
-    if not hierarchies:
-        raise InputError(
-            "neither a pattern nor a hierarchy is given",
-            file=source,
-            remedy="Name the pattern, or the dimensions of a published table with their hierarchies.",
-        )
-    trees: dict[str, Any] = {}
-    for given in hierarchies:
-        column, _, file = given.partition("=")
-        trees[column] = [*(trees.get(column) or []), Path(file)] if file else None
-    return read_publication(source, trees, **names, **options)
-
-
 # -- cells and relations -------------------------------------------------------------------------------------
 
 

@@ -148,9 +148,7 @@ def _meanings(
     note(value, texts, nothing, "zero")
     hidden, zero = hidden | hides, zero | nothing
     taken = pa.array(hidden | zero)
-    amounts = amounts_of(
-        pc.if_else(taken, pa.scalar(None, column.type), column), decimal=rows.columns.decimal
-    )
+    amounts = amounts_of(pc.if_else(taken, pa.scalar(None, column.type), column), marks=rows.columns.marks)
     unclear = {
         **amounts.faults,
         **dict.fromkeys(np.flatnonzero(amounts.missing & ~(hidden | zero)).tolist(), ""),

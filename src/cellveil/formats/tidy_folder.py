@@ -35,7 +35,7 @@ import numpy as np
 from cellveil.arrays import Int
 from cellveil.errors import InputError, nearest_name
 from cellveil.files import atomic_path, guarded_fields
-from cellveil.formats.columns import DELIMITERS, Columns, csv_header, read_columns
+from cellveil.formats.columns import Columns, read_columns
 from cellveil.formats.contributor_files import FILES as LARGEST_FILES
 from cellveil.formats.contributor_files import (
     ORIGINS,
@@ -44,6 +44,7 @@ from cellveil.formats.contributor_files import (
     read_largest,
     read_origins,
 )
+from cellveil.formats.csv_columns import DELIMITERS, csv_header
 from cellveil.formats.equations import COLUMNS as EQUATION_COLUMNS
 from cellveil.formats.equations import equation_rows, read_equations
 from cellveil.formats.exact_numbers import written_decimals

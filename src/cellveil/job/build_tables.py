@@ -3,45 +3,105 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
+from cellveil.arrays import Int
 from cellveil.errors import InputError
-from cellveil.formats.columns import Columns, read_columns
-from cellveil.formats.ready_made import read_table
+from cellveil.formats.columns import read_columns
 from cellveil.formats.rows import read_pairs
+from cellveil.job.data_sections import DimensionJob, TableJob
 from cellveil.job.job_model import Job
-from cellveil.job.sections import DimensionJob, TableJob
+from cellveil.job.table_files import TableFile, open_tables, read_one, total_in
+from cellveil.microdata.code_order import in_order, nearly_equal
 from cellveil.microdata.codes import distinct_codes
 from cellveil.microdata.tabulate import tabulate
 from cellveil.progress import Progress
 from cellveil.rules import rule_from_dict
+from cellveil.rules.given_marks import GivenMarks
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
-from cellveil.tables.link import link
+from cellveil.tables.link import cells_in, link
 from cellveil.tables.table import Table
 
 Labels = dict[str, dict[str, str]]
 
 
-def build_table(job: Job, depth: int, progress: Progress) -> Table:
-    """Tabulate or read every table of the job, with empty cells where rules look at these, and link them."""
-    files = {table.file: _read_file(job, table.file) for table in job.tables if table.file is not None}
-    dimensions = {name: _dimension(job, name, files) for name in job.used_dimensions}
-    tables = []
+@dataclass(frozen=True, repr=False, eq=False)
+class BuiltTables:
+    """The tables of a job, joined.
+
+    Parameters
+    ----------
+    table
+        The joint table.
+    parts
+        For each table of the job its own cells, and their numbers in the joint table.
+    given
+        What ready-made tables say of their cells.
+    """
+
+    table: Table
+    parts: tuple[tuple[Table, Int], ...]
+    given: GivenMarks
+
+
+def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) -> BuiltTables:
+    """Tabulate or read every table of the job, with empty cells where rules look at these, and link them.
+
+    Parameters
+    ----------
+    records
+        A frame in place of the files of microdata.
+    """
+    if records is None and job.microdata is not None:
+        records = job.microdata.file
+    trees = {name: _trees(job, name) for name in job.used_dimensions}
+    exact = [name for name, given in trees.items() if any(_has_blanks(tree) for tree in given)]
+    files = open_tables(job, exact, progress)
+    dimensions = {
+        name: _dimension(job, name, given, _Data(files, records), progress) for name, given in trees.items()
+    }
+    tables, marks = [], []
     for position, table in enumerate(job.tables):
         with job.placing_errors("tables", position):
             own = [dimensions[name] for name in table.dimensions]
-            if table.file is None:
-                tables.append(_tabulated(job, table, own, depth, progress))
+            if position in files:
+                made, said = read_one(table, files[position], own, progress)
             else:
-                tables.append(_read(table, files[table.file], own, progress))
+                made = _tabulated(job, table, records, own, depth, progress)
+                said = GivenMarks.nothing(made.num_cells)
+        tables.append(made)
+        marks.append(said)
     if len(tables) == 1 and not job.equations:
-        return tables[0]
-    progress.stage("link")
-    with job.placing_errors("equations" if job.equations else "tables"):
-        return link(tables, job.equations or None)
+        joint = tables[0]
+    else:
+        progress.stage("link")
+        with job.placing_errors("equations" if job.equations else "tables"):
+            joint = link(tables, job.equations or None)
+    cells = [cells_in(joint, table) for table in tables]
+    with job.placing_errors("tables"):
+        given = GivenMarks.joined(joint, list(zip(tables, cells, marks, strict=True)))
+    _check_some_unsafe(job, given)
+    return BuiltTables(joint, tuple(zip(tables, cells, strict=True)), given)
+
+
+@dataclass(frozen=True)
+class _Data:
+    """Where codes come from: the rows of ready-made tables, and the microdata."""
+
+    files: Mapping[int, TableFile]
+    records: Any
+
+
+def _check_some_unsafe(job: Job, given: GivenMarks) -> None:
+    if not job.marks_unsafe_cells and not given.unsafe.any():
+        raise InputError(
+            "there are no rules and no unsafe cells, so nothing would be protected",
+            remedy='Add [[rules]], [[cells]] with status u, or name the column of statuses: status = "…".',
+        )
 
 
 def read_labels(path: Path | None, table: Table) -> Labels:
@@ -66,38 +126,37 @@ def read_labels(path: Path | None, table: Table) -> Labels:
     return labels
 
 
-def _read_file(job: Job, file: Path) -> Columns:
-    """A ready-made table with its columns named as the dimensions they hold."""
-    columns = read_columns(file)
-    used = {name for table in job.tables if table.file == file for name in table.dimensions}
-    renamed = {job.dimensions[name].column: name for name in used if name in job.dimensions}
-    for column, name in renamed.items():
-        if column is not None:
-            columns.column(column)
-            if column != name and name in columns:
-                raise InputError(
-                    f"there are columns {column!r} and {name!r}, both for the dimension {name!r}",
-                    file=file,
-                    line=1,
-                    remedy="Rename one of the columns.",
-                )
-    names = [renamed.get(name) or name for name in columns.names]
-    return replace(columns, data=columns.data.rename_columns(names))
-
-
-def _dimension(job: Job, name: str, files: Mapping[Path, Columns]) -> Dimension:
+def _trees(job: Job, name: str) -> list[Hierarchy]:
     settings = job.dimensions.get(name, DimensionJob())
     with job.placing_errors(*_place(job, name)):
-        if settings.hierarchy:
-            return Dimension.of(name, *(_tree(file, settings) for file in settings.hierarchy))
+        return [_tree(file, settings) for file in settings.hierarchy]
+
+
+def _has_blanks(tree: Hierarchy) -> bool:
+    return any(code != code.strip() for code in tree.codes)
+
+
+def _dimension(job: Job, name: str, trees: list[Hierarchy], data: _Data, progress: Progress) -> Dimension:
+    settings = job.dimensions.get(name, DimensionJob())
+    with job.placing_errors(*_place(job, name)):
+        if trees:
+            return Dimension.of(name, *trees)
         if settings.levels:
-            paths = _codes_of_records(job, name, [*settings.levels, settings.column or name])
+            paths = _codes_of_records(job, name, data.records, [*settings.levels, settings.column or name])
             return Dimension.of(name, _tree_of_levels(paths, settings.total))
-        codes = [code for code in _codes(job, name, files) if code != settings.total]
+        found = settings.codes or _codes(job, name, data)
+        said = settings.total if settings.first_given("total") or not _has_totals(job, name) else None
+        total = total_in(name, said, found, progress)
+        codes = [code for code in found if code != total]
+        for one, other in nearly_equal(codes):
+            progress.note(
+                f"dimension {name!r}: WARNING: the codes {one!r} and {other!r} differ in capitals and blanks "
+                "only. If they are one, correct the data"
+            )
         if settings.digits:
             leaves = _longest(codes, settings.digits) if _has_totals(job, name) else codes
-            return Dimension.of(name, Hierarchy.from_digits(leaves, settings.digits, settings.total))
-        return Dimension.of(name, Hierarchy.flat(codes, settings.total))
+            return Dimension.of(name, Hierarchy.from_digits(leaves, settings.digits, total))
+        return Dimension.of(name, Hierarchy.flat(codes, total))
 
 
 def _place(job: Job, name: str) -> tuple[str | int, ...]:
@@ -121,24 +180,27 @@ def _tree_of_levels(paths: list[tuple[str, ...]], total: str) -> Hierarchy:
     return Hierarchy.from_columns(pa.table(columns, names=names), names, total)
 
 
-def _codes(job: Job, name: str, files: Mapping[Path, Columns]) -> list[str]:
+def _codes(job: Job, name: str, data: _Data) -> list[str]:
     """Codes of a dimension, from the data of the tables that have it."""
     found: dict[str, None] = {}
-    tables = [table for table in job.tables if name in table.dimensions]
-    for table in tables:
-        if table.file is not None:
-            found.update(dict.fromkeys(files[table.file].codes(name).tolist()))
-    if any(table.file is None for table in tables):
-        settings = job.dimensions.get(name, DimensionJob())
-        found.update((path[-1], None) for path in _codes_of_records(job, name, [settings.column or name]))
+    settings = job.dimensions.get(name, DimensionJob())
+    for position, file in data.files.items():
+        if name in job.tables[position].dimensions:
+            found.update(dict.fromkeys(file.columns.codes(name).tolist()))
+    if settings.order == "sorted":
+        found = dict.fromkeys(code for (code,) in in_order((code,) for code in found))
+    if any(table.file is None and name in table.dimensions for table in job.tables):
+        paths = _codes_of_records(job, name, data.records, [settings.column or name])
+        found.update((path[-1], None) for path in paths)
     return list(found)
 
 
-def _codes_of_records(job: Job, name: str, columns: list[str]) -> list[tuple[str, ...]]:
+def _codes_of_records(job: Job, name: str, records: Any, columns: list[str]) -> list[tuple[str, ...]]:
     """Distinct codes, with those of the levels above them."""
     micro = job.microdata
     assert micro is not None  # checked when the job was read
-    found = distinct_codes(micro.file, columns, delimiter=micro.delimiter, encoding=micro.encoding)
+    order = job.dimensions.get(name, DimensionJob()).order or "sorted"
+    found = distinct_codes(records, columns, options=micro.source_options(), order=order)
     if not found:
         raise InputError(f"dimension {name!r} has no codes", remedy="Check its column, or give a hierarchy.")
     return found
@@ -146,8 +208,7 @@ def _codes_of_records(job: Job, name: str, columns: list[str]) -> list[tuple[str
 
 def _has_totals(job: Job, name: str) -> bool:
     return any(
-        name in table.dimensions and table.file is not None and table.totals == "given"
-        for table in job.tables
+        name in table.dimensions and table.file is not None and table.totals != "none" for table in job.tables
     )
 
 
@@ -157,30 +218,15 @@ def _longest(codes: list[str], widths: list[int]) -> list[str]:
     return [code for code in codes if code not in totals]
 
 
-def _read(table: TableJob, columns: Columns, dimensions: list[Dimension], progress: Progress) -> Table:
-    progress.stage("read")
-    return read_table(
-        columns,
-        {dimension.name: dimension for dimension in dimensions},
-        value=table.value,
-        contributors=table.contributors,
-        totals=table.totals,
-        decimals=table.decimals,
-        incomplete=table.incomplete,
-        repair=table.repair,
-        allow_negative=table.allow_negative,
-    )
-
-
 def _tabulated(
-    job: Job, table: TableJob, dimensions: list[Dimension], depth: int, progress: Progress
+    job: Job, table: TableJob, records: Any, dimensions: list[Dimension], depth: int, progress: Progress
 ) -> Table:
     micro = job.microdata
     assert micro is not None  # checked when the job was read
     named = {d.name: job.dimensions[d.name].column for d in dimensions if d.name in job.dimensions}
     first, second = micro.request_codes
     return tabulate(
-        micro.file,
+        records,
         dimensions,
         table.response,
         decimals=table.decimals,
@@ -199,6 +245,11 @@ def _tabulated(
         columns={name: column for name, column in named.items() if column},
         delimiter=micro.delimiter,
         encoding=micro.encoding,
+        decimal=micro.decimal,
+        thousands=micro.thousands,
+        skip=micro.skip,
+        sheet=micro.sheet,
+        query=micro.query,
         memory_limit=micro.memory_limit,
         progress=progress,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Literal
@@ -14,20 +13,18 @@ from pydantic import (
 )
 
 from cellveil.errors import InputError, nearest_name
+from cellveil.job.data_sections import DimensionJob, MicrodataJob, TableJob
 from cellveil.job.places import JobSource
 from cellveil.job.sections import (
     AdjustJob,
     AttackerJob,
     CellJob,
-    DimensionJob,
     File,
     LevelsJob,
-    MicrodataJob,
     ReleaseJob,
     RuleTable,
     Section,
     SuppressJob,
-    TableJob,
     Terms,
     WeightsJob,
     fault,
@@ -101,12 +98,17 @@ class Job(Section):
         _check_dimensions(self)
         _check_columns(self)
         _check_weights(self)
-        if not self.rules and not any(cell.status == "u" for cell in self.cells):
+        if not self.marks_unsafe_cells and all(table.file is None for table in self.tables):
             raise fault(
                 "there are no rules and no unsafe cells, so nothing would be protected",
                 "Add [[rules]], or [[cells]] with status u.",
             )
         return self
+
+    @property
+    def marks_unsafe_cells(self) -> bool:
+        """Whether the job itself has a rule or an unsafe cell; a ready-made table may bring some."""
+        return bool(self.rules) or any(cell.status == "u" for cell in self.cells)
 
     @property
     def used_dimensions(self) -> list[str]:
@@ -198,9 +200,7 @@ def _check_columns(job: Job) -> None:
         columns = [dimension.column or name for name, dimension in settings]
         try:
             if table.file is not None:
-                check_ready_made(
-                    columns, {"value": table.value, "number of contributors": table.contributors}
-                )
+                check_ready_made(columns, dict(table.cell_columns().parts()))
                 continue
             parts = [(part, getattr(table, part)) for part in own]
             parts += [(part, getattr(job.microdata, part)) for part in MICRODATA_PARTS]
@@ -215,13 +215,10 @@ def _check_columns(job: Job) -> None:
 def _check_weights(job: Job) -> None:
     from cellveil.rules.weights import KINDS
 
-    own: Sequence[str] = [
-        name
-        for name in [*job.tables[0].costs, job.tables[0].shadow]
-        if name is not None and all(name in [*table.costs, table.shadow] for table in job.tables)
-    ]
+    tabulated = [[*table.costs, table.shadow] for table in job.tables if table.file is None]
+    own = [name for name in (tabulated or [[]])[0] if name and all(name in costs for costs in tabulated)]
     kind = job.weights.kind
-    if kind not in KINDS and kind not in own:
+    if tabulated and kind not in KINDS and kind not in own:  # a column of files is looked for in them
         raise fault(
             f"there are no weights {kind!r}",
             f"{nearest_name(kind, [*KINDS, *own])} A cost column must stand in the costs of every table.",

@@ -19,7 +19,7 @@ from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern_file import write_pattern
 from cellveil.formats.tidy_folder import check_dimension_names, write_folder
 from cellveil.job.attackers_asked import attackers_asked, depth_asked
-from cellveil.job.build_tables import Labels, build_table, read_labels
+from cellveil.job.build_tables import BuiltTables, Labels, build_tables, read_labels
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import (
     INTERNAL,
@@ -34,9 +34,9 @@ from cellveil.job.sections import AdjustJob
 from cellveil.judge import Audit
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.progress import Progress
+from cellveil.progress import NoteTaker, Progress
 from cellveil.public_view import PublicView
-from cellveil.publishing import Publication, Release, check_room, release
+from cellveil.publishing import Publication, Release, TablePart, check_room, release
 from cellveil.publishing.csv_parquet import header
 from cellveil.publishing.excel import require_excel
 from cellveil.report import Report, build_report
@@ -100,7 +100,9 @@ class JobResult:
         return self.report._repr_html_()
 
 
-def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = None) -> JobResult:
+def run_job(
+    job: Job, *, records: Any = None, keep_best: bool = False, progress: Progress | None = None
+) -> JobResult:
     """Run a job and write its results into its output folder.
 
     Public files go into ``public``, everything else into ``internal``. A table that is not shown safe is
@@ -109,6 +111,8 @@ def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = No
 
     Parameters
     ----------
+    records
+        A pandas, polars or Arrow frame, or a DuckDB relation, in place of the files of [microdata].
     keep_best
         Whether an interrupt during the search ends the search only: then the best certified pattern so far
         goes on to the release, and its reason says so. Otherwise the interrupt ends the job.
@@ -122,12 +126,14 @@ def run_job(job: Job, *, keep_best: bool = False, progress: Progress | None = No
         check_folder(job.output / name)
     check_apart(job.confidential_inputs(), job.output / PUBLIC)
     with open_output(job.output, FILES.values()) as output:
-        return _run(job, output, keep_best, progress or Progress())
+        return _run(job, output, records, keep_best, progress or Progress())
 
 
-def _run(job: Job, output: Output, keep_best: bool, progress: Progress) -> JobResult:
-    problem, facts, labels = problem_of(job, progress)
-    _check_release(job, problem, labels)
+def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Progress) -> JobResult:
+    taker = NoteTaker(progress)
+    prepared = prepare(job, taker, records)
+    problem, labels = prepared.problem, prepared.labels
+    _check_release(job, prepared)
     asked_whom = attackers_asked(job, problem)
     try:
         suppression = suppress(
@@ -162,18 +168,20 @@ def _run(job: Job, output: Output, keep_best: bool, progress: Progress) -> JobRe
         instead: Audit | str | None = None
         if job.adjust is not None and job.adjust.publish:
             instead = "no adjusted table was found" if adjusted is None else adjusted.audit
-        released = _release(job, instead or verdict, labels, new)
+        released = _release(job, instead or verdict, prepared, new)
         report = build_report(
             problem,
             suppression,
             verdict,
             title=job.title,
-            parameters=_parameters(job) | facts,
+            parameters=_parameters(job) | dict(prepared.facts),
             labels=labels,
             release=released,
             adjustment=adjustment,
             instead=instead,
             why_no_insiders=asked_whom.why_no_insiders,
+            notes=taker.notes,
+            tables=prepared.tables,
         )
         write_text(new.internal / FILES["report"], report.to_html())
         _write_figures(new.internal, report.to_dict())
@@ -185,22 +193,60 @@ def internal_files(job: Job) -> dict[str, Path]:
     return {name: job.output / INTERNAL / file for name, file in FILES.items()}
 
 
-def problem_of(job: Job, progress: Progress) -> tuple[Problem, dict[str, Any], Labels]:
-    """The problem that a job describes, what was counted while it was made, and the labels of its codes."""
+@dataclass(frozen=True, repr=False, eq=False)
+class Prepared:
+    """What a job protects.
+
+    Parameters
+    ----------
+    problem
+        The table with its unsafe cells.
+    facts
+        What the rules made of levels and waivers.
+    labels
+        Labels of codes.
+    tables
+        The tables of the job, where there are several, or one has a name.
+    """
+
+    problem: Problem
+    facts: Mapping[str, Any]
+    labels: Labels
+    tables: tuple[TablePart, ...] = ()
+
+
+def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
+    """Read or tabulate the tables of a job and apply its rules; `progress` is told what was guessed."""
     if job.instance is not None:
         with job.placing_errors("instance"):
             problem = read_instance(job.instance)
-        return problem, {}, read_labels(job.labels, problem.table)
+        return Prepared(problem, {}, read_labels(job.labels, problem.table))
     rule = rule_from_dict(job.rules) if job.rules else None
-    table = build_table(job, max(rule.depth if rule else 1, MIN_DEPTH, depth_asked(job)), progress)
-    labels = read_labels(job.labels, table)
+    depth = max(rule.depth if rule else 1, MIN_DEPTH, depth_asked(job))
+    built = build_tables(job, depth, progress, records)
+    labels = read_labels(job.labels, built.table)
     progress.stage("rules")
-    primary = _primaries(job, table, rule)
+    primary = _primaries(job, built, rule)
     facts = {"levels cut at known bounds": primary.num_clipped, "cells waived": primary.num_waived}
-    return primary.problem, facts, labels
+    return Prepared(primary.problem, facts, labels, _parts(job, built))
 
 
-def _primaries(job: Job, table: Table, rule: Rule | None) -> Primary:
+def _parts(job: Job, built: BuiltTables) -> tuple[TablePart, ...]:
+    """The tables under their names; none where there is one that has none."""
+    if len(job.tables) == 1 and job.tables[0].name is None:
+        return ()
+    return tuple(
+        TablePart(asked.name or _subject(table), table, cells)
+        for asked, (table, cells) in zip(job.tables, built.parts, strict=True)
+    )
+
+
+def _subject(table: Table) -> str:
+    return f"{table.variable} by {', '.join(dimension.name for dimension in table.dimensions)}"
+
+
+def _primaries(job: Job, built: BuiltTables, rule: Rule | None) -> Primary:
+    table = built.table
     by_hand: dict[int, int] = {}  # cell → the first of the job's settings of it
     statuses: list[tuple[int, str]] = []
     waived: list[int] = []
@@ -218,6 +264,7 @@ def _primaries(job: Job, table: Table, rule: Rule | None) -> Primary:
             power=job.weights.power,
             statuses=statuses,
             waived=waived,
+            given=built.given,
             bounds=job.bounds,
             lower_factor=job.levels.lower_factor,
             upper_factor=job.levels.upper_factor,
@@ -258,43 +305,46 @@ def _limits(asked: AdjustJob) -> Limits:
     )
 
 
-def _check_release(job: Job, problem: Problem, labels: Labels) -> None:
+def _check_release(job: Job, prepared: Prepared) -> None:
     """Raise now what would speak against writing the public files after a long run."""
+    problem = prepared.problem
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "everything")
     settings = job.release
     if "xlsx" in settings.formats:
         require_excel()
-    check_room(job.output / PUBLIC, settings.formats)
     check_dimension_names(problem.table.dimensions)
     with job.placing_errors("release"):
         publication = Publication.of(
             problem.table,
             PublicView.of(problem, everything),
             symbol=settings.symbol,
-            labels=labels,
+            labels=prepared.labels,
             decimals=settings.decimals,
-        )
-        header(publication)
+        ).in_tables(prepared.tables, prepared.labels)
+        for table in publication.tables:
+            header(table)
+    check_room(job.output / PUBLIC, settings.formats, publication)
 
 
-def _release(job: Job, verdict: Audit | str, labels: Labels, new: NewFiles) -> Release | None:
+def _release(job: Job, verdict: Audit | str, prepared: Prepared, new: NewFiles) -> Release | None:
     """The release of what was audited, or None; then that of an earlier run is withdrawn."""
     if isinstance(verdict, str):
         return None
     try:
-        return new.in_place(release(verdict, new.public, **_wishes(job, labels)))
+        return new.in_place(release(verdict, new.public, **_wishes(job, prepared)))
     except NotSafeError:
         return None
 
 
-def _wishes(job: Job, labels: Labels) -> dict[str, Any]:
+def _wishes(job: Job, prepared: Prepared) -> dict[str, Any]:
     """How the public files are to look."""
     settings = job.release
     return {
         "formats": settings.formats,
         "symbol": settings.symbol,
         "title": job.title,
-        "labels": labels,
+        "labels": prepared.labels,
+        "tables": prepared.tables,
         "decimals": settings.decimals,
         "note": settings.note,
         "date": settings.date,

@@ -5,31 +5,56 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Literal
 
-from cellveil.microdata.sources import SOURCE, CsvOptions, Microdata, mapped_errors
-from cellveil.microdata.sql import ident
+from cellveil.microdata import sql
+from cellveil.microdata.code_order import in_order
+from cellveil.microdata.source_options import SourceOptions
+from cellveil.microdata.sources import SOURCE, Microdata, mapped_errors
+
+CodeOrder = Literal["sorted", "data"]
 
 
 def distinct_codes(
-    source: Any, columns: Sequence[str], *, delimiter: str | None = None, encoding: str = "utf-8"
+    source: Any,
+    columns: Sequence[str],
+    *,
+    options: SourceOptions | None = None,
+    order: CodeOrder = "sorted",
 ) -> list[tuple[str, ...]]:
-    """Distinct combinations of the columns, sorted; records with a missing code are passed over.
+    """Distinct combinations of the columns; records with a missing code are passed over.
+
+    Parameters
+    ----------
+    options
+        How files are written.
+    order
+        ``sorted``: numbers in the codes count by their size; ``data``: as they first occur.
 
     Examples
     --------
     >>> import pyarrow as pa
-    >>> distinct_codes(pa.table({"size": ["small", "large", "small"]}), ["size"])
-    [('large',), ('small',)]
+    >>> frame = pa.table({"size": ["50-249", "small ", "10-49", "small"]})
+    >>> distinct_codes(frame, ["size"])
+    [('10-49',), ('50-249',), ('small',)]
+    >>> distinct_codes(frame, ["size"], order="data")
+    [('50-249',), ('small',), ('10-49',)]
     """
     import duckdb
 
     file = source if isinstance(source, str | Path) else None
     with TemporaryDirectory() as scratch, duckdb.connect() as connection, mapped_errors(file):
-        Microdata(connection, source, columns, CsvOptions(delimiter, encoding), Path(scratch))
-        chosen = ", ".join(f"CAST({ident(column)} AS VARCHAR)" for column in columns)
-        present = " AND ".join(f"{ident(column)} IS NOT NULL" for column in columns)
+        if order == "data":
+            connection.execute("SET threads = 1; SET preserve_insertion_order = true")
+        microdata = Microdata(connection, source, columns, options or SourceOptions(), Path(scratch))
+        texts = [sql.filled_text(sql.ident(column), microdata.types[column]) for column in columns]
+        chosen = ", ".join(f"{text} AS k{place}" for place, text in enumerate(texts))
+        keys = ", ".join(f"k{place}" for place in range(len(texts)))
         rows = connection.execute(
-            f"SELECT DISTINCT {chosen} FROM {SOURCE} WHERE {present} ORDER BY ALL"
+            f"SELECT {keys}, min(number) "
+            f"FROM (SELECT {chosen}, row_number() OVER () AS number FROM {SOURCE}) "
+            f"WHERE {' AND '.join(f'k{place} IS NOT NULL' for place in range(len(texts)))} "
+            f"GROUP BY {keys} ORDER BY min(number)"
         ).fetchall()
-    return [tuple(row) for row in rows]
+    paths = [tuple(row[:-1]) for row in rows]
+    return paths if order == "data" else in_order(paths)

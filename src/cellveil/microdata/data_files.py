@@ -13,8 +13,6 @@ from pathlib import Path
 
 from cellveil.errors import InputError
 
-PARQUET = ".parquet"
-
 
 def expand_files(given: Iterable[str | Path]) -> list[Path]:
     """The files in the order of the paths, those of a pattern sorted by name.
@@ -49,11 +47,6 @@ def for_duckdb(path: Path) -> str:
     '/data/firms[[]1].csv'
     """
     return glob.escape(str(path.absolute()))
-
-
-def is_parquet(path: Path) -> bool:
-    """Whether the name says that it is a Parquet file."""
-    return PARQUET in map(str.lower, path.suffixes)
 
 
 def _matches(pattern: str) -> list[Path]:

@@ -30,7 +30,8 @@ from cellveil.arrays import Codes, Int
 from cellveil.errors import InputError
 from cellveil.microdata import sql
 from cellveil.microdata.records import Records, Roles
-from cellveil.microdata.sources import CsvOptions, Microdata, mapped_errors
+from cellveil.microdata.source_options import SourceOptions
+from cellveil.microdata.sources import Microdata, mapped_errors
 from cellveil.progress import Progress
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
@@ -54,7 +55,7 @@ class EngineOptions:
     memory_limit: str | None
     threads: int | None
     temp_directory: Path | str | None
-    csv: CsvOptions
+    source: SourceOptions
     depth: int
     native: bool = True
 
@@ -108,8 +109,8 @@ class Engine:
             mapped_errors(str(source) if isinstance(source, (str, Path)) else None),
             connected(options, folder) as connection,
         ):
-            microdata = Microdata(connection, source, roles.needed(), options.csv, Path(folder))
-            records = Records(connection, microdata, dimensions, roles)
+            microdata = Microdata(connection, source, roles.needed(), options.source, Path(folder))
+            records = Records(connection, microdata, dimensions, roles, progress)
             yield cls(connection, records, len(dimensions), roles, options, progress)
 
     # -- cells -------------------------------------------------------------------------------------------

@@ -16,15 +16,25 @@ from numpy.typing import NDArray
 
 from cellveil.errors import InputError
 from cellveil.microdata import sql
+from cellveil.microdata.number_marks import EVIDENCE, POINTS, NumberMarks, plain_sql
+from cellveil.microdata.record_faults import (
+    RecordFault,
+    Variable,
+    missing_id,
+    negative,
+    no_answer,
+    wrong_code,
+    wrong_number,
+    wrong_weight,
+)
 from cellveil.microdata.roles import check_one_column_each, check_roles
 from cellveil.microdata.sources import SOURCE, Microdata, of_record
+from cellveil.progress import Progress
 from cellveil.tables.dimension import Dimension
-from cellveil.tables.scaled import LARGEST, MAX_DECIMALS, REMEDIES, scale
+from cellveil.tables.scaled import LARGEST, MAX_DECIMALS, REMEDIES
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
-
-REMEDY_DECIMALS = "Declare more decimals, round the amounts, or let them be rounded (rounding=True)."
 
 
 @dataclass(frozen=True)
@@ -64,41 +74,6 @@ class Roles:
         return {a: c for a, c in self.numbers().items() if a == "shadow" or a.startswith("cost")}
 
 
-@dataclass(frozen=True)
-class Variable:
-    """A number of the records: its column, how it is read, and its decimals."""
-
-    column: str
-    reader: str
-    kind: sql.Kind
-    decimals: int = 0
-    rounding: bool = False
-
-    def scaled(self, x: str) -> str:
-        """SQL of the scaled integer, from SQL of the number."""
-        return sql.scaled(x, self.kind, self.decimals, rounding=self.rounding)
-
-
-@dataclass(frozen=True)
-class RecordFault:
-    """Something that may be wrong with a record.
-
-    Parameters
-    ----------
-    column
-        The column of the source to blame.
-    staged, original
-        The condition in terms of the staged records, and in terms of the source.
-    describe
-        What is wrong and the remedy, from the content of the column.
-    """
-
-    column: str
-    staged: str
-    original: str
-    describe: Callable[[Any], tuple[str, str]]
-
-
 class Records:
     """The staged records, as the view or table ``records`` of a connection.
 
@@ -113,9 +88,11 @@ class Records:
         microdata: Microdata,
         dimensions: Sequence[Dimension],
         roles: Roles,
+        progress: Progress | None = None,
     ) -> None:
         self._connection, self._microdata = connection, microdata
         self._dimensions, self._roles = tuple(dimensions), roles
+        self._progress = progress or Progress()
         self.variables: dict[str, Variable] = {}
         self.value_decimals = 0
         self.has_waivers = False
@@ -141,6 +118,7 @@ class Records:
         for axis, dimension in enumerate(self._dimensions):
             self._register(axis, dimension)
         self._execute(f"CREATE TEMP TABLE raw AS {self._staging()}")
+        self._settle_marks(self._microdata.options.marks)
         self._settle_decimals(decimals, rounding, at_least)
         self._check(allow_negative)
         cheap = all(variable.kind == "integer" for variable in self.variables.values())
@@ -157,9 +135,37 @@ class Records:
             )
         return Variable(column, *read)
 
+    def _settle_marks(self, said: NumberMarks) -> None:
+        """Numbers written as text with decimal points, whatever their marks."""
+        texts = {alias: v for alias, v in self.variables.items() if self._is_text(v.column)}
+        if not texts:
+            return
+        shown = ", ".join(
+            " OR ".join(
+                f"coalesce(bool_or(regexp_matches(raw_{a}, {sql.literal(how)})), FALSE)" for a in texts
+            )
+            for how in EVIDENCE.values()
+        )
+        found = dict(zip(EVIDENCE, map(bool, self._row(f"SELECT {shown} FROM raw")), strict=True))
+        marks, notes = said.settled(found, self._microdata.title)
+        for note in notes:
+            self._progress.note(note)
+        if marks == POINTS:
+            return
+        plain = ", ".join(f"{plain_sql(f'raw_{alias}', marks)} AS raw_{alias}" for alias in texts)
+        self._execute(f"CREATE TEMP TABLE plain AS SELECT * REPLACE ({plain}) FROM raw")
+        self._execute("DROP TABLE raw")
+        self._execute("ALTER TABLE plain RENAME TO raw")
+        for alias, variable in texts.items():
+            reader = plain_sql(variable.reader, marks)
+            self.variables[alias] = replace(variable, reader=reader, marks=marks)
+
+    def _is_text(self, column: str) -> bool:
+        return sql.base_type(self._microdata.types[column]) in ("VARCHAR", "ENUM")
+
     def _register(self, axis: int, dimension: Dimension) -> None:
         """The small tables of one dimension: code → leaf number, leaf → codes that cover it."""
-        leaves = {code: n for code, n in dimension.index.items() if not dimension.is_parent[n]}
+        leaves = {code.strip(): n for code, n in dimension.index.items() if not dimension.is_parent[n]}
         leaf, cover = dimension.closure
         self._small_table(f"codes{axis}", {"code": np.array(list(leaves)), "leaf": _int32(leaves.values())})
         self._small_table(f"closure{axis}", {"leaf": _int32(leaf), "cover": _int32(cover)})
@@ -191,10 +197,18 @@ class Records:
             waiver = sql.yes_or_no(of_record(roles.waiver), types[roles.waiver])
             columns.append(f"{waiver} AS waived")
         texts = [sql.as_text(of_record(column), types[column]) for column in roles.dimensions]
+        columns.append(f"{self._is_padded()} AS padded")
         joins = " ".join(
             f"LEFT JOIN codes{axis} ON codes{axis}.code = {text}" for axis, text in enumerate(texts)
         )
         return f"SELECT {', '.join(columns)} FROM {SOURCE} AS m {joins}"
+
+    def _is_padded(self) -> str:
+        """SQL: whether a code or id of a record has outer blanks, and no code of its dimension has."""
+        pairs = zip(self._roles.dimensions, self._dimensions, strict=True)
+        columns = [name for name, d in pairs if all(code == code.strip() for code in d.index)]
+        texts = [f"CAST({of_record(c)} AS VARCHAR)" for c in (*columns, *self._roles.members.values())]
+        return f"coalesce({' OR '.join(f'{text} <> trim({text})' for text in texts) or 'FALSE'}, FALSE)"
 
     def _settle_decimals(self, decimals: int | None, rounding: bool, at_least: int) -> None:
         """Decimals of every number: declared, else as needed; where numbers are rounded, as sums allow."""
@@ -272,7 +286,9 @@ class Records:
         """Count faults in one pass; raise for the first kind that occurs."""
         faults = list(self._faults(allow_negative))
         counts = ", ".join(f"count(*) FILTER (WHERE {fault.staged})" for fault in faults)
-        number, *found = self._row(f"SELECT count(*), {counts} FROM raw")
+        number, padded, *found = self._row(
+            f"SELECT count(*), count(*) FILTER (WHERE padded), {counts} FROM raw"
+        )
         if not number:
             raise InputError(
                 "there are no records", file=self._microdata.name, remedy="Check that it is the right file."
@@ -280,6 +296,10 @@ class Records:
         for fault, count in zip(faults, found, strict=True):
             if count:
                 raise self._located(fault, int(count))
+        if padded:
+            self._progress.note(
+                f"{self._microdata.title}: blanks around codes and ids were cut off ({padded} records)"
+            )
         if self._roles.waiver:
             self.has_waivers = bool(self._row("SELECT max(waived) FROM raw")[0])
 
@@ -342,55 +362,6 @@ class Records:
 
     def _row(self, query: str) -> tuple[Any, ...]:
         return tuple(self._connection.execute(query).fetchall()[0])
-
-
-# -- what faults say -------------------------------------------------------------------------------------
-
-
-def wrong_code(dimension: Dimension, content: Any) -> tuple[str, str]:
-    """A missing code, the code of a total, or an unknown one."""
-    if isinstance(content, float) and content.is_integer():
-        content = int(content)
-    code = "" if content is None or content != content else str(content)
-    if not code.strip():
-        return f"the code of dimension {dimension.name!r} is missing", "Give every record a code."
-    if code in dimension.index:
-        return (
-            f"code {code!r} of dimension {dimension.name!r} is both a total and the code of a record",
-            "Give the record a code of the lowest level, for example one for “not further specified”.",
-        )
-    return (
-        f"unknown code in dimension {dimension.name!r}",
-        "Add it to the hierarchy, correct it, or name the right column.",
-    )
-
-
-def missing_id(column: str, content: Any) -> tuple[str, str]:
-    """No contributor or holding."""
-    return f"the id in column {column!r} is missing", "Give every record one, its own if it stands alone."
-
-
-def no_answer(column: str, content: Any) -> tuple[str, str]:
-    """A waiver that is neither yes nor no."""
-    return f"column {column!r} holds neither yes nor no", f"Use one of: {', '.join((*sql.TRUE, *sql.FALSE))}."
-
-
-def wrong_number(variable: Variable, content: Any) -> tuple[str, str]:
-    """An amount that cannot be scaled."""
-    _, faults = scale(np.array([content], dtype=object), variable.decimals)
-    what = faults.get(0, "is too large")
-    remedy = REMEDY_DECIMALS if what == "has more decimals than declared" else REMEDIES[what]
-    return f"the amount in column {variable.column!r} {what}", remedy
-
-
-def wrong_weight(column: str, content: Any) -> tuple[str, str]:
-    """A weight that cannot be used."""
-    return f"the weight in column {column!r} is missing or not a number of at least 0", "Give a weight."
-
-
-def negative(column: str, content: Any) -> tuple[str, str]:
-    """A negative amount."""
-    return f"the amount in column {column!r} is negative", "Correct it, or allow negative contributions."
 
 
 def _int32(numbers: Any) -> NDArray[np.int32]:

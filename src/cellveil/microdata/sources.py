@@ -1,23 +1,26 @@
-"""Where microdata come from: files, frames and DuckDB relations, all as relations of one DuckDB connection.
+"""Where microdata come from: files, frames and databases, all as relations of one DuckDB connection.
 
 Errors name the file and the line (of a CSV file with a header) or the row, and never a value.
 """
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from cellveil.errors import InputError, nearest_column
-from cellveil.microdata.data_files import expand_files, for_duckdb, is_parquet
+from cellveil.microdata.data_files import expand_files, for_duckdb
+from cellveil.microdata.file_kinds import FileKind, check_is_text, kind_of
+from cellveil.microdata.foreign_files import read_arrow, read_database, read_excel, read_statistical
+from cellveil.microdata.source_options import SourceOptions
 from cellveil.microdata.sql import ident, literal
 
 if TYPE_CHECKING:
@@ -34,37 +37,6 @@ def of_record(column: str) -> str:
 
 
 @dataclass(frozen=True)
-class CsvOptions:
-    """How CSV files are written.
-
-    Parameters
-    ----------
-    delimiter
-        The character between fields; by default the one of ``, ; tab |`` that is most frequent in the header.
-    encoding
-        Name of the encoding as Python knows it.
-    """
-
-    delimiter: str | None = None
-    encoding: str = "utf-8"
-
-    def __post_init__(self) -> None:
-        if self.delimiter is not None and len(self.delimiter) != 1:
-            raise InputError(
-                f"the delimiter {self.delimiter!r} is not one character", remedy="Use ',' or ';'."
-            )
-        try:
-            codecs.lookup(self.encoding)
-        except LookupError:
-            raise InputError(f"unknown encoding {self.encoding!r}", remedy="Try utf-8 or cp1252.") from None
-
-    @property
-    def is_utf8(self) -> bool:
-        """Whether DuckDB can read the files as they are."""
-        return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
-
-
-@dataclass(frozen=True)
 class SourceFile:
     """One file, or the whole frame.
 
@@ -74,19 +46,19 @@ class SourceFile:
         The file; None for a frame.
     relation
         SQL that yields its rows, with the needed columns under their own names.
-    first_line
-        Line of the first record; None where records have no lines.
+    lines
+        Lines of the records; None where records have no lines.
     """
 
     name: str | None
     relation: str
-    first_line: int | None = None
+    lines: Sequence[int] | None = None
 
     def error(self, what: str, row: int, remedy: str) -> InputError:
         """An error at a record, numbered from 0."""
-        if self.first_line is None:
+        if self.lines is None:
             return InputError(f"row {row + 1}: {what}", file=self.name, remedy=remedy)
-        return InputError(what, file=self.name, line=row + self.first_line, remedy=remedy)
+        return InputError(what, file=self.name, line=self.lines[row], remedy=remedy)
 
 
 class Microdata:
@@ -101,7 +73,7 @@ class Microdata:
     needed
         Names of the columns.
     options
-        For CSV files.
+        How the files are written.
     scratch
         Folder for files that must be recoded.
     """
@@ -111,13 +83,14 @@ class Microdata:
         connection: DuckDBPyConnection,
         source: Any,
         needed: Sequence[str],
-        options: CsvOptions,
+        options: SourceOptions,
         scratch: Path,
     ) -> None:
         self._connection, self._source = connection, source
         self._needed = list(dict.fromkeys(needed))
-        self._options, self._scratch = options, scratch
+        self.options, self._scratch = options, scratch
         self._recoded: dict[Path, Path] = {}
+        self._loaded: dict[Path, tuple[Any, list[int] | None]] = {}
         self.parts = self._attach()
         described = connection.execute(f"DESCRIBE {SOURCE}").fetchall()
         self.types: dict[str, str] = {row[0]: str(row[1]) for row in described}
@@ -126,6 +99,12 @@ class Microdata:
     def name(self) -> str | None:
         """The file, where there is one only."""
         return self.parts[0].name if len(self.parts) == 1 else None
+
+    @property
+    def title(self) -> str:
+        """What notes call the source: the name of the first file without its folder."""
+        name = self.parts[0].name
+        return "the microdata" if name is None else Path(name).name
 
     def first(self, condition: str, column: str) -> tuple[SourceFile, int, Any] | None:
         """Part, row and content of a column at the first record (called m) that meets a condition."""
@@ -143,6 +122,7 @@ class Microdata:
         return None
 
     def _attach(self) -> list[SourceFile]:
+        self._frames: list[str] = []
         parts = list(self._parts())
         self._connection.execute(
             f"CREATE OR REPLACE TEMP VIEW {SOURCE} AS "
@@ -162,10 +142,42 @@ class Microdata:
             yield self._frame()
 
     def _files(self, given: Sequence[Any]) -> Iterator[SourceFile]:
+        readers: Mapping[FileKind, Callable[[Path], SourceFile]] = {
+            FileKind.CSV: self._csv,
+            FileKind.PARQUET: self._parquet,
+            FileKind.DATABASE: self._database,
+        }
         for path in expand_files(given):
             with mapped_errors(path):
-                part = self._parquet(path) if is_parquet(path) else self._csv(path)
+                part = readers.get(kind_of(path), self._foreign)(path)
             yield part
+
+    def _foreign(self, path: Path) -> SourceFile:
+        """A file that is read as a whole, and once."""
+        if path not in self._loaded:
+            self._loaded[path] = self._load(path, kind_of(path))
+        table, lines = self._loaded[path]
+        check_columns(self._needed, table.column_names, path)
+        return self._registered(table.select(self._needed), str(path), lines)
+
+    def _load(self, path: Path, kind: FileKind) -> tuple[Any, list[int] | None]:
+        if kind is FileKind.EXCEL:
+            return read_excel(path, self.options.sheet, self.options.skip)
+        return read_arrow(path) if kind is FileKind.ARROW else read_statistical(path, kind), None
+
+    def _database(self, path: Path) -> SourceFile:
+        found = read_database(path, self.options.query)
+        if type(found).__name__ == "DuckDBPyRelation":
+            return self._registered(self._stream(found, path), str(path))
+        check_columns(self._needed, found.column_names, path)
+        return self._registered(found.select(self._needed), str(path))
+
+    def _registered(self, data: Any, name: str | None, lines: list[int] | None = None) -> SourceFile:
+        """A part whose rows are Arrow data under a name of its own."""
+        alias = f"{FRAME}{len(self._frames)}"
+        self._frames.append(alias)
+        self._connection.register(alias, data)
+        return SourceFile(name, f"SELECT {self._columns()} FROM {alias}", lines)
 
     def _parquet(self, path: Path) -> SourceFile:
         # The columns are those of the file, also where the names of its folders look like partitions.
@@ -175,7 +187,8 @@ class Microdata:
         return SourceFile(str(path), f"SELECT {self._columns()} FROM {relation}")
 
     def _csv(self, path: Path) -> SourceFile:
-        header, delimiter = read_header(path, self._options)
+        check_is_text(path)
+        header, delimiter = read_header(path, self.options)
         check_columns(self._needed, header, path)
         columns = ", ".join(f"k{position}: 'VARCHAR'" for position in range(len(header)))
         chosen = ", ".join(f"k{header.index(name)} AS {ident(name)}" for name in self._needed)
@@ -183,20 +196,20 @@ class Microdata:
         return SourceFile(
             str(path),
             f"SELECT {chosen or '1 AS nothing'} FROM read_csv({literal(for_duckdb(readable))}, "
-            f"auto_detect = false, hive_partitioning = false, header = true, delim = {literal(delimiter)}, "
-            f"quote = '\"', escape = '\"', columns = {{{columns}}})",
-            first_line=2,
+            f"auto_detect = false, hive_partitioning = false, header = true, skip = {self.options.skip}, "
+            f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}})",
+            lines=range(self.options.skip + 2, sys.maxsize),
         )
 
     def _in_utf8(self, path: Path) -> Path:
         """The file itself, or a copy in UTF-8."""
-        if self._options.is_utf8:
+        if self.options.is_utf8:
             return path
         if path in self._recoded:
             return self._recoded[path]
         copy = self._recoded[path] = self._scratch / f"recoded-{len(self._recoded)}.csv"
         with (
-            open_text(path, self._options) as text,
+            open_text(path, self.options) as text,
             copy.open("w", encoding="utf-8", newline="") as out,
         ):
             shutil.copyfileobj(text, out, 2**20)
@@ -205,20 +218,17 @@ class Microdata:
     def _frame(self) -> SourceFile:
         frame = self._source
         if type(frame).__name__ == "DuckDBPyRelation":
-            arrow = self._stream(frame)
-        else:
-            arrow = arrow_table(frame, self._needed)
-        self._connection.register(FRAME, arrow)
-        return SourceFile(None, f"SELECT {self._columns()} FROM {FRAME}")
+            return self._registered(self._stream(frame, None), None)
+        return self._registered(arrow_table(frame, self._needed), None)
 
-    def _stream(self, relation: DuckDBPyRelation) -> Any:
+    def _stream(self, relation: DuckDBPyRelation, file: Path | None) -> Any:
         import pyarrow as pa
 
-        check_columns(self._needed, relation.columns, None)
+        check_columns(self._needed, relation.columns, file)
         return pa.RecordBatchReader.from_stream(relation.project(self._columns()))
 
 
-def open_text(path: Path, options: CsvOptions, errors: str = "strict") -> TextIO:
+def open_text(path: Path, options: SourceOptions, errors: str = "strict") -> TextIO:
     """Open a text file, also a gzipped one; a byte-order mark is dropped."""
     encoding = "utf-8-sig" if options.is_utf8 else options.encoding
     if path.suffix == ".gz":
@@ -226,14 +236,17 @@ def open_text(path: Path, options: CsvOptions, errors: str = "strict") -> TextIO
     return path.open(encoding=encoding, errors=errors, newline="")
 
 
-def read_header(path: Path, options: CsvOptions) -> tuple[list[str], str]:
+def read_header(path: Path, options: SourceOptions) -> tuple[list[str], str]:
     """Column names of a CSV file, and the delimiter."""
     with open_text(path, options, errors="replace") as text:  # DuckDB finds the line of a wrong character
+        for _ in range(options.skip):
+            text.readline()
+        begin = text.tell()
         line = text.readline()
         if not line.strip():
             raise InputError("the file is empty", file=path, remedy="Write a header and the records into it.")
         delimiter = options.delimiter or max(DELIMITERS, key=line.count)
-        text.seek(0)
+        text.seek(begin)
         header = next(csv.reader(text, delimiter=delimiter))
     if any("\N{REPLACEMENT CHARACTER}" in name for name in header):
         raise _wrong_encoding(path, 1)
@@ -325,7 +338,7 @@ def mapped(error: Exception, file: object) -> InputError:
     return InputError(
         f"the microdata cannot be read ({type(error).__name__})",
         file=file,
-        remedy="Check that the file is a whole CSV or Parquet file.",
+        remedy="Check that the file is whole, and of the kind that its name says.",
     )
 
 

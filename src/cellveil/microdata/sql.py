@@ -62,10 +62,10 @@ def base_type(data_type: str) -> str:
 
 
 def as_text(column: str, data_type: str) -> str:
-    """A code or id as text; whole numbers that were stored as floats lose their “.0”."""
+    """A code or id as text without outer blanks; whole numbers stored as floats lose their “.0”."""
     text = f"CAST({column} AS VARCHAR)"
     if base_type(data_type) not in ("FLOAT", "DOUBLE"):
-        return text
+        return text if base_type(data_type) in INTEGERS else f"trim({text})"
     whole = f"CAST(TRY_CAST({column} AS BIGINT) AS VARCHAR)"
     return f"CASE WHEN isfinite({column}) AND {column} = floor({column}) THEN {whole} ELSE {text} END"
 
@@ -75,7 +75,7 @@ def filled_text(column: str, data_type: str) -> str:
     text = as_text(column, data_type)
     if base_type(data_type) in INTEGERS:
         return text
-    blank = f"isnan({column})" if base_type(data_type) in ("FLOAT", "DOUBLE") else f"trim({text}) = ''"
+    blank = f"isnan({column})" if base_type(data_type) in ("FLOAT", "DOUBLE") else f"{text} = ''"
     return f"CASE WHEN {blank} THEN NULL ELSE {text} END"
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from cellveil.arrays import Codes, Int
 from cellveil.errors import InputError, nearest_name
 from cellveil.microdata.engine import Engine, EngineOptions
+from cellveil.microdata.number_marks import NumberMarks
 from cellveil.microdata.records import Roles
-from cellveil.microdata.sources import CsvOptions
+from cellveil.microdata.source_options import SourceOptions
 from cellveil.progress import Progress
 from cellveil.tables.build import assemble, key_name
 from cellveil.tables.contributions import Contributions
@@ -50,6 +51,11 @@ def tabulate(
     columns: Mapping[str, str] | None = None,
     delimiter: str | None = None,
     encoding: str = "utf-8",
+    decimal: str | None = ".",
+    thousands: str | None = None,
+    skip: int = 0,
+    sheet: str | None = None,
+    query: str | None = None,
     memory_limit: str | None = None,
     threads: int | None = None,
     temp_directory: Path | str | None = None,
@@ -60,8 +66,9 @@ def tabulate(
     Parameters
     ----------
     source
-        Path of a CSV or Parquet file, a glob pattern or a list of them; a pandas, polars or Arrow frame; a
-        DuckDB relation. Files are told apart by their name, ``.parquet`` or else CSV with a header.
+        Path of a file, a glob pattern or a list of them; a pandas, polars or Arrow frame; a DuckDB relation.
+        Files are told apart by their name (`cellveil.microdata.file_kinds`): CSV with a header, Parquet,
+        Arrow, Excel, SAS, Stata, SPSS, a DuckDB or SQLite database.
     dimensions
         The dimensions of the table; every record must have one of their leaf codes.
     response
@@ -97,8 +104,9 @@ def tabulate(
         most. Rules that look at empty cells need them (`Rule.needs_all_cells`).
     columns
         Column of a dimension, where it is not named as the dimension.
-    delimiter, encoding
-        Of CSV files.
+    delimiter, encoding, decimal, thousands, skip, sheet, query
+        How files are written, see `SourceOptions`. With ``decimal=None`` the marks are found from the
+        numbers, which `progress` is told as a note.
     memory_limit, threads, temp_directory
         What DuckDB may use; by default 2 GB, all processors, and a folder of its own for temporary files.
     progress
@@ -129,7 +137,8 @@ def tabulate(
     )
     if all_cells:
         _check_product(dimensions)
-    options = EngineOptions(memory_limit, threads, temp_directory, CsvOptions(delimiter, encoding), depth)
+    written = SourceOptions(delimiter, encoding, NumberMarks(decimal, thousands), skip, sheet, query)
+    options = EngineOptions(memory_limit, threads, temp_directory, written, depth)
     with Engine.opened(source, dimensions, roles, options, progress) as engine:
         engine.records.read(decimals, rounding=rounding, allow_negative=allow_negative)
         keys, figures = engine.cells()
@@ -187,7 +196,7 @@ def contributions_of(
         members=_members(contributor, holding),
         dimensions=_dimension_columns(dimensions, {}),
     )
-    options = EngineOptions(None, None, None, CsvOptions(), depth)
+    options = EngineOptions(None, None, None, SourceOptions(), depth)
     with Engine.opened(source, dimensions, roles, options, None) as engine:
         engine.records.read(None, allow_negative=allow_negative, at_least=table.decimals)
         keys, _ = engine.cells()

@@ -33,12 +33,10 @@ MAX_BLOCKS = 100
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time a zip archive can hold."""
 
-NO_DATA = "–"
-
 
 def fits_excel(publication: Publication) -> bool:
-    """Whether the rows and the header fit on one sheet."""
-    return publication.num_rows < MAX_ROWS
+    """Whether the rows and the header of each table fit on one sheet."""
+    return all(table.num_rows < MAX_ROWS for table in publication.tables)
 
 
 def require_excel() -> None:
@@ -50,7 +48,7 @@ def require_excel() -> None:
 
 
 def write_excel(publication: Publication, path: Path) -> None:
-    """Write the sheets “Table” (when it is not too large) and “Data”.
+    """Write the sheets “Table” (when it is not too large) and “Data”; of several tables two for each.
 
     Raises
     ------
@@ -63,12 +61,14 @@ def write_excel(publication: Publication, path: Path) -> None:
     book = Workbook(write_only=True)
     book.properties.creator = "cellveil"
     book.properties.title = publication.title or None
-    style = _Style(publication)
     try:
-        cross = CrossTable.of(publication, MAX_PLACES)
-        if not cross.cuts and cross.num_columns <= MAX_COLUMNS and len(list(cross.blocks())) <= MAX_BLOCKS:
-            _write_cross_table(book.create_sheet("Table"), publication, cross, style)
-        _write_rows(book.create_sheet("Data"), publication, style)
+        for table, (sheet, data) in zip(publication.tables, _sheet_names(publication), strict=True):
+            style = _Style(table)
+            cross = CrossTable.of(table, MAX_PLACES)
+            fits = cross.num_columns <= MAX_COLUMNS and len(list(cross.blocks())) <= MAX_BLOCKS
+            if not cross.cuts and fits:
+                _write_cross_table(book.create_sheet(sheet), table, cross, style)
+            _write_rows(book.create_sheet(data), table, style)
     except IllegalCharacterError:
         raise InputError(
             "a code, label or title has a control character, which Excel files cannot hold",
@@ -76,6 +76,17 @@ def write_excel(publication: Publication, path: Path) -> None:
         ) from None
     book.save(path)
     _without_times(path)
+
+
+def _sheet_names(publication: Publication) -> list[tuple[str, str]]:
+    """Names of the two sheets of each table; Excel takes 31 characters, and not all."""
+    if not publication.parts:
+        return [("Table", "Data")]
+    found = []
+    for number, table in enumerate(publication.parts, 1):
+        name = re.sub(r"[\\/*?:\[\]']", " ", table.name)[: 30 - len(str(number))].strip()
+        found.append((f"{number} {name}".strip(), f"Data {number}"))
+    return found
 
 
 class _Style:
@@ -152,10 +163,12 @@ def _write_cross_table(
     sheet.page_setup.orientation = "landscape"
     sheet.page_setup.fitToHeight = 0
     sheet.sheet_properties.pageSetUpPr.fitToPage = True
-    heading = publication.title or publication.variable
+    heading = publication.name or publication.title or publication.variable
     sheet.append([_cell(sheet, heading, font=style.big)])
-    if publication.title:
+    if publication.title or publication.name:
         sheet.append([_cell(sheet, publication.variable, font=style.grey)])
+    if publication.is_adjusted:
+        sheet.append([_cell(sheet, "Adjusted", font=style.grey)])
     for block in cross.blocks():
         sheet.append([])
         _write_block(sheet, publication, cross, block, style, labelled)
@@ -200,10 +213,16 @@ def _value_cell(
     sheet: Any, publication: Publication, cell: int, style: _Style, weight: dict[str, Any]
 ) -> Any:
     if cell == NO_CELL:
-        return _cell(sheet, NO_DATA, alignment=style.right, **weight)
+        return _absent_cell(sheet, publication, style, weight)
     if publication.hidden[cell]:
         return _cell(sheet, publication.symbol, alignment=style.right, **weight)
     value = style.value(int(publication.published[cell]))
+    return _cell(sheet, value, number_format=style.number_format, alignment=style.right, **weight)
+
+
+def _absent_cell(sheet: Any, publication: Publication, style: _Style, weight: dict[str, Any]) -> Any:
+    """Zero, or nothing where some detail was not tabulated."""
+    value = 0 if publication.absent_text else None
     return _cell(sheet, value, number_format=style.number_format, alignment=style.right, **weight)
 
 
@@ -229,9 +248,13 @@ def block_heading(publication: Publication, cross: CrossTable, block: Block) -> 
 
 def legend(publication: Publication) -> Iterator[str]:
     """What the signs in the table mean."""
-    hidden = publication.symbol or "(empty)"
-    yield f"{hidden}   not published, to protect the information of individual respondents"
-    yield f"{NO_DATA}   no data"
+    if publication.is_adjusted:
+        yield "Some figures were changed to protect the information of individual respondents."
+    else:
+        hidden = publication.symbol or "(empty)"
+        yield f"{hidden}   not published, to protect the information of individual respondents"
+    if not publication.absent_text:
+        yield "(empty)   not tabulated"
 
 
 def _letter(column: int) -> str:

@@ -27,7 +27,6 @@ def page_of(publication: Publication, files: Sequence[str] = ()) -> str:
     It holds what the publication holds: no hidden value, nothing of rules, levels or methods, and no
     difference between primary and secondary cells.
     """
-    cross = CrossTable.of(publication, MAX_PLACES)
     share = 100 * publication.num_hidden / publication.num_cells if publication.num_cells else 0.0
     return (
         environment()
@@ -35,12 +34,32 @@ def page_of(publication: Publication, files: Sequence[str] = ()) -> str:
         .render(
             publication=publication,
             heading=publication.title or publication.variable,
-            grid=grid_of(cross),
+            sections=sections_of(publication),
             share=share,
             rounded=publication.shown_decimals < publication.decimals,
             files=files,
         )
     )
+
+
+def sections_of(publication: Publication, marks: Sequence[Mark] = ()) -> list[dict[str, Any]]:
+    """What the templates need of each table: its heading, what it is about, and its cross-table.
+
+    Parameters
+    ----------
+    marks
+        Class and tooltip of hidden cells, for each table; by default all alike.
+    """
+    tables = publication.tables
+    return [
+        {
+            "heading": table.name,
+            "about": f"{table.variable} by {', '.join(d.name for d in table.dimensions)}",
+            "grid": grid_of(CrossTable.of(table, MAX_PLACES // len(tables)), mark),
+            "has_gaps": not table.absent_text,
+        }
+        for table, mark in zip(tables, marks or [no_mark] * len(tables), strict=True)
+    ]
 
 
 def environment(*further: str) -> Environment:
@@ -136,6 +155,6 @@ def _rows(cross: CrossTable, block: Block, mark: Mark, fold: int) -> Iterator[di
 def _cell(publication: Publication, cell: int, mark: Mark) -> tuple[str, str, str]:
     """Text, class and tooltip."""
     if cell == NO_CELL:
-        return "–", "e", ""
+        return publication.absent_text, "e", ""
     kind, tip = mark(cell) if publication.hidden[cell] else ("", "")
     return publication.shown_text(cell), kind, tip

@@ -6,9 +6,10 @@ secondary cells are the same in it: what is not there cannot leak.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from cellveil.arrays import Bool, Int, freeze
 from cellveil.errors import InputError
 from cellveil.files import guarded
 from cellveil.public_view import PublicView
+from cellveil.tables.build import relations_along, sides
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.keys import row_numbers
 from cellveil.tables.scaled import text_of
@@ -87,6 +89,25 @@ class Lines:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
+class TablePart:
+    """One of the tables that a joint table was linked from, which the public gets as a table of its own.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    table
+        Its own dimensions and keys; of its values nothing is published.
+    cells
+        The numbers of its cells in the joint table.
+    """
+
+    name: str
+    table: Table
+    cells: Int
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Publication:
     """A table as outsiders get it. Frozen.
 
@@ -112,6 +133,10 @@ class Publication:
         Decimals shown in spreadsheets and pages; data files hold the values exactly.
     is_adjusted
         Whether values were changed to protect respondents, and none is hidden.
+    name
+        What the table is called beside others.
+    parts
+        The tables that a joint table is written as; none where it is one table.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -128,6 +153,8 @@ class Publication:
     symbol: str
     shown_decimals: int
     is_adjusted: bool = False
+    name: str = ""
+    parts: tuple[Publication, ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self, ("published", "hidden"))
@@ -156,22 +183,41 @@ class Publication:
         labels = labels or {}
         _check(table, view, symbol, labels, decimals)
         return cls(
-            dimensions=table.dimensions,
-            variable=table.variable,
-            decimals=table.decimals,
-            keys=table.keys,
             published=np.where(view.hidden, 0, view.published),
             hidden=view.hidden,
-            lines=tuple(
-                Lines.of(dimension, labels.get(dimension.name, {})) for dimension in table.dimensions
-            ),
-            has_labels=tuple(bool(labels.get(dimension.name)) for dimension in table.dimensions),
+            decimals=table.decimals,
             title=title,
             note=note,
             date=date,
             symbol=symbol,
             shown_decimals=table.decimals if decimals is None else decimals,
+            **_structure(table, labels),
         )
+
+    def in_tables(self, tables: Sequence[TablePart], labels: Labels | None = None) -> Publication:
+        """The same, written as the tables that it was linked from, each on its own."""
+        return replace(self, parts=tuple(self._part(part, labels or {}) for part in tables))
+
+    def _part(self, part: TablePart, labels: Labels) -> Publication:
+        """What is published of one of the tables, with the decimals it needs."""
+        published = self.published[part.cells]
+        fewer = self.decimals - part.table.decimals
+        if fewer and (published % 10**fewer).any():  # adjusted values may have more
+            fewer = 0
+        return replace(
+            self,
+            name=part.name,
+            published=published // 10**fewer,
+            hidden=self.hidden[part.cells],
+            decimals=self.decimals - fewer,
+            shown_decimals=min(self.shown_decimals, self.decimals - fewer),
+            **_structure(part.table, labels),
+        )
+
+    @property
+    def tables(self) -> tuple[Publication, ...]:
+        """The tables that are written: its parts, or itself."""
+        return self.parts or (self,)
 
     def __repr__(self) -> str:
         return f"Publication({self.num_cells} cells, {self.num_hidden} hidden)"
@@ -206,8 +252,24 @@ class Publication:
 
     @property
     def num_rows(self) -> int:
-        """How many rows are written; more than cells where cells have several names."""
-        return len(self.rows[1])
+        """How many rows are written; more than cells where these have several names or tables."""
+        return sum(map(_num_rows, self.tables))
+
+    @cached_property
+    def absent_text(self) -> str:
+        """What people read where there is no cell: 0, or nothing where some detail was not tabulated.
+
+        Sums are complete without the missing cells, which are 0; unless a total has no parts at all.
+        """
+        known = self.hidden | (self.published != 0)
+        for axis in range(len(self.dimensions)):
+            relations, _ = relations_along(axis, self.dimensions, self.keys, self.num_cells)
+            if len(relations):
+                has_total, has_parts = sides(relations)
+                filled = np.logical_or.reduceat(known[relations.cells], relations.indptr[:-1])
+                if (has_total & ~has_parts & filled).any():
+                    return ""
+        return grouped(0, self.shown_decimals)
 
     def value_texts(self) -> list[str]:
         """The exact value of each cell as text, the symbol where hidden."""
@@ -223,6 +285,21 @@ class Publication:
             return self.symbol
         value = rounded(int(self.published[cell]), self.decimals - self.shown_decimals)
         return grouped(value, self.shown_decimals)
+
+
+def _structure(table: Table, labels: Labels) -> dict[str, Any]:
+    """What a publication takes of a table: everything but values."""
+    return {
+        "dimensions": table.dimensions,
+        "variable": table.variable,
+        "keys": table.keys,
+        "lines": tuple(Lines.of(dimension, labels.get(dimension.name, {})) for dimension in table.dimensions),
+        "has_labels": tuple(bool(labels.get(dimension.name)) for dimension in table.dimensions),
+    }
+
+
+def _num_rows(publication: Publication) -> int:
+    return len(publication.rows[1])
 
 
 def rounded(scaled: int, digits: int) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,13 +26,13 @@ from cellveil.publishing.csv_parquet import header, write_csv, write_parquet
 from cellveil.publishing.excel import MAX_ROWS, fits_excel, require_excel, write_excel
 from cellveil.publishing.html_page import page_of
 from cellveil.publishing.public_folder import ABOUT, SOFTWARE, files_of_release, replaced_folder
-from cellveil.publishing.publication import Labels, Publication
+from cellveil.publishing.publication import Labels, Publication, TablePart
 from cellveil.publishing.staging import check_foreign
 
 
 def _write_page(publication: Publication, path: Path) -> None:
-    beside = [FORMATS[name][0] for name in FORMATS if (path.parent / FORMATS[name][0]).exists()]
-    write_text(path, page_of(publication, beside))
+    files = file_names(publication, list(FORMATS))
+    write_text(path, page_of(publication, [name for name in files if (path.parent / name).exists()]))
 
 
 FORMATS: Mapping[str, tuple[str, Callable[[Publication, Path], None]]] = {
@@ -41,6 +42,45 @@ FORMATS: Mapping[str, tuple[str, Callable[[Publication, Path], None]]] = {
     "html": ("index.html", _write_page),
 }
 """For each format the name of its file and its writer; the page comes last, as it links to the others."""
+
+EACH_ITS_FILE = ("csv", "parquet")
+"""Formats in which each of several tables has a file of its own, named as the table."""
+
+LONGEST_NAME = 60
+
+
+def file_names(publication: Publication, formats: Sequence[str]) -> dict[str, tuple[str, Publication]]:
+    """The files of a release: for each the format and what is written into it."""
+    files: dict[str, tuple[str, Publication]] = {}
+    stems = _stems([table.name for table in publication.parts])
+    for form in FORMATS:
+        name = FORMATS[form][0]
+        if form not in formats:
+            continue
+        if form in EACH_ITS_FILE and publication.parts:
+            end = Path(name).suffix
+            files |= {f"{s}{end}": (form, part) for s, part in zip(stems, publication.parts, strict=True)}
+        else:
+            files[name] = form, publication
+    return files
+
+
+def _stems(names: Sequence[str]) -> list[str]:
+    """The names of tables as names of files, all different where capitals do not count.
+
+    Examples
+    --------
+    >>> _stems(["turnover by region, size", "Turnover by region/size", "…"])
+    ['turnover-by-region-size', 'Turnover-by-region-size-2', 'table']
+    """
+    taken = {"index", "about"}
+    stems: list[str] = []
+    for name in names:
+        stem = re.sub(r"[^\w.-]+", "-", name).strip("-._")[:LONGEST_NAME] or "table"
+        tries = (stem, *(f"{stem}-{number}" for number in range(2, len(names) + 5)))
+        stems.append(next(each for each in tries if each.casefold() not in taken))
+        taken.add(stems[-1].casefold())
+    return stems
 
 
 @dataclass(frozen=True)
@@ -90,6 +130,7 @@ def release(
     note: str = "",
     date: str = "",
     override: str | None = None,
+    tables: Sequence[TablePart] = (),
 ) -> Release:
     """Write the public files of what was audited, if nothing speaks against it.
 
@@ -112,6 +153,8 @@ def release(
         Decimals shown in the Excel file and the page; by default all. CSV and Parquet hold the exact values.
     override
         A reason to release although the audit does not allow it. Internal: it stands in no public file.
+    tables
+        The tables that a joint table was linked from: each gets a file or sheet of its own.
 
     Raises
     ------
@@ -158,8 +201,9 @@ def release(
         labels=labels,
         decimals=decimals,
     )
-    publication = replace(publication, is_adjusted=audit.adjusted is not None)
-    header(publication)
+    publication = replace(publication, is_adjusted=audit.adjusted is not None).in_tables(tables, labels)
+    for table in publication.tables:
+        header(table)
     folder = Path(folder).resolve()
     files, skipped = write_release(publication, folder, formats)
     return Release(
@@ -184,9 +228,9 @@ def check_formats(formats: Sequence[str]) -> None:
         require_excel()
 
 
-def check_room(folder: Path, formats: Sequence[str]) -> None:
+def check_room(folder: Path, formats: Sequence[str], publication: Publication) -> None:
     """Raise where a file that is not of a release stands in the way of one."""
-    names = {*(FORMATS[name][0] for name in formats), ABOUT}
+    names = {*file_names(publication, formats), ABOUT}
     check_foreign(folder, names - set(files_of_release(folder)))
 
 
@@ -205,11 +249,11 @@ def write_release(
     skipped = {}
     if "xlsx" in formats and not fits_excel(publication):
         skipped["xlsx"] = f"{publication.num_rows} rows do not fit on a sheet of {MAX_ROWS}"
-    wanted = [FORMATS[name] for name in FORMATS if name in formats and name not in skipped]
+    wanted = file_names(publication, [name for name in formats if name not in skipped])
     files: dict[str, str] = {}
-    with replaced_folder(folder, [*(name for name, _ in wanted), ABOUT]) as staging:
-        for name, write in wanted:
-            write(publication, staging / name)
+    with replaced_folder(folder, [*wanted, ABOUT]) as staging:
+        for name, (form, part) in wanted.items():
+            FORMATS[form][1](part, staging / name)
             files[name] = _digest(staging / name)
         write_text(
             staging / ABOUT, json.dumps(_about(publication, files), indent=2, ensure_ascii=False) + "\n"
@@ -228,15 +272,11 @@ def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]
 
     about = {
         "title": publication.title,
-        "variable": publication.variable,
-        "decimals": publication.decimals,
-        "dimensions": [
-            {"name": dimension.name, "codes": len(lines)}
-            for dimension, lines in zip(publication.dimensions, publication.lines, strict=True)
-        ],
+        **(_about_table(publication) if not publication.parts else {}),
         "cells": publication.num_cells,
         "hidden_cells": publication.num_hidden,
         "rows": publication.num_rows,
+        "tables": _about_parts(publication, files),
         "symbol": publication.symbol,
         "adjusted": "yes" if publication.is_adjusted else "",
         "note": publication.note,
@@ -244,7 +284,34 @@ def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]
         "files": dict(files),
         "software": {"name": SOFTWARE, "version": __version__},
     }
-    return {name: entry for name, entry in about.items() if entry != "" or name == "symbol"}
+    return {name: entry for name, entry in about.items() if entry not in ("", []) or name == "symbol"}
+
+
+def _about_table(table: Publication) -> dict[str, Any]:
+    return {
+        "variable": table.variable,
+        "decimals": table.decimals,
+        "dimensions": [
+            {"name": d.name, "codes": len(lines)} | ({"total": d.codes[d.total]} if d.total >= 0 else {})
+            for d, lines in zip(table.dimensions, table.lines, strict=True)
+        ],
+    }
+
+
+def _about_parts(publication: Publication, files: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The tables of a release that has several, with their own files."""
+    written = file_names(publication, EACH_ITS_FILE)
+    return [
+        {
+            "name": table.name,
+            **_about_table(table),
+            "cells": table.num_cells,
+            "hidden_cells": table.num_hidden,
+            "rows": table.num_rows,
+            "files": [name for name, (_, part) in written.items() if part is table and name in files],
+        }
+        for table in publication.parts
+    ]
 
 
 def _digest(path: Path) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any
 
+from cellveil.arrays import Int
 from cellveil.problem import Status
-from cellveil.publishing.html_page import MAX_PLACES, environment, grid_of
-from cellveil.publishing.layout import CrossTable
+from cellveil.publishing.html_page import Mark, environment, sections_of
 from cellveil.publishing.publication import Publication, grouped
+from cellveil.report.adjusted_release import adjusted_tiles
 from cellveil.report.adjustment_figures import pinned_down
 from cellveil.report.figures import reasons_of
 
@@ -36,15 +38,16 @@ def render(report: Report) -> str:
     """The whole page."""
     problem = report.problem
     publication = Publication.of(problem.table, report.view, title=report.title, labels=report.labels)
-    cross = CrossTable.of(publication, MAX_PLACES)
+    publication = publication.in_tables(report.tables, report.labels)
     return (
         environment("cellveil.report")
         .get_template("internal.html")
         .render(
             **_common(report),
             table=problem.table,
-            grid=grid_of(cross, _marker(report)),
-            tiles=_tiles(report),
+            sections=sections_of(publication, list(_markers(report))),
+            tiles=_tiles(report) if report.instead is None else adjusted_tiles(report),
+            adjusted=_adjusted_sections(report),
             histogram=_histogram(report),
             primaries=list(_primaries(report)),
             num_primaries=len(problem.primaries),
@@ -57,6 +60,14 @@ def render(report: Report) -> str:
             comparison=_comparison(report.adjustment),
         )
     )
+
+
+def _adjusted_sections(report: Report) -> list[dict[str, Any]]:
+    """The adjusted table, where it is to be published; its values are public."""
+    if report.instead is None or report.decisive is None or not report.decisive.is_safe:
+        return []
+    whole = Publication.of(report.problem.table, report.decisive.view, labels=report.labels)
+    return sections_of(whole.in_tables(report.tables, report.labels))
 
 
 def render_summary(report: Report) -> str:
@@ -160,6 +171,19 @@ def _marker(report: Report) -> Callable[[int], tuple[str, str]]:
         )
 
     return mark
+
+
+def _markers(report: Report) -> Iterator[Mark]:
+    """The marks of each table that is shown."""
+    mark = _marker(report)
+    if not report.tables:
+        yield mark
+    for part in report.tables:
+        yield partial(_mark_of_part, mark, part.cells)
+
+
+def _mark_of_part(mark: Mark, cells: Int, cell: int) -> tuple[str, str]:
+    return mark(int(cells[cell]))
 
 
 def _contributors(contributors: Any, cell: int) -> str:

@@ -7,7 +7,7 @@ value, only names, reasons and percentages. The page for outsiders is that of a 
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
-from cellveil.publishing import Labels, Release
+from cellveil.publishing import Labels, Release, TablePart
+from cellveil.report.adjusted_release import ADJUSTED, adjusted_summary, with_adjusted
 from cellveil.report.attacker_figures import Price, exempt_cells, open_cells, told_exempt, told_open
 from cellveil.report.audit_figures import attackers_summary
 from cellveil.report.figures import ClassOfCells, Margins, officials_table, plain, rules_fired
@@ -45,6 +46,8 @@ def build_report(
     adjustment: Mapping[str, Any] | None = None,
     instead: Audit | str | None = None,
     why_no_insiders: str = "",
+    notes: Sequence[str] = (),
+    tables: Sequence[TablePart] = (),
 ) -> Report:
     """Report on a suppression and its audit.
 
@@ -66,6 +69,10 @@ def build_report(
         The audit of what is to be released instead of the pattern, an adjusted table; or why there is none.
     why_no_insiders
         Why contributors were not asked: by whose decision, or what is not known of them.
+    notes
+        What was taken for granted about the data, for somebody to confirm.
+    tables
+        The tables that a joint table was linked from.
     """
     view = PublicView.of(problem, suppression.pattern)
     return Report(
@@ -81,6 +88,8 @@ def build_report(
         adjustment,
         instead,
         why_no_insiders,
+        tuple(notes),
+        tuple(tables),
     )
 
 
@@ -110,6 +119,8 @@ class Report:
     adjustment: Mapping[str, Any] | None = None
     instead: Audit | str | None = None
     why_no_insiders: str = ""
+    notes: tuple[str, ...] = ()
+    tables: tuple[TablePart, ...] = ()
 
     def __repr__(self) -> str:
         return f"Report({self.heading!r}, {self.verdict!r})"
@@ -142,9 +153,16 @@ class Report:
         if self.decisive is None or not self.is_safe:
             return f"NOT SAFE: {'; '.join(self.objections)}"
         relaxation, verdict = self.suppression.relaxation, self.decisive.verdict
-        if relaxation is None:
+        if relaxation is None or self.instead is not None:
             return verdict
         return verdict.replace("Safe", f"Safe under RELAXED requirements ({relaxation})", 1)
+
+    @property
+    def published(self) -> str:
+        """Which table was released; empty where none was."""
+        if self.release is None:
+            return ""
+        return "suppressed table" if self.instead is None else ADJUSTED
 
     @property
     def not_asked(self) -> str:
@@ -216,6 +234,7 @@ class Report:
             "title": self.title,
             "safe": self.is_safe,
             "verdict": self.verdict,
+            "published": self.published,
             "safe_against": self.decisive.against if self.decisive is not None and self.is_safe else "",
             "not_asked": self.not_asked,
             "why_no_insiders": self.why_no_insiders,
@@ -245,13 +264,14 @@ class Report:
             "exempt_cells": exempt_cells(run.audit),
             "unprotectable_cells": open_cells(self.problem, run),
             "parameters": self.parameters,
+            "notes": list(self.notes),
             "hashes": {"problem": self.problem.content_hash, "view": self.view.content_hash},
             "release": None if self.release is None else asdict(self.release),
             "override": self.override,
         }
         if self.adjustment is not None:
             data["adjustment"] = self.adjustment
-        return dict(plain(data))
+        return dict(plain(data if self.instead is None else with_adjusted(self, data)))
 
     def to_html(self) -> str:
         """The report as one self-contained page."""
@@ -261,6 +281,8 @@ class Report:
 
     def summary(self) -> str:
         """The report as a few lines of text."""
+        if self.instead is not None:
+            return adjusted_summary(self)
         run = self.suppression
         width = max(len(line.value or "") for line in self.classes)
         width = max(width, len("value"))
@@ -271,6 +293,7 @@ class Report:
         lines += [self.out_of_time] if self.out_of_time else []
         lines += [f"Released under an exception: {self.override}"] if self.override else []
         lines += [] if run.relaxation is None else run.relaxation.lines()
+        lines += [f"Note: {note}" for note in self.notes]
         lines += ["", f"{'':10} {'cells':>12} {'%':>6} {'value':>{width}} {'%':>6}"]
         for line in self.classes:
             value, share = line.value or "–", line.percent_value

@@ -15,6 +15,7 @@ from cellveil.problem import STATUS_OF_LETTER, Problem, Status, defaults
 from cellveil.rules.base import DEFAULT_RANGE, Judgement, Rule
 from cellveil.rules.combinations import AnyOf
 from cellveil.rules.frequency import Manual
+from cellveil.rules.given_marks import GivenMarks
 from cellveil.rules.percentages import Number, as_levels, fraction, round_up
 from cellveil.rules.weights import weights
 from cellveil.tables.cells import CellRef, cell_number, cell_numbers
@@ -71,6 +72,7 @@ def find_primaries(
     frozen: Iterable[CellRef] = (),
     waived: Iterable[CellRef] = (),
     statuses: Iterable[Override] | Mapping[Any, Status | str] = (),
+    given: GivenMarks | None = None,
     bounds: Bounds = "natural",
     lower_factor: Number = 1,
     upper_factor: Number = 1,
@@ -94,6 +96,10 @@ def find_primaries(
     statuses
         Settings by hand, cell by cell: u (unsafe, level `safety_range` %), m (hidden already), s (may be
         published), z (must be published). An unsafe cell set to s or z is an error, unless it is waived too.
+    given
+        What the table itself says of its cells: unsafe ones (u) with their own levels, or `safety_range` %;
+        bounds, which come before `bounds`; cells to be hidden (m) or published (z), where nothing is set by
+        hand. A cell that it calls safe (s) may still be unsafe by the rule.
     bounds
         What everybody knows beforehand. ``natural``: at least 0, but nothing of a variable with a negative
         value or contribution; ``free``: nothing; ``tau-argus``: 0 to 1.5 times the largest value of the
@@ -104,13 +110,14 @@ def find_primaries(
     spl
         Sliding protection level of every primary, in units of the response.
     """
-    by_hand = _by_hand(table, frozen, statuses)
-    judgement = _judge(table, rule, by_hand, safety_range)
+    marks = GivenMarks.nothing(table.num_cells) if given is None else given
+    excused = cell_numbers(table, waived)
+    by_hand = _with_given(_by_hand(table, frozen, statuses), marks)
+    judgement = _judge(table, rule, by_hand, safety_range, marks.judgement(table, safety_range))
     fields = defaults(table)
     fields["weight"] = weights(table, weight, power, column)
-    fields["lb"], fields["ub"] = _known_bounds(table, bounds)
+    fields["lb"], fields["ub"] = marks.bounds(*_known_bounds(table, bounds))
 
-    excused = cell_numbers(table, waived)
     unsafe, num_waived = _without_waived(table, judgement.unsafe, excused, by_hand)
     if len(excused):
         fields["waived"] = np.isin(np.arange(table.num_cells), excused)
@@ -125,6 +132,7 @@ def find_primaries(
     fields["upl"] = np.minimum(upper, _room(table.values, fields["ub"], +1))
     if spl is not None:
         fields["spl"] = np.where(unsafe, _one_scaled(table, spl, "spl"), 0)
+    fields["spl"] = marks.sliding(unsafe, fields["spl"])
     kept = judgement.within(unsafe)
     fields["reasons"] = kept.reasons
     fields["origins"] = {origin.times(*factors): cells for origin, cells in kept.origins.items()}
@@ -158,9 +166,18 @@ def _status(wanted: Status | str) -> Status:
     return STATUS_OF_LETTER[wanted]
 
 
-def _judge(table: Table, rule: Rule | None, by_hand: Mapping[int, Status], safety_range: Number) -> Judgement:
+def _with_given(by_hand: Mapping[int, Status], given: GivenMarks) -> dict[int, Status]:
+    """Statuses set by hand, and those the table gives to other cells; its unsafe ones have their levels."""
+    kinds = (Status.SECONDARY, Status.FROZEN)
+    return {cell: status for status in kinds for cell in given.cells_of(status)} | dict(by_hand)
+
+
+def _judge(
+    table: Table, rule: Rule | None, by_hand: Mapping[int, Status], safety_range: Number, given: Judgement
+) -> Judgement:
     marked = Manual([cell for cell, status in by_hand.items() if status == Status.PRIMARY], safety_range)
-    return (marked if rule is None else AnyOf(rule, marked)).judge(table)
+    found = (marked if rule is None else AnyOf(rule, marked)).judge(table)
+    return Judgement.combine([found, given], found.unsafe | given.unsafe) if given.unsafe.any() else found
 
 
 def _without_waived(

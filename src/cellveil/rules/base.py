@@ -149,7 +149,11 @@ def contributions(table: Table, level: Level, text: str) -> Contributions:
         raise InputError(
             f"the {text} needs the contributions at {level} level, and the table has none",
             remedy="Tabulate from microdata"
-            + (" with a holding variable." if level == "holding" else ", or give contributions.csv."),
+            + (
+                " with a holding variable."
+                if level == "holding"
+                else ', name the columns of the largest ones (top = ["…"]), or give contributions.csv.'
+            ),
         )
     if len(found) != table.num_cells:
         raise InputError(

@@ -232,19 +232,25 @@ def roll_up(
     keys, columns = list(keys), list(columns)
     sizes = [len(dimension) for dimension in dimensions]
     for axis, dimension in enumerate(dimensions):
-        leaves, covers = dimension.closure
-        starts = np.searchsorted(leaves, np.arange(len(dimension) + 1))
-        repeats = np.diff(starts)[keys[axis]]
-        rows = np.repeat(np.arange(len(keys[axis])), repeats)
-        offset = np.arange(len(rows)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
-        keys = [column[rows] for column in keys]
-        keys[axis] = covers[starts[:-1][keys[axis]] + offset].astype(np.int32)
+        rows, keys = covering_rows(dimension, axis, keys)
         order, borders, first = group(row_numbers(keys, sizes, len(rows)))
         keys = [column[first] for column in keys]
         columns = [
             np.add.reduceat(column[rows][order], borders[:-1]) if len(rows) else column for column in columns
         ]
     return keys, columns
+
+
+def covering_rows(dimension: Dimension, axis: int, keys: Sequence[Codes]) -> tuple[Int, list[Codes]]:
+    """Every row once for each code that covers its own on this axis: the rows, and their new keys."""
+    leaves, covers = dimension.closure
+    starts = np.searchsorted(leaves, np.arange(len(dimension) + 1))
+    repeats = np.diff(starts)[keys[axis]]
+    rows = np.repeat(np.arange(len(keys[axis])), repeats)
+    offset = np.arange(len(rows)) - np.repeat(np.cumsum(repeats) - repeats, repeats)
+    columns = [column[rows] for column in keys]
+    columns[axis] = covers[starts[:-1][columns[axis]] + offset].astype(np.int32)
+    return rows, columns
 
 
 def build_relations(dimensions: Sequence[Dimension], keys: Sequence[Codes], num_cells: int) -> Relations:

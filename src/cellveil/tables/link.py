@@ -121,6 +121,23 @@ def link(tables: Sequence[Table], equations: Equations | None = None) -> LinkedT
     return table
 
 
+def cells_in(joint: Table, table: Table) -> Int:
+    """The numbers that the cells of a table have in the one it was linked into.
+
+    Examples
+    --------
+    >>> from cellveil.tables.build import table_from_interior
+    >>> region = Dimension.of("region", Hierarchy.flat(["N", "S"]))
+    >>> size = Dimension.of("size", Hierarchy.flat(["small", "large"]))
+    >>> by_region = table_from_interior([region], {"region": ["N", "S"]}, [4, 6])
+    >>> by_size = table_from_interior([size], {"size": ["small", "large"]}, [1, 9])
+    >>> joint = link([by_region, by_size])
+    >>> joint.cell_names(cells_in(joint, by_size))
+    ['(Total, Total)', '(Total, small)', '(Total, large)']
+    """
+    return joint.find(_keys_in(table, joint.dimensions))
+
+
 def _notes(
     dimensions: Sequence[Dimension],
     keys: Sequence[Codes],

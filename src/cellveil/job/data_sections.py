@@ -1,0 +1,227 @@
+"""Sections of a job file about the data: dimensions, microdata and tables, each key with its help."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from cellveil.errors import InputError
+from cellveil.formats.aggregated import CellColumns
+from cellveil.job.sections import File, Files, Section, Texts, fault
+from cellveil.microdata.number_marks import NumberMarks
+from cellveil.microdata.source_options import SourceOptions
+
+READY_MADE = (
+    *("value", "contributors", "totals", "incomplete", "repair", "allow_negative", "rows", "top"),
+    *("status", "statuses", "lpl", "upl", "spl", "lb", "ub"),
+    *("delimiter", "encoding", "decimal", "thousands", "skip", "sheet", "query"),
+)
+"""Keys of tables that have a file."""
+
+
+class DimensionJob(Section):
+    """Where the codes of a dimension come from; without hierarchy, digits or levels it is flat."""
+
+    column: str | None = Field(None, description="Column of the data; by default the dimension's name.")
+    hierarchy: Files = Field(
+        default_factory=list,
+        description="Parent/child CSV or indented .hrc: one file, or several for overlapping hierarchies.",
+    )
+    digits: list[Annotated[int, Field(ge=1)]] = Field(
+        default_factory=list, description="Widths of the levels, for codes whose prefixes are their totals."
+    )
+    codes: list[str] = Field(
+        default_factory=list, description="All codes of a flat dimension, in the order of the output."
+    )
+    order: Literal["sorted", "data"] | None = Field(
+        None,
+        description="Of codes that come from the data: sorted (numbers in them by size), or data (as they "
+        "first occur). By default data in ready-made tables, sorted in microdata.",
+    )
+    levels: list[str] = Field(
+        default_factory=list,
+        description="Columns of the microdata with the levels above the codes, coarsest first.",
+    )
+    total: str = Field(
+        "Total",
+        description="Code of the total; a parent/child CSV brings its own. Where a ready-made table has "
+        "no such code, another word for it (all, sum, …) is taken, with a note.",
+    )
+    lead: str = Field("@", min_length=1, description="Indent string of .hrc files.")
+
+    @model_validator(mode="after")
+    def _one_source(self) -> DimensionJob:
+        given = [name for name in ("hierarchy", "digits", "levels", "codes") if getattr(self, name)]
+        if len(given) > 1:
+            raise fault(f"{given[0]} and {given[1]} are given", "Give one of them.", given[1])
+        indented = [file for file in self.hierarchy if file.suffix.lower() == ".hrc"]
+        if self.first_given("lead") and not indented:
+            raise fault("lead is given, but no .hrc file", "Leave lead out.", "lead")
+        if self.first_given("total") and self.hierarchy and not indented:
+            raise fault("total is given, but the hierarchy brings its own", "Leave total out.", "total")
+        if self.order is not None and (self.hierarchy or self.codes):
+            raise fault("the codes have their order already", "Leave order out.", "order")
+        return self
+
+
+class SourceJob(Section):
+    """How a file is written."""
+
+    delimiter: str | None = Field(
+        None, min_length=1, max_length=1, description="Of CSV files; by default found in the header."
+    )
+    encoding: str = Field("utf-8", description="Of CSV files.")
+    decimal: Literal[".", ","] | None = Field(
+        None, description="Decimal mark; by default found from the numbers, with a note."
+    )
+    thousands: str | None = Field(
+        None,
+        max_length=1,
+        description="Mark between groups of three digits: point, comma, blank, apostrophe, or empty for "
+        "none; by default found from the numbers, with a note.",
+    )
+    skip: int = Field(0, ge=0, description="Lines above the header, of CSV files and sheets.")
+    sheet: str | None = Field(None, description="Of Excel files; by default the first.")
+    query: str | None = Field(None, description="Of databases: one SELECT that gives the rows.")
+
+    @model_validator(mode="after")
+    def _written(self) -> SourceJob:
+        try:
+            self.source_options()
+        except InputError as error:
+            raise fault(error.what, error.remedy, "decimal" if self.decimal else "thousands") from None
+        return self
+
+    def source_options(self) -> SourceOptions:
+        """The same for those who read."""
+        marks = NumberMarks(self.decimal, self.thousands)
+        return SourceOptions(self.delimiter, self.encoding, marks, self.skip, self.sheet, self.query)
+
+
+class MicrodataJob(SourceJob):
+    """The records and the roles of their columns."""
+
+    file: Texts = Field(
+        min_length=1,
+        description="One file, several, or a pattern such as part-*.csv: CSV, Parquet, Arrow, Excel, SAS, "
+        "Stata, SPSS, or a DuckDB or SQLite database.",
+    )
+    contributor: str | None = Field(
+        None, description="Column with the id of the contributor; by default every record is one."
+    )
+    holding: str | None = Field(None, description="Column with the id of the holding.")
+    weight: str | None = Field(None, description="Column with sampling weights.")
+    request: str | None = Field(None, description="Column that says who requests protection.")
+    request_codes: list[str] = Field(
+        default=["1", "2"], min_length=2, max_length=2, description="The two codes that request it."
+    )
+    waiver: str | None = Field(None, description="Column that says who waived protection.")
+    allow_negative: bool = Field(False, description="Whether contributions may be negative.")
+    memory_limit: str | None = Field(None, description="For tabulation, for example 4GB; by default 2GB.")
+
+    @model_validator(mode="after")
+    def _used(self) -> MicrodataJob:
+        if self.first_given("request_codes") and self.request is None:
+            raise fault("request_codes are given, but no request column", "Name it.", "request_codes")
+        return self
+
+
+class TableJob(SourceJob):
+    """One table, tabulated from the microdata or read from a file; several are linked."""
+
+    name: str | None = Field(
+        None,
+        min_length=1,
+        max_length=60,
+        description="Name of the table in public files; by default what it is about.",
+    )
+    dimensions: list[str] = Field(min_length=1, description="Names of its dimensions.")
+    response: str | None = Field(
+        None, description="Column of the microdata to add up; without one the records are counted."
+    )
+    shadow: str | None = Field(
+        None,
+        description="Column the rules look at; by default the response. Of a ready-made table: the column "
+        "of what its largest contributions add up to; by default the value.",
+    )
+    costs: list[str] = Field(default_factory=list, description="Further columns to add up, for weights.")
+    rounding: bool = Field(False, description="Round microdata to the decimals instead of an error.")
+    file: File | None = Field(
+        None, description="A ready-made table: CSV, Parquet, Arrow, Excel, SAS, Stata, SPSS, or a database."
+    )
+    rows: dict[str, str] = Field(
+        default_factory=dict,
+        description="Where a file has several tables: the column that names the table, and its name there, "
+        'such as {table = "T1"}.',
+    )
+    value: str = Field("value", description="Its column of values.")
+    contributors: str | None = Field(
+        None,
+        description="Its column with the number of contributors. This column, status, levels and bounds are "
+        "taken without being named, with a note, where the file has columns of these names.",
+    )
+    top: list[str] = Field(
+        default_factory=list,
+        description="Its columns with the largest contributions, the largest first, for dominance, p% and "
+        "(p, q) rules.",
+    )
+    status: str | None = Field(None, description="Its column of statuses; empty text: there is none.")
+    statuses: dict[str, Literal["u", "m", "s", "z"]] = Field(
+        default_factory=dict,
+        description='What its statuses mean, such as {C = "u", D = "m", F = "s"}; by default u, m, s, z, '
+        "unsafe, primary, secondary, safe, frozen, capitals aside, and safe where empty.",
+    )
+    lpl: str | None = Field(
+        None, description="Its column of lower levels of unsafe cells; without levels: the safety range."
+    )
+    upl: str | None = Field(None, description="Its column of upper levels.")
+    spl: str | None = Field(None, description="Its column of sliding levels.")
+    lb: str | None = Field(None, description="Its column of what everybody knows to be the least value.")
+    ub: str | None = Field(None, description="The same for the largest value.")
+    totals: Literal["given", "none"] | None = Field(
+        None,
+        description="Whether it holds its totals; by default as it looks, with a note where it does not.",
+    )
+    incomplete: Literal["error", "allow"] = Field(
+        "error", description="What to do about totals none of whose parts are given."
+    )
+    repair: bool = Field(False, description="Compute totals anew where they do not add up.")
+    allow_negative: bool = Field(False, description="Whether its values may be negative.")
+    decimals: int | None = Field(
+        None, ge=0, le=9, description="Decimals of the values; by default as many as needed."
+    )
+
+    @model_validator(mode="after")
+    def _one_source(self) -> TableJob:
+        twice = [name for name in self.dimensions if self.dimensions.count(name) > 1]
+        if twice:
+            raise fault(f"the dimension {twice[0]!r} stands twice", "Name it once.", "dimensions")
+        if self.file is not None:
+            odd = self.first_given("response", "costs", "rounding")
+            if odd:
+                raise fault(
+                    f"{odd} is for tables made from microdata, and this one has a file",
+                    "Leave one of the two out; the column of values of a file is named by value.",
+                    odd,
+                )
+            return self
+        odd = self.first_given(*READY_MADE)
+        if odd:
+            raise fault(
+                f"{odd} is for ready-made tables, and this one has no file",
+                "Name the file, or leave the key out"
+                + (" and set it in [microdata]." if odd == "allow_negative" else "."),
+                odd,
+            )
+        return self
+
+    def cell_columns(self) -> CellColumns:
+        """What the columns of its file tell, as far as the job says so."""
+        single = ("value", "contributors", "shadow", "lpl", "upl", "spl", "lb", "ub")
+        return CellColumns(
+            **{name: getattr(self, name) for name in single},
+            status=self.status or None,
+            statuses=self.statuses,
+            top=tuple(self.top),
+        )
