@@ -7,7 +7,7 @@ import pytest
 from cellveil.attackers.own_demands import OwnDemands
 from cellveil.attackers.own_parts import OwnParts
 from cellveil.job import read_job
-from cellveil.job.running import problem_of
+from cellveil.job.running import prepare
 from cellveil.progress import Progress
 from fuzz.jobs import write_job
 from fuzz.own_levels import OwnLevels
@@ -22,7 +22,7 @@ SEEDS = (7, 14, 20, 22, 28, 33, 35, 43, 50, 57)
 def test_the_package_asks_for_what_the_definition_says(seed: int, tmp_path: Path) -> None:
     """Where all contributors of a cell are listed; where there are more, it asks for no less."""
     write_job(seed, tmp_path)
-    problem, _, _ = problem_of(read_job(tmp_path / "job.toml"), Progress())
+    problem = prepare(read_job(tmp_path / "job.toml"), Progress()).problem
     world, compared = read_world(tmp_path), 0
     for level in ("unit", "holding") if problem.table.holdings is not None else ("unit",):
         parts = OwnParts.of(problem, level)

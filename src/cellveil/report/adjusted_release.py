@@ -22,7 +22,7 @@ OF_PATTERN = ("secondaries", "certified_demands", "demands", "hidden_for_lack_of
 def adjusted_summary(report: Report) -> str:
     """A few lines of text about the adjusted table."""
     figures = dict(report.adjustment or {})
-    lines = [f"{report.heading}: {ADJUSTED}", report.verdict, f"Not asked: {report.not_asked}."]
+    lines = [f"{report.heading}: {ADJUSTED}", report.verdict, report.told_not_asked]
     lines += [f"Released under an exception: {report.override}"] if report.override else []
     lines += [f"Note: {note}" for note in report.notes]
     if "utility" not in figures:
