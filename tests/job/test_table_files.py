@@ -205,6 +205,21 @@ def test_computed_totals_have_their_contributors(tmp_path: Path) -> None:
     assert units.top[total].tolist() == [45, 35, 20] and units.top[north].tolist() == [45, 15, 6]
 
 
+def test_totals_that_are_computed_anew_have_contributors_too(tmp_path: Path) -> None:
+    """With some of the totals in the file, those of the others follow from the finest cells."""
+    rows = [*TOP, ("N", "Total", 80, 6, 50, 15, 9)]
+    write(tmp_path / "table.csv", HEADER, rows)
+    job = f'{CONTRIBUTORS}repair = true\n[[rules]]\nrule = "dominance"\nn = 1\nk = 60\n'
+    problem, notes = problem_of(tmp_path, job)
+    units = problem.table.units
+    assert units is not None
+    assert units.top[cell(problem, "N", "Total")].tolist() == [50, 15, 9]
+    assert units.top[cell(problem, "Total", "large")].tolist() == [45, 35, 20]
+    assert units.count[cell(problem, "W", "Total")] == 9
+    assert "(N, Total)" in problem.table.cell_names(problem.primaries)
+    assert any("as if each stood in one cell only" in note for note in notes)
+
+
 def test_given_totals_keep_their_contributors(tmp_path: Path) -> None:
     rows = [("Total", 80, 6, 50, 20), ("N", 20, 5, 6, 5), ("S", 60, 2, 45, 15)]
     write(tmp_path / "table.csv", ["region", "value", "firms", "x1", "x2"], rows)
