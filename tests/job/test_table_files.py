@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -204,6 +205,21 @@ def test_computed_totals_have_their_contributors(tmp_path: Path) -> None:
     assert units.top[total].tolist() == [45, 35, 20] and units.top[north].tolist() == [45, 15, 6]
 
 
+def test_totals_that_are_computed_anew_have_contributors_too(tmp_path: Path) -> None:
+    """With some of the totals in the file, those of the others follow from the finest cells."""
+    rows = [*TOP, ("N", "Total", 80, 6, 50, 15, 9)]
+    write(tmp_path / "table.csv", HEADER, rows)
+    job = f'{CONTRIBUTORS}repair = true\n[[rules]]\nrule = "dominance"\nn = 1\nk = 60\n'
+    problem, notes = problem_of(tmp_path, job)
+    units = problem.table.units
+    assert units is not None
+    assert units.top[cell(problem, "N", "Total")].tolist() == [50, 15, 9]
+    assert units.top[cell(problem, "Total", "large")].tolist() == [45, 35, 20]
+    assert units.count[cell(problem, "W", "Total")] == 9
+    assert "(N, Total)" in problem.table.cell_names(problem.primaries)
+    assert any("as if each stood in one cell only" in note for note in notes)
+
+
 def test_given_totals_keep_their_contributors(tmp_path: Path) -> None:
     rows = [("Total", 80, 6, 50, 20), ("N", 20, 5, 6, 5), ("S", 60, 2, 45, 15)]
     write(tmp_path / "table.csv", ["region", "value", "firms", "x1", "x2"], rows)
@@ -228,6 +244,56 @@ def test_unknown_numbers_of_contributors_are_the_fewest_there_can_be(tmp_path: P
     job = f'{PLAIN}top = ["x1", "x2", "x3"]\n[[rules]]\nrule = "threshold"\nminimum = 3\n'
     problem, _ = problem_of(tmp_path, job)
     assert problem.table.cell_names(problem.primaries) == ["(N, large)"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("with_totals", [True, False])
+def test_an_aggregated_table_gives_the_problem_of_its_microdata(
+    seed: int, with_totals: bool, tmp_path: Path
+) -> None:
+    """Same unsafe cells and levels by all rules, from records and from the three largest of each cell."""
+    rng = np.random.default_rng(seed)
+    keys = [(region, size) for region in "NSW" for size in ("small", "large")]
+    chosen = [keys[k] for k in rng.integers(0, 6, 30)]
+    sales = (rng.lognormal(5, 1.5, 30)).round(1)
+    firms = [
+        (f"f{k}", *key, amount) for k, (key, amount) in enumerate(zip(chosen, sales.tolist(), strict=True))
+    ]
+    write(tmp_path / "firms.csv", ["firm", "region", "size", "value"], firms)
+    rules = "".join(
+        f"[[rules]]\n{rule}\n"
+        for rule in (
+            'rule = "p%"\np = 15',
+            'rule = "dominance"\nn = 2\nk = 85',
+            'rule = "threshold"\nminimum = 3',
+        )
+    )
+    dimensions = '[[tables]]\ndimensions = ["region", "size"]\n'
+    source = '[microdata]\nfile = "firms.csv"\ncontributor = "firm"\n'
+    expected, _ = problem_of(tmp_path, f'{source}{dimensions}response = "value"\n{rules}')
+    table, units = expected.table, expected.table.units
+    assert units is not None
+    lines = [
+        (*table.key(k), table.values[k] / 10, units.count[k], *(units.top[k, :3] / 10))
+        for k in range(table.num_cells)
+        if with_totals or "Total" not in table.key(k)
+    ]
+    write(tmp_path / "table.csv", HEADER, lines, ";")
+    found, _ = problem_of(
+        tmp_path, f'{dimensions}file = "table.csv"\ncontributors = "firms"\ntop = ["x1", "x2", "x3"]\n{rules}'
+    )
+    for field in ("status", "lpl", "upl", "lb", "weight"):
+        one, two = (
+            dict(
+                zip(
+                    map(problem.table.key, range(problem.table.num_cells)),
+                    getattr(problem, field).tolist(),
+                    strict=True,
+                )
+            )
+            for problem in (expected, found)
+        )
+        assert one == two, field
 
 
 # -- how files are written -----------------------------------------------------------------------------------

@@ -396,6 +396,23 @@ def files(tmp_path):
     return tmp_path, [tmp_path / "table.csv", *options, "--value", "turnover", "--hidden", "x"]
 
 
+def test_command_on_a_file_with_decimal_commas(command: Command, files):
+    folder, arguments = files
+    text = (folder / "table.csv").read_text()
+    shown = "\n".join(
+        f"{line},5" if line[-1:].isdigit() else line for line in text.replace(",", ";").split("\n")
+    )
+    (folder / "table.csv").write_text(shown)
+    done = command("audit", *arguments, "--rounding", "1")
+    assert (
+        "Note: table.csv: numbers are read with the decimal mark ','" in done.out and "hidden: 4" in done.out
+    )
+    said = command("audit", *arguments, "--rounding", "1", "--decimal", ",")
+    assert "Note" not in said.out and said.code == done.code
+    wrong = command("audit", *arguments, "--decimal", ".")
+    assert wrong.code == 2 and "neither a number nor a mark" in wrong.err
+
+
 def test_command_on_a_file(command: Command, files):
     folder, arguments = files
     done = command("audit", *arguments, "--report", folder / "r.json")

@@ -425,3 +425,19 @@ def test_ready_made_table_of_real_microdata() -> None:
     assert len(sums) == 22
     for (code, klass), wanted in sums.items():
         assert table.values[table.cell(code, klass)] == wanted
+
+
+def test_codes_that_differ_in_blanks_only_are_not_mixed_up() -> None:
+    codes = ["a", " a", "b "]
+    dimension = Dimension.of("code", Hierarchy.flat(codes))
+    data = pa.table({"code": [*codes, "a"], "sales": [1, 10, 100, 1000]})
+    table = tabulate(data, [dimension], "sales")
+    assert dict(zip(table.codes(0), table.values.tolist(), strict=True)) == {
+        "Total": 1111,
+        "a": 1001,
+        " a": 10,
+        "b ": 100,
+    }
+    lone = Dimension.of("code", Hierarchy.flat([" a", "b"]))
+    table = tabulate(pa.table({"code": ["a", " a", "b "], "sales": [1, 10, 100]}), [lone], "sales")
+    assert table.values.tolist() == [111, 11, 100]

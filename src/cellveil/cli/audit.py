@@ -78,6 +78,12 @@ def audit(
     lower: Annotated[str | None, _published("Known least values of hidden cells.", "COLUMN")] = None,
     upper: Annotated[str | None, _published("Known largest values of hidden cells.", "COLUMN")] = None,
     rounding: Annotated[str, _published("Values are rounded to multiples of this.", "UNIT")] = "0",
+    decimal: Annotated[
+        str | None, _published("Decimal mark; by default as the numbers show it.", "MARK")
+    ] = None,
+    thousands: Annotated[
+        str | None, _published("Mark between thousands; by default as the numbers show it.", "MARK")
+    ] = None,
     total: Annotated[str, _published("Code of the total of flat dimensions and .hrc files.")] = "Total",
     absent_hidden: Annotated[bool, _published("Cells without a row are hidden, not 0.")] = False,
     signed: Annotated[bool, _published("Values may be negative.")] = False,
@@ -95,6 +101,8 @@ def audit(
     """
     if pattern is None:
         from cellveil.formats.published_source import open_publication
+        from cellveil.microdata.number_marks import NumberMarks
+        from cellveil.progress import NoteTaker
 
         if any(name is not AttackerName.outsider for name in attacker or []):
             raise InputError("such an attack needs a pattern", remedy="Name INSTANCE and PATTERN.csv.")
@@ -108,7 +116,9 @@ def audit(
             raise InputError(
                 "the report would overwrite a hierarchy", file=report, remedy="Name another file."
             )
-        published = open_publication(instance, hierarchy or [], names, options)
+        taker, written = NoteTaker(None), NumberMarks(decimal, thousands)
+        published = open_publication(instance, hierarchy or [], names, options, written, taker)
+        say(quiet or as_json or not taker.notes, "\n".join(f"Note: {note}" for note in taker.notes))
         _audit_publication(published, within, Deadline(time_limit), report, quiet, as_json)
         return
     if hierarchy:

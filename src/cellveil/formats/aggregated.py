@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from cellveil.tables.computed_totals import largest_of_parts, sums_of_parts
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.table import Table
+from cellveil.tables.totals import is_interior
 
 WORDS: Mapping[str, str] = {
     **{status.letter: status.letter for status in Status},
@@ -130,7 +132,7 @@ def read_aggregated(
         units=reader.contributions(table, top) if top else None,
         columns={name: reader.figures(name) for name in named.others},
     )
-    if wishes.totals == "none" and (top or named.contributors):
+    if reader.computes_totals and (top or named.contributors):
         progress.note(
             f"{_name(columns)}: totals are computed, and the contributors behind them as if each stood in "
             "one cell only; where some stand in several, give the totals in the file"
@@ -148,21 +150,41 @@ class _CellReader:
     def counted(self, table: Table) -> Table:
         """The table with numbers of contributors; those of computed totals are sums."""
         table = with_contributors(table, self._rows, self._named.contributors)
-        if table.contributors is None or self._wishes.totals == "given":
+        if table.contributors is None or not self.computes_totals:
             return table
         counts = table.contributors[self._cells]
-        unknown = sums_of_parts(table, self._cells, (counts < 0).astype(np.int64)) > 0
-        summed = sums_of_parts(table, self._cells, np.maximum(counts, 0))
+        unknown = self._on_cells((counts < 0).astype(np.int64), "contributors") > 0
+        summed = self._on_cells(np.maximum(counts, 0), "contributors")
         return table.replace(contributors=np.where(unknown, -1, summed))
 
     def figures(self, column: str) -> Float:
         """Further figures of all cells."""
         given = self._rows.columns.floats(column)
         self._rows.check(np.isnan(given), f"the {column} is missing", "Give it for every cell.")
-        if self._wishes.totals == "none":
-            return np.asarray(sums_of_parts(self._table, self._cells, given), dtype=np.float64)
-        found = np.zeros(self._table.num_cells)
-        put_on_cells(self._rows, found, self._cells, given, column)
+        return np.asarray(self._on_cells(given, column), dtype=np.float64)
+
+    @cached_property
+    def _without_row(self) -> Bool:
+        """The cells that no row is about: totals that are computed."""
+        found = np.ones(self._table.num_cells, dtype=bool)
+        found[self._cells] = False
+        return found
+
+    @property
+    def computes_totals(self) -> bool:
+        """Whether some totals are not in the rows."""
+        return bool(self._without_row.any())
+
+    def _on_cells(self, given: NDArray[Any], what: str) -> NDArray[Any]:
+        """Amounts of the rows on the cells, and their sums on computed totals; n × k: the largest k."""
+        found = np.zeros((self._table.num_cells, *given.shape[1:]), dtype=given.dtype)
+        for target, column in zip(np.atleast_2d(found.T), np.atleast_2d(given.T), strict=True):
+            put_on_cells(self._rows, target, self._cells, column, what)
+        if self.computes_totals:
+            inner = is_interior(self._table.dimensions, [keys[self._cells] for keys in self._table.keys])
+            of_parts = largest_of_parts if given.ndim > 1 else sums_of_parts
+            computed = of_parts(self._table, self._cells[inner], given[inner])
+            found[self._without_row] = computed[self._without_row]
         return found
 
     # -- contributions -----------------------------------------------------------------------------------
@@ -173,7 +195,8 @@ class _CellReader:
         if self._named.shadow is not None:
             shadow = self._rows.columns.amounts(self._named.shadow)
             decimals = max(shadow.decimals, *(column.decimals for column in top))
-            total = self._spread(self._rows.numbers(self._named.shadow, shadow, decimals))
+            given_total = self._rows.numbers(self._named.shadow, shadow, decimals)
+            total = self._on_cells(given_total, self._named.shadow)
         given = [
             self._rows.numbers(name, column, decimals, default=np.zeros(len(self._cells), dtype=np.int64))
             for name, column in zip(self._named.top, top, strict=True)
@@ -182,12 +205,7 @@ class _CellReader:
         missing = np.stack([column.missing for column in top], axis=1)
         self._check_top(largest, missing, total[self._cells], table.contributors)
         largest = -np.sort(-largest, axis=1)
-        if self._wishes.totals == "none":
-            ranked = largest_of_parts(table, self._cells, largest)
-        else:
-            ranked = np.zeros((table.num_cells, len(top)), dtype=np.int64)
-            for rank in range(len(top)):
-                put_on_cells(self._rows, ranked[:, rank], self._cells, largest[:, rank], "contributions")
+        ranked = self._on_cells(largest, "contributions")
         return Contributions(
             decimals,
             _counts(ranked, total, table.contributors),
@@ -196,14 +214,6 @@ class _CellReader:
             ranked,
             np.full(ranked.shape, -1, dtype=np.int32),
         )
-
-    def _spread(self, given: Int) -> Int:
-        """Amounts of the rows on all cells; those of computed totals are sums."""
-        if self._wishes.totals == "none":
-            return np.asarray(sums_of_parts(self._table, self._cells, given))
-        found = np.zeros(self._table.num_cells, dtype=np.int64)
-        put_on_cells(self._rows, found, self._cells, given, "total of the contributions")
-        return found
 
     def _check_top(self, largest: Int, missing: Bool, total: Int, known: Int | None) -> None:
         """Raise where the largest contributions cannot be those of the cell, or some are not given."""

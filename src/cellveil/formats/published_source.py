@@ -7,13 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from cellveil.errors import InputError
+from cellveil.formats.columns import read_columns
 from cellveil.formats.published_file import read_publication, read_publication_folder
 from cellveil.formats.release_folder import is_release, read_release
 from cellveil.judge.published_table import PublishedTable
+from cellveil.microdata.number_marks import UNSAID, NumberMarks
+from cellveil.microdata.source_options import SourceOptions
+from cellveil.progress import Progress
 
 
 def open_publication(
-    source: Path, hierarchies: Sequence[str], names: Mapping[str, Any], options: Mapping[str, Any]
+    source: Path,
+    hierarchies: Sequence[str],
+    names: Mapping[str, Any],
+    options: Mapping[str, Any],
+    marks: NumberMarks = UNSAID,
+    progress: Progress | None = None,
 ) -> PublishedTable:
     """Read a release, a tidy folder, or a file whose dimensions are given as texts, as on a command line.
 
@@ -25,6 +34,10 @@ def open_publication(
         Columns of a file and the code of its totals, as in `read_publication`; a folder has its own.
     options
         Further arguments.
+    marks
+        Decimal and thousands marks of a file; found from its numbers where not said.
+    progress
+        Told of what was found.
     """
     trees: dict[str, Any] = {}
     for given in hierarchies:
@@ -49,4 +62,9 @@ def open_publication(
             file=source,
             remedy="Name the pattern, or the dimensions of a published table with their hierarchies.",
         )
-    return read_publication(source, trees, **names, **options)
+    columns = read_columns(source, SourceOptions(marks=marks))
+    numbers = [names[name] for name in ("value", "lower", "upper") if names.get(name) in columns]
+    columns, notes = columns.with_marks(numbers)
+    for note in notes:
+        (progress or Progress()).note(note)
+    return read_publication(columns, trees, **names, **options)

@@ -98,6 +98,7 @@ class Job(Section):
         _check_dimensions(self)
         _check_columns(self)
         _check_weights(self)
+        _check_insiders(self)
         if not self.marks_unsafe_cells and all(table.file is None for table in self.tables):
             raise fault(
                 "there are no rules and no unsafe cells, so nothing would be protected",
@@ -223,4 +224,16 @@ def _check_weights(job: Job) -> None:
             f"there are no weights {kind!r}",
             f"{nearest_name(kind, [*KINDS, *own])} A cost column must stand in the costs of every table.",
             *("weights", "kind"),
+        )
+
+
+def _check_insiders(job: Job) -> None:
+    """Of the largest contributions in a file nobody knows who stands in several cells, as insiders would."""
+    insiders = [place for place, one in enumerate(job.attackers or []) if one.kind in ("insider", "pq")]
+    if insiders and any(table.top for table in job.tables):
+        raise fault(
+            "the contributions of a ready-made table have no ids, so that it is not known who stands in "
+            "several cells: whether insiders are kept off cannot be told",
+            "Leave such attackers out, or tabulate microdata.",
+            *("attackers", insiders[0], "kind"),
         )

@@ -57,10 +57,10 @@ def wrong_code(dimension: Dimension, content: Any) -> tuple[str, str]:
     """A missing code, the code of a total, or an unknown one."""
     if isinstance(content, float) and content.is_integer():
         content = int(content)
-    code = "" if content is None or content != content else str(content).strip()
+    code = "" if content is None or content != content else str(content).strip(" ")
     if not code:
         return f"the code of dimension {dimension.name!r} is missing", "Give every record a code."
-    if code in (known.strip() for known in dimension.index):
+    if code in (known.strip(" ") for known in dimension.index):
         return (
             f"code {code!r} of dimension {dimension.name!r} is both a total and the code of a record",
             "Give the record a code of the lowest level, for example one for “not further specified”.",

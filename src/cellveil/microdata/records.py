@@ -93,6 +93,7 @@ class Records:
         self._connection, self._microdata = connection, microdata
         self._dimensions, self._roles = tuple(dimensions), roles
         self._progress = progress or Progress()
+        self._trims = [_differ_without_blanks(dimension) for dimension in self._dimensions]
         self.variables: dict[str, Variable] = {}
         self.value_decimals = 0
         self.has_waivers = False
@@ -138,7 +139,7 @@ class Records:
     def _settle_marks(self, said: NumberMarks) -> None:
         """Numbers written as text with decimal points, whatever their marks."""
         texts = {alias: v for alias, v in self.variables.items() if self._is_text(v.column)}
-        if not texts:
+        if not texts or said == POINTS:
             return
         shown = ", ".join(
             " OR ".join(
@@ -165,7 +166,11 @@ class Records:
 
     def _register(self, axis: int, dimension: Dimension) -> None:
         """The small tables of one dimension: code → leaf number, leaf → codes that cover it."""
-        leaves = {code.strip(): n for code, n in dimension.index.items() if not dimension.is_parent[n]}
+        leaves = {
+            code.strip(" ") if self._trims[axis] else code: n
+            for code, n in dimension.index.items()
+            if not dimension.is_parent[n]
+        }
         leaf, cover = dimension.closure
         self._small_table(f"codes{axis}", {"code": np.array(list(leaves)), "leaf": _int32(leaves.values())})
         self._small_table(f"closure{axis}", {"leaf": _int32(leaf), "cover": _int32(cover)})
@@ -196,7 +201,10 @@ class Records:
         if roles.waiver:
             waiver = sql.yes_or_no(of_record(roles.waiver), types[roles.waiver])
             columns.append(f"{waiver} AS waived")
-        texts = [sql.as_text(of_record(column), types[column]) for column in roles.dimensions]
+        texts = [
+            sql.as_text(of_record(column), types[column], trim=trim)
+            for column, trim in zip(roles.dimensions, self._trims, strict=True)
+        ]
         columns.append(f"{self._is_padded()} AS padded")
         joins = " ".join(
             f"LEFT JOIN codes{axis} ON codes{axis}.code = {text}" for axis, text in enumerate(texts)
@@ -206,7 +214,7 @@ class Records:
     def _is_padded(self) -> str:
         """SQL: whether a code or id of a record has outer blanks, and no code of its dimension has."""
         pairs = zip(self._roles.dimensions, self._dimensions, strict=True)
-        columns = [name for name, d in pairs if all(code == code.strip() for code in d.index)]
+        columns = [name for name, d in pairs if all(code == code.strip(" ") for code in d.index)]
         texts = [f"CAST({of_record(c)} AS VARCHAR)" for c in (*columns, *self._roles.members.values())]
         return f"coalesce({' OR '.join(f'{text} <> trim({text})' for text in texts) or 'FALSE'}, FALSE)"
 
@@ -306,7 +314,7 @@ class Records:
     def _faults(self, allow_negative: bool) -> Iterator[RecordFault]:
         roles, types = self._roles, self._microdata.types
         for axis, column in enumerate(roles.dimensions):
-            text = sql.filled_text(of_record(column), types[column])
+            text = sql.filled_text(of_record(column), types[column], trim=self._trims[axis])
             unknown = f"({text}) IS NULL OR ({text}) NOT IN (SELECT code FROM codes{axis})"
             yield RecordFault(
                 column, f"c{axis} IS NULL", unknown, partial(wrong_code, self._dimensions[axis])
@@ -362,6 +370,11 @@ class Records:
 
     def _row(self, query: str) -> tuple[Any, ...]:
         return tuple(self._connection.execute(query).fetchall()[0])
+
+
+def _differ_without_blanks(dimension: Dimension) -> bool:
+    """Whether no two codes are the same without their outer blanks, so that these may be cut off."""
+    return len({code.strip(" ") for code in dimension.index}) == len(dimension.index)
 
 
 def _int32(numbers: Any) -> NDArray[np.int32]:

@@ -9,7 +9,6 @@ import csv
 import gzip
 import re
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,19 +45,19 @@ class SourceFile:
         The file; None for a frame.
     relation
         SQL that yields its rows, with the needed columns under their own names.
-    lines
-        Lines of the records; None where records have no lines.
+    line_of
+        Line of a record, numbered from 0; None where records have no lines.
     """
 
     name: str | None
     relation: str
-    lines: Sequence[int] | None = None
+    line_of: Callable[[int], int] | None = None
 
     def error(self, what: str, row: int, remedy: str) -> InputError:
         """An error at a record, numbered from 0."""
-        if self.lines is None:
+        if self.line_of is None:
             return InputError(f"row {row + 1}: {what}", file=self.name, remedy=remedy)
-        return InputError(what, file=self.name, line=self.lines[row], remedy=remedy)
+        return InputError(what, file=self.name, line=self.line_of(row), remedy=remedy)
 
 
 class Microdata:
@@ -158,7 +157,8 @@ class Microdata:
             self._loaded[path] = self._load(path, kind_of(path))
         table, lines = self._loaded[path]
         check_columns(self._needed, table.column_names, path)
-        return self._registered(table.select(self._needed), str(path), lines)
+        line_of = None if lines is None else lines.__getitem__
+        return self._registered(table.select(self._needed), str(path), line_of)
 
     def _load(self, path: Path, kind: FileKind) -> tuple[Any, list[int] | None]:
         if kind is FileKind.EXCEL:
@@ -172,12 +172,14 @@ class Microdata:
         check_columns(self._needed, found.column_names, path)
         return self._registered(found.select(self._needed), str(path))
 
-    def _registered(self, data: Any, name: str | None, lines: list[int] | None = None) -> SourceFile:
+    def _registered(
+        self, data: Any, name: str | None, line_of: Callable[[int], int] | None = None
+    ) -> SourceFile:
         """A part whose rows are Arrow data under a name of its own."""
         alias = f"{FRAME}{len(self._frames)}"
         self._frames.append(alias)
         self._connection.register(alias, data)
-        return SourceFile(name, f"SELECT {self._columns()} FROM {alias}", lines)
+        return SourceFile(name, f"SELECT {self._columns()} FROM {alias}", line_of)
 
     def _parquet(self, path: Path) -> SourceFile:
         # The columns are those of the file, also where the names of its folders look like partitions.
@@ -192,13 +194,13 @@ class Microdata:
         check_columns(self._needed, header, path)
         columns = ", ".join(f"k{position}: 'VARCHAR'" for position in range(len(header)))
         chosen = ", ".join(f"k{header.index(name)} AS {ident(name)}" for name in self._needed)
-        readable = self._in_utf8(path)
+        readable, first_line = self._in_utf8(path), self.options.skip + 2
         return SourceFile(
             str(path),
             f"SELECT {chosen or '1 AS nothing'} FROM read_csv({literal(for_duckdb(readable))}, "
             f"auto_detect = false, hive_partitioning = false, header = true, skip = {self.options.skip}, "
             f"delim = {literal(delimiter)}, quote = '\"', escape = '\"', columns = {{{columns}}})",
-            lines=range(self.options.skip + 2, sys.maxsize),
+            line_of=lambda row: row + first_line,
         )
 
     def _in_utf8(self, path: Path) -> Path:

@@ -61,21 +61,21 @@ def base_type(data_type: str) -> str:
     return data_type.split("(")[0].strip('" ').upper()
 
 
-def as_text(column: str, data_type: str) -> str:
-    """A code or id as text without outer blanks; whole numbers stored as floats lose their “.0”."""
+def as_text(column: str, data_type: str, *, trim: bool = True) -> str:
+    """A code or id as text, without outer blanks; whole numbers stored as floats lose their “.0”."""
     text = f"CAST({column} AS VARCHAR)"
     if base_type(data_type) not in ("FLOAT", "DOUBLE"):
-        return text if base_type(data_type) in INTEGERS else f"trim({text})"
+        return f"trim({text})" if trim and base_type(data_type) not in INTEGERS else text
     whole = f"CAST(TRY_CAST({column} AS BIGINT) AS VARCHAR)"
     return f"CASE WHEN isfinite({column}) AND {column} = floor({column}) THEN {whole} ELSE {text} END"
 
 
-def filled_text(column: str, data_type: str) -> str:
+def filled_text(column: str, data_type: str, *, trim: bool = True) -> str:
     """The same, NULL where it is blank or not a number."""
-    text = as_text(column, data_type)
+    text = as_text(column, data_type, trim=trim)
     if base_type(data_type) in INTEGERS:
         return text
-    blank = f"isnan({column})" if base_type(data_type) in ("FLOAT", "DOUBLE") else f"{text} = ''"
+    blank = f"isnan({column})" if base_type(data_type) in ("FLOAT", "DOUBLE") else f"trim({text}) = ''"
     return f"CASE WHEN {blank} THEN NULL ELSE {text} END"
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from cellveil.arrays import Codes, Int
 from cellveil.errors import InputError, nearest_name
 from cellveil.microdata.engine import Engine, EngineOptions
-from cellveil.microdata.number_marks import NumberMarks
+from cellveil.microdata.number_marks import POINTS, NumberMarks
 from cellveil.microdata.records import Roles
 from cellveil.microdata.source_options import SourceOptions
 from cellveil.progress import Progress
@@ -137,7 +137,8 @@ def tabulate(
     )
     if all_cells:
         _check_product(dimensions)
-    written = SourceOptions(delimiter, encoding, NumberMarks(decimal, thousands), skip, sheet, query)
+    marks = NumberMarks(decimal, "" if decimal and thousands is None else thousands)
+    written = SourceOptions(delimiter, encoding, marks, skip, sheet, query)
     options = EngineOptions(memory_limit, threads, temp_directory, written, depth)
     with Engine.opened(source, dimensions, roles, options, progress) as engine:
         engine.records.read(decimals, rounding=rounding, allow_negative=allow_negative)
@@ -196,7 +197,7 @@ def contributions_of(
         members=_members(contributor, holding),
         dimensions=_dimension_columns(dimensions, {}),
     )
-    options = EngineOptions(None, None, None, SourceOptions(), depth)
+    options = EngineOptions(None, None, None, SourceOptions(marks=POINTS), depth)
     with Engine.opened(source, dimensions, roles, options, None) as engine:
         engine.records.read(None, allow_negative=allow_negative, at_least=table.decimals)
         keys, _ = engine.cells()
