@@ -10,7 +10,7 @@ import csv
 import gzip
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,6 +64,15 @@ class CsvOptions:
         return codecs.lookup(self.encoding).name in ("utf-8", "utf-8-sig")
 
 
+@dataclass(frozen=True, repr=False)
+class PlacedFrame:
+    """Records that were read from a file already: a frame, the file's name, and the line of each record."""
+
+    frame: Any
+    file: str
+    line_of: Callable[[int], int]
+
+
 @dataclass(frozen=True)
 class SourceFile:
     """One file, or the whole frame.
@@ -74,19 +83,19 @@ class SourceFile:
         The file; None for a frame.
     relation
         SQL that yields its rows, with the needed columns under their own names.
-    first_line
-        Line of the first record; None where records have no lines.
+    line_of
+        Line of a record, numbered from 0; None where records have no lines.
     """
 
     name: str | None
     relation: str
-    first_line: int | None = None
+    line_of: Callable[[int], int] | None = None
 
     def error(self, what: str, row: int, remedy: str) -> InputError:
         """An error at a record, numbered from 0."""
-        if self.first_line is None:
+        if self.line_of is None:
             return InputError(f"row {row + 1}: {what}", file=self.name, remedy=remedy)
-        return InputError(what, file=self.name, line=row + self.first_line, remedy=remedy)
+        return InputError(what, file=self.name, line=self.line_of(row), remedy=remedy)
 
 
 class Microdata:
@@ -97,7 +106,7 @@ class Microdata:
     connection
         Where the view is made.
     source
-        Path, glob pattern or list of them; pandas, polars or Arrow frame; DuckDB relation.
+        Path, glob pattern or list of them; pandas, polars or Arrow frame; DuckDB relation; `PlacedFrame`.
     needed
         Names of the columns.
     options
@@ -185,7 +194,7 @@ class Microdata:
             f"SELECT {chosen or '1 AS nothing'} FROM read_csv({literal(for_duckdb(readable))}, "
             f"auto_detect = false, hive_partitioning = false, header = true, delim = {literal(delimiter)}, "
             f"quote = '\"', escape = '\"', columns = {{{columns}}})",
-            first_line=2,
+            line_of=lambda row: row + 2,
         )
 
     def _in_utf8(self, path: Path) -> Path:
@@ -203,13 +212,15 @@ class Microdata:
         return copy
 
     def _frame(self) -> SourceFile:
-        frame = self._source
+        placed = self._source if isinstance(self._source, PlacedFrame) else None
+        frame = placed.frame if placed else self._source
         if type(frame).__name__ == "DuckDBPyRelation":
             arrow = self._stream(frame)
         else:
             arrow = arrow_table(frame, self._needed)
         self._connection.register(FRAME, arrow)
-        return SourceFile(None, f"SELECT {self._columns()} FROM {FRAME}")
+        relation = f"SELECT {self._columns()} FROM {FRAME}"
+        return SourceFile(placed.file, relation, placed.line_of) if placed else SourceFile(None, relation)
 
     def _stream(self, relation: DuckDBPyRelation) -> Any:
         import pyarrow as pa
