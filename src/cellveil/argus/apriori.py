@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from math import ceil
 from pathlib import Path
 
 import numpy as np
@@ -315,7 +316,7 @@ class _Changes:
         scaled = [number.scaleb(decimals) for number in numbers]
         if any(number >= LARGEST for number in scaled):
             raise InputError("a level is too large", remedy="Use the unit of the values.")
-        lpl, upl = (-int(-number // 1) for number in scaled)  # a level between two units is rounded up
+        lpl, upl = map(ceil, scaled)
         lpl = min(lpl, self._room(cell))
         if not (lpl or upl):
             raise InputError(

@@ -108,7 +108,7 @@ class ArgusTable:
                 level[child] = level[name] + 1
             if trivial or name not in dimension.aliases:
                 depth = level[name] if self.variables[axis].is_hierarchical else 0
-                shown.append(DisplayCode(name, tree.code_of(name), depth, dimension.index[name]))
+                shown.append(DisplayCode(name, tree.shown(name), depth, dimension.index[name]))
         return shown
 
     @cached_property

@@ -47,7 +47,8 @@ class CodeTree:
 
     Examples
     --------
-    >>> tree = CodeTree.of_nodes([IndentedCode(0, "N"), IndentedCode(1, "1"), IndentedCode(0, "S"), IndentedCode(1, "1"), IndentedCode(1, "2")])
+    >>> lines = [(0, "N"), (1, "1"), (0, "S"), (1, "1"), (1, "2")]
+    >>> tree = CodeTree.of_nodes([IndentedCode(*line) for line in lines])
     >>> tree.hierarchy.codes
     ('Total', 'N', 'N/1', 'S', 'S/1', '2')
     >>> tree.places("2"), tree.places("1")
@@ -129,6 +130,16 @@ class CodeTree:
     def code_of(self, name: str) -> str:
         """How a name is written in files."""
         return self.written.get(name, name)
+
+    def shown(self, name: str) -> str:
+        """The code of a name where that means one cell only, else the path."""
+        code = self.code_of(name)
+        return code if len(self.places(code)) == 1 else name
+
+    def exact(self, name: str) -> str:
+        """The code of a name where that means no other name, else the path."""
+        code = self.code_of(name)
+        return code if self.places(code) == (name,) else name
 
     def places(self, text: str) -> tuple[str, ...]:
         """The names that a text can mean: none, one, or several in different branches."""

@@ -1,7 +1,8 @@
 """Intermediate tables: a protected or unprotected table as cells (.tab) and metadata (.rda). Internal.
 
 The pair can be read again: values, numbers of contributors, shadow, cost, largest contributions, status and
-levels are those of the table. A file of metadata names the hierarchies, which are written beside it.
+levels are those of the table. A file of metadata names the hierarchies, which are written beside it. The file
+has no place for sampling weights: contributions are then the weighted parts of the value.
 """
 
 from __future__ import annotations
@@ -66,13 +67,14 @@ def write_intermediate(
     for codes, cell in table.rows():
         if drop_empty and (cell < 0 or statuses[cell] == CellStatus.EMPTY):
             continue
-        fields = [_code(code.text, separator, quotes) for code in codes]
-        fields += empty if cell < 0 else [texts[cell] for _, texts in columns.values()]
+        texts = [tree.exact(code.name) for tree, code in zip(table.trees, codes, strict=True)]
+        fields = [_code(text, separator, quotes) for text in texts]
+        fields += empty if cell < 0 else [column[cell] for _, column in columns.values()]
         lines.append(separator.join(fields))
     write_text(path, "".join(f"{line}\n" for line in lines))
     metadata = Metadata(
         DataKind.TABLE,
-        (*_spanning(table, path), *(variable for variable, _ in columns.values())),
+        (*_spanning(table, path, drop_empty), *(variable for variable, _ in columns.values())),
         separator=separator,
     )
     write_rda(metadata, path.with_suffix(".rda"))
@@ -89,12 +91,15 @@ def _code(text: str, separator: str, quotes: bool) -> str:
     return text
 
 
-def _spanning(table: ArgusTable, path: Path) -> list[ArgusVariable]:
-    """The spanning variables as those of a table; each hierarchy is a file beside it."""
+def _spanning(table: ArgusTable, path: Path, drop_empty: bool) -> list[ArgusVariable]:
+    """The spanning variables as those of a table; each hierarchy is a file beside it.
+
+    Where empty cells are left out, flat variables have one too: their codes need not all occur.
+    """
     variables = []
     for axis, (variable, tree) in enumerate(zip(table.variables, table.trees, strict=True)):
         file = None
-        if variable.is_hierarchical:
+        if variable.is_hierarchical or drop_empty:
             file = f"{path.stem}_{axis + 1}.hrc"
             write_hrc(tree, path.with_name(file), lead=LEAD)
         variables.append(
@@ -141,8 +146,9 @@ def _columns(table: ArgusTable, pattern: Pattern | None, *, simple: bool, holdin
         add("shadow", f"{table.response}_Shadow", VariableRole.SHADOW, amounts(known.total, known.decimals))
     add("cost", f"{table.response}_Cost", VariableRole.COST, float_texts(problem.weight).to_pylist())
     if known is not None and not simple and not table.is_frequency:
+        parts, _ = known.largest_parts
         for place in range(known.depth):
-            top = np.ascontiguousarray(known.top[:, place])
+            top = np.ascontiguousarray(parts[:, place])
             add(f"top{place}", f"Top{place + 1}", VariableRole.TOP, amounts(top, known.decimals))
     letters = [CellStatus(int(number)).letter for number in table.statuses(pattern)]
     add("status", "Status", VariableRole.STATUS, letters)

@@ -170,7 +170,10 @@ class _Reader:
         starts = [place for place, token in enumerate(found) if token.is_keyword]
         for place, end in zip(starts, [*starts[1:], len(found)], strict=True):
             keyword = SPELLINGS.get(found[place].text, found[place].text)
-            self._keyword(keyword, [token.text for token in found[place + 1 : end]])
+            taken = found[place + 1 : end]
+            if keyword != "<SEPARATOR>":  # elsewhere a comma without quotes stands between arguments
+                taken = [token for token in taken if token.quoted or token.text != ","]
+            self._keyword(keyword, [token.text for token in taken])
 
     def _keyword(self, keyword: str, arguments: list[str]) -> None:
         if keyword == "<SEPARATOR>":
@@ -201,7 +204,7 @@ class _Reader:
         if keyword in ROLES:
             role = ROLES[keyword]
             if role is VariableRole.REQUEST:
-                fields["request_codes"] = tuple(code for code in arguments if code != ",")
+                fields["request_codes"] = tuple(arguments)
             elif arguments:
                 raise InputError(f"{keyword} has arguments", remedy="Write it alone.")
             if role in INSTEAD:
@@ -257,7 +260,7 @@ def _number(keyword: str, arguments: list[str]) -> int:
 def _numbers(keyword: str, arguments: list[str]) -> tuple[int, ...]:
     if not arguments:
         raise InputError(f"{keyword} needs numbers", remedy="Write them behind it, blanks between.")
-    return tuple(_whole(text, keyword) for text in arguments if text != ",")
+    return tuple(_whole(text, keyword) for text in arguments)
 
 
 def _none(keyword: str, arguments: list[str]) -> bool:

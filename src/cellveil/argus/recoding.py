@@ -176,8 +176,9 @@ def read_recoding(path: Path | str, *, encoding: str | None = None) -> Recoding:
     for number, line in lines:
         try:
             if line.strip().startswith("<"):
-                keyword, *arguments = [token.text for token in tokens_of(line)]
-                options[keyword] = _arguments(keyword, [text for text in arguments if text != ","])
+                keyword, *tokens = tokens_of(line)
+                texts = [token.text for token in tokens if token.quoted or token.text != ","]
+                options[keyword.text] = _arguments(keyword.text, texts)
             else:
                 joined.append(_joined_codes(line, number))
         except InputError as error:

@@ -108,7 +108,7 @@ def decode(data: bytes, file: object = None, encoding: str | None = None) -> tup
     except LookupError:
         raise InputError(f"unknown encoding {found!r}", file=file, remedy="Try utf-8 or cp1252.") from None
     text = text.removeprefix("\ufeff").rstrip("\x00")
-    text = re.sub(r"\x1a\s*\Z", "", text)
+    text = re.sub(r"\x1a[\x1a\s]*\Z", "", text)
     for mark, what in ((CTRL_Z, "an end-of-file mark (Ctrl-Z)"), ("\x00", "a zero byte")):
         if mark in text:
             line = len(split_lines(text[: text.index(mark)] + "x"))

@@ -196,6 +196,7 @@ class TabularFile:
         """What is said of a cell must fit together."""
         amounts = rows.columns.amounts(value)
         absent = amounts.missing
+        rows.numbers(value, amounts, amounts.decimals, default=np.zeros(len(absent), dtype=np.int64))
         frequency = self.metadata.only(VariableRole.FREQUENCY)
         if frequency is not None and frequency.name != value:
             counts = rows.columns.amounts(frequency.name)

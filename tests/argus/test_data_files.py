@@ -1,0 +1,315 @@
+"""Records and cells of text files: every layout gives the same table, and tables come back as they were."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cellveil as cv
+from cellveil.argus.argus_table import ArgusTable
+from cellveil.argus.cell_status import CellStatus
+from cellveil.argus.code_trees import CodeTree, IndentedCode
+from cellveil.argus.hrc import write_hrc
+from cellveil.argus.intermediate import write_intermediate
+from cellveil.argus.metadata import ArgusVariable, DataKind, Metadata, VariableRole
+from cellveil.argus.rda import read_rda
+from cellveil.argus.recoding import Recoding
+from cellveil.argus.records_file import read_records
+from cellveil.argus.tab import read_tab
+from cellveil.argus.table_spec import TableSpec
+from cellveil.errors import InputError
+from cellveil.pattern import Pattern
+from cellveil.problem import Status
+from cellveil.tables.table import Table
+
+quick = settings(deadline=None, max_examples=25)
+R = VariableRole
+
+# -- records -------------------------------------------------------------------------------------------------
+
+REGIONS = CodeTree.of_nodes(
+    [IndentedCode(*line) for line in [(0, "N"), (1, "n1"), (1, "n2"), (0, "S"), (1, "s1")]]
+)
+SIZES = ("1", "9", "10", "X")
+
+records = st.lists(
+    st.tuples(
+        st.sampled_from(["n1", "n2", "s1", "zz"]),
+        st.sampled_from(SIZES),
+        st.integers(-5, 999),
+        st.integers(1, 30),
+        st.sampled_from("ab"),
+        st.sampled_from("012"),
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+def described(separator: str | None) -> Metadata:
+    widths = {"region": 3, "size": 2, "value": 7, "weight": 4, "group": 2, "ask": 1}
+    start, variables = 1, []
+    further = {
+        "region": {"roles": {R.SPANNING}, "hierarchy_file": "r.hrc", "lead": "@", "missing": ("zz",)},
+        "size": {"roles": {R.SPANNING}, "missing": ("X",), "total_code": "all"},
+        "value": {"roles": {R.RESPONSE}, "decimals": 1},
+        "weight": {"roles": {R.WEIGHT}},
+        "group": {"roles": {R.HOLDING}},
+        "ask": {"roles": {R.REQUEST}, "request_codes": ("1",)},
+    }
+    for name, width in widths.items():
+        fields = further[name]
+        place = {"length": width, "start": start if separator is None else None}
+        variables.append(ArgusVariable(name, **fields | {"roles": frozenset(fields["roles"])} | place))
+        start += width + 1
+    return Metadata(DataKind.MICRODATA, tuple(variables), separator)
+
+
+def lines_of(rows, separator: str | None, align: str) -> str:
+    lines = []
+    for region, size, value, weight, group, ask in rows:
+        fields = [region, size, f"{value / 10:.1f}".replace(".", ","), f"{weight / 10:.1f}", group, ask]
+        if separator is not None:
+            lines.append(separator.join(fields))
+        else:
+            padded = zip(fields, (3, 2, 7, 4, 2, 1), strict=True)
+            lines.append(" ".join(f"{field:{align}{width}}" for field, width in padded))
+    return "\r\n".join(lines)
+
+
+def expected_table(rows, weighted: bool) -> Table:
+    frame = pa.table(
+        {
+            "region": [row[0] for row in rows],
+            "size": [row[1].rjust(2) for row in rows],
+            "value": [f"{row[2] / 10:.1f}" for row in rows],
+            "weight": [f"{row[3] / 10:.1f}" for row in rows],
+            "group": [row[4] for row in rows],
+            "ask": [row[5] for row in rows],
+        }
+    )
+    region = cv.Dimension.of(
+        "region", cv.Hierarchy.from_dict({"Total": {"N": ["n1", "n2"], "S": ["s1"], " zz": []}})
+    )
+    sizes = sorted({row[1].rjust(2) for row in rows} - {" X"})
+    size = cv.Dimension.of("size", cv.Hierarchy.flat([*sizes, " X"], "all"))
+    frame = frame.set_column(0, "region", pa.array([" zz" if row[0] == "zz" else row[0] for row in rows]))
+    weight = {"weight": "weight"} if weighted else {}
+    decimals = 1 + (1 if weighted and any(row[3] % 10 for row in rows) else 0)
+    return cv.tabulate(
+        frame, [region, size], "value", holding="group", request="ask", request_codes=("1", "\x00"),
+        allow_negative=True, decimals=decimals, **weight,
+    )  # fmt: skip
+
+
+@quick
+@given(records, st.sampled_from([None, ";", "|"]), st.sampled_from("<>"), st.booleans())
+def test_every_layout_gives_the_table_of_the_records(rows, separator, align, weighted):
+    with TemporaryDirectory() as folder:
+        write_hrc(REGIONS, Path(folder) / "r.hrc")
+        path = Path(folder) / "data.asc"
+        path.write_text(lines_of(rows, separator, align), encoding="utf-8", newline="")
+        table = read_records(path, described(separator)).table(
+            TableSpec(("region", "size"), "value"), weighted=weighted
+        )
+    wanted = expected_table(rows, weighted)
+    assert [d.codes for d in table.dimensions] == [d.codes for d in wanted.dimensions]
+    assert table.values.tolist() == wanted.values.tolist() and table.decimals == wanted.decimals
+    for ours, theirs in ((table.units, wanted.units), (table.holdings, wanted.holdings)):
+        assert ours is not None and theirs is not None and ours.requests is not None
+        assert np.array_equal(ours.top, theirs.top) and np.array_equal(ours.count, theirs.count)
+        assert np.array_equal(ours.requests, theirs.requests)
+
+
+def test_tables_of_frequencies(tmp_path):
+    write_hrc(REGIONS, tmp_path / "r.hrc")
+    rows = [("n1", "1", 5, 10, "a", "0"), ("n1", "1", 7, 25, "a", "0"), ("s1", "9", 1, 10, "b", "1")]
+    (tmp_path / "data.asc").write_text(lines_of(rows, ";", ">"))
+    found = read_records(tmp_path / "data.asc", described(";"))
+    table = found.table(TableSpec(("region", "size")))
+    assert table.values[table.cell()] == 3 and table.variable == "count"
+    assert found.table(TableSpec(("region",)), weighted=True).floats()[0] == 4.5
+
+
+def test_further_fields_are_named(tmp_path):
+    write_hrc(REGIONS, tmp_path / "r.hrc")
+    (tmp_path / "data.asc").write_text("n1;1;5;1;a;0;more;and more\n")
+    found = read_records(tmp_path / "data.asc", described(";"))
+    assert found.notes == ("1 lines have more fields than there are variables; the rest is not read",)
+
+
+def test_a_code_in_several_branches_is_written_by_its_path(tmp_path):
+    (tmp_path / "r.hrc").write_text("N\n@1\n@2\nS\n@1\n@3\n")
+    (tmp_path / "data.asc").write_text("N/1;1;5;1;a;0\nS/1;1;7;1;a;0\n2;1;1;1;a;0\n3;1;1;1;a;0\n")
+    table = read_records(tmp_path / "data.asc", described(";")).table(TableSpec(("region",), "value"))
+    assert table.floats()[[table.cell("N/1"), table.cell("S/1")]].tolist() == [5.0, 7.0]
+    (tmp_path / "data.asc").write_text("2;1;5;1;a;0\n1;1;7;1;a;0\n")
+    with pytest.raises(
+        InputError, match=r"data\.asc, line 2: the code of 'region' stands in several branches: N/1, S/1"
+    ):
+        read_records(tmp_path / "data.asc", described(";")).table(TableSpec(("region",), "value"))
+
+
+# -- cells ---------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def argus_tables(draw) -> tuple[ArgusTable, Pattern]:
+    """Small tables with contributions, some unsafe cells, and a pattern."""
+    region = draw(
+        st.sampled_from(
+            [
+                [(0, "N"), (1, "n1"), (1, "n2"), (0, "S"), (1, "s1")],
+                [(0, "A"), (1, "A"), (2, "a1"), (2, "a2"), (0, " 7")],
+                [(0, "A"), (1, "x"), (1, "y"), (0, "B"), (1, "x"), (1, "z")],
+            ]
+        )
+    )
+    trees = {
+        "region": CodeTree.of_nodes([IndentedCode(*line) for line in region], "T", ("??",)),
+        "size": CodeTree.flat([" 1", "10", "a;b"], "all"),
+    }
+    leaves = [
+        (one, other)
+        for one in trees["region"].hierarchy.leaves
+        for other in trees["size"].hierarchy.leaves
+        if draw(st.integers(0, 3))
+    ] or [(trees["region"].hierarchy.leaves[0], " 1")]
+    rows = [
+        (one, other, draw(st.integers(0, 999)), number)
+        for number, (one, other) in enumerate(leaves)
+        for _ in range(draw(st.integers(1, 3)))
+    ]
+    dimensions = [trees[name].dimension(name) for name in ("region", "size")]
+    columns = [*zip(*rows, strict=True)]
+    frame = pa.table(dict(zip(("region", "size", "value", "x"), map(list, columns), strict=True)))
+    table = cv.tabulate(frame, dimensions, "value", decimals=draw(st.integers(0, 2)), depth=2)
+    problem = cv.make_problem(
+        table, cv.PPercent(20) | cv.Threshold(2), weight=draw(st.sampled_from(["value", "log"]))
+    )
+    spanning = [
+        ArgusVariable("region", frozenset({R.SPANNING}), hierarchy_file="x", missing=("??",), total_code="T"),
+        ArgusVariable("size", frozenset({R.SPANNING}), total_code="all"),
+        ArgusVariable("value", frozenset({R.RESPONSE}), decimals=table.decimals),
+    ]
+    metadata = Metadata(DataKind.TABLE, tuple(spanning), ";")
+    made = ArgusTable.of(problem, metadata, TableSpec(("region", "size"), "value"), trees)
+    hidden = (problem.status == Status.PRIMARY) | (
+        np.array([draw(st.booleans()) for _ in range(table.num_cells)]) & (problem.status == Status.SAFE)
+    )
+    return made, Pattern.hiding(problem, hidden, "drawn")
+
+
+@quick
+@given(argus_tables(), st.booleans(), st.booleans())
+def test_intermediate_tables_come_back(drawn, drop_empty, simple):
+    table, pattern = drawn
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "out.tab"
+        write_intermediate(table, path, pattern=pattern, drop_empty=drop_empty, simple=simple)
+        read = read_tab(path, read_rda(path.with_suffix(".rda"), DataKind.TABLE)).read()
+    old, new = table.problem, read.problem
+    cells = new.table.find(_keys_in(new.table, old.table))
+    assert (cells >= 0).all() and new.table.num_cells == old.table.num_cells
+    for name in ("status", "lpl", "upl"):
+        column = pattern.status if name == "status" else getattr(old, name)
+        expected = np.where((old.table.values == 0) & (column == Status.SAFE), Status.FROZEN, column)
+        assert np.array_equal(getattr(new, name)[cells], expected if name == "status" else column)
+    assert new.table.values[cells].tolist() == old.table.values.tolist()
+    assert new.weight[cells].tolist() == old.weight.tolist()
+    assert new.table.contributors is not None and old.table.units is not None
+    assert new.table.contributors[cells].tolist() == old.table.units.count.tolist()
+    letters = [CellStatus(int(number)).letter for number in table.statuses(pattern)]
+    assert [CellStatus(int(number)).letter for number in read.numbers[cells]] == letters
+    if not simple:
+        assert new.table.units is not None
+        scale = 10 ** (old.table.units.decimals - new.table.units.decimals)
+        assert np.array_equal(new.table.units.top[cells] * scale, old.table.units.top)
+
+
+def _keys_in(new: Table, old: Table) -> list[np.ndarray]:
+    return [
+        np.array([mine.index[code] for code in theirs.codes], dtype=np.int32)[column]
+        for mine, theirs, column in zip(new.dimensions, old.dimensions, old.keys, strict=True)
+    ]
+
+
+@quick
+@given(argus_tables())
+def test_computed_totals_have_the_contributions_of_their_cells(drawn):
+    table, _ = drawn
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "out.tab"
+        write_intermediate(table, path)
+        interior = [
+            line for line in path.read_text().splitlines() if '"T"' not in line and '"all"' not in line
+        ]
+        path.write_text("\n".join(interior))
+        cells = read_tab(path, read_rda(path.with_suffix(".rda"), DataKind.TABLE))
+        if cells.empty.all():
+            return
+        read = cells.table(totals="compute")
+    old = table.problem.table
+    found = read.find(_keys_in(read, old))
+    assert read.values[found].tolist() == old.values.tolist()
+    assert read.units is not None and old.units is not None
+    assert np.array_equal(read.units.top[found] * 10 ** (old.decimals - read.units.decimals), old.units.top)
+    assert np.array_equal(read.units.count[found], old.units.count)
+
+
+RDA = """<SEPARATOR> ";"
+R
+  <RECODEABLE>
+  <TOTCODE> "T"
+V
+  <NUMERIC>
+N
+  <FREQUENCY>
+S
+  <STATUS>
+L
+  <NUMERIC> <LOWERPL>
+U
+  <NUMERIC> <UPPERPL>
+"""
+
+
+def lay(tmp_path: Path, cells: str, rda: str = RDA):
+    (tmp_path / "t.rda").write_text(rda)
+    (tmp_path / "t.tab").write_text(cells)
+    return read_tab(tmp_path / "t.tab", read_rda(tmp_path / "t.rda", DataKind.TABLE))
+
+
+def test_levels_of_unsafe_cells_default_to_the_safety_range(tmp_path):
+    cells = lay(
+        tmp_path, "T;30;9;S;1;1\na;10;2;U;;\nb;20;3;p;;\nc;-;;;;\n;30;9;s;;\n".replace("\n;30;9;s;;", "")
+    )
+    table = cells.read(safety_range=25)
+    problem = table.problem
+    assert problem.upl.tolist() == problem.lpl.tolist() == [0, 3, 0]
+    assert problem.status.tolist() == [Status.SAFE, Status.PRIMARY, Status.FROZEN]
+    assert table.problem.table.contributors is not None
+    assert table.problem.table.contributors.tolist() == [9, 2, 3]
+
+
+def test_an_empty_code_is_the_total(tmp_path):
+    assert lay(tmp_path, ";30;9;S;;\na;10;2;S;;\nb;20;7;S;;\n").table().values.tolist() == [30, 10, 20]
+
+
+def test_statuses_in_any_case_and_marked_otherwise(tmp_path):
+    rda = RDA.replace('";"', '";"\n<SAFE> "ok"\n<UNSAFE> "x"\n<PROTECT> "z"', 1)
+    table = lay(tmp_path, "T;30;9;OK;;\na;10;2;X;;\nb;15;3;m;;\nc;5;4;z;;\n", rda).read()
+    assert table.numbers.tolist() == [
+        CellStatus.SAFE_MANUAL, CellStatus.UNSAFE_MANUAL, CellStatus.SECONDARY, CellStatus.PROTECTED,
+    ]  # fmt: skip
+
+
+def test_recoding_to_a_level():
+    tree = CodeTree.of_nodes([IndentedCode(*line) for line in [(0, "N"), (1, "n1"), (2, "n11"), (1, "n2")]])
+    variable = ArgusVariable("r", frozenset({R.SPANNING}), hierarchy_file="x")
+    coarse, goal = Recoding.to_level(tree, 2).apply(tree, variable)
+    assert coarse.hierarchy.codes == ("Total", "N", "n1", "n2") and goal == {"n11": "n1", "n2": "n2"}
