@@ -16,9 +16,10 @@ from cellveil.argus.code_trees import CodeTree, IndentedCode
 from cellveil.argus.hrc import write_hrc
 from cellveil.argus.intermediate import write_intermediate
 from cellveil.argus.metadata import ArgusVariable, DataKind, Metadata, VariableRole
-from cellveil.argus.rda import read_rda
-from cellveil.argus.recoding import Recoding
-from cellveil.argus.records_file import read_records
+from cellveil.argus.rda import read_rda, write_rda
+from cellveil.argus.recoded_cells import recode_cells
+from cellveil.argus.recoding import CodeRange, JoinedCodes, Recoding
+from cellveil.argus.records_file import read_records, write_records
 from cellveil.argus.tab import read_tab
 from cellveil.argus.table_spec import TableSpec
 from cellveil.errors import InputError
@@ -312,4 +313,97 @@ def test_recoding_to_a_level():
     tree = CodeTree.of_nodes([IndentedCode(*line) for line in [(0, "N"), (1, "n1"), (2, "n11"), (1, "n2")]])
     variable = ArgusVariable("r", frozenset({R.SPANNING}), hierarchy_file="x")
     coarse, goal = Recoding.to_level(tree, 2).apply(tree, variable)
-    assert coarse.hierarchy.codes == ("Total", "N", "n1", "n2") and goal == {"n11": "n1", "n2": "n2"}
+    assert coarse.hierarchy.codes == ("Total", "N", "n1", "n2") and goal["n11"] == goal["n1"] == "n1"
+    with pytest.raises(InputError, match="has no level 4"):
+        Recoding.to_level(tree, 4)
+
+
+PLAIN = """<SEPARATOR> ";"
+R "99"
+  <RECODEABLE>
+  <TOTCODE> "T"
+Q
+  <RECODEABLE>
+  <TOTCODE> "T"
+  <HIERARCHICAL>
+  <HIERCODELIST> "q.hrc"
+  <HIERLEADSTRING> "@"
+V
+  <NUMERIC>
+N
+  <FREQUENCY>
+M1
+  <MAXSCORE>
+M2
+  <MAXSCORE>
+"""
+
+
+def plain_cells(tmp_path: Path, further: str = "", status: str = ""):
+    (tmp_path / "q.hrc").write_text("x\n@x1\n@x2\ny\n")
+    leaves = {
+        ("a", "x1"): [9, 1],
+        ("a", "x2"): [5],
+        ("b", "x1"): [7, 2, 1],
+        ("b", "y"): [4],
+        ("99", "y"): [2],
+    }
+    lines = []
+    for one in ("T", "a", "b", "99"):
+        for other, below in (
+            ("T", ("x1", "x2", "y")),
+            ("x", ("x1", "x2")),
+            ("x1",) * 2,
+            ("x2",) * 2,
+            ("y",) * 2,
+        ):
+            below = (below,) if isinstance(below, str) else below
+            amounts = sorted(
+                (n for (r, q), ns in leaves.items() if one in ("T", r) and q in below for n in ns),
+                reverse=True,
+            )
+            top = [*amounts, 0, 0]
+            lines.append(f"{one};{other};{sum(amounts)};{len(amounts)};{top[0]};{top[1]}{status}")
+    return lay(tmp_path, "\n".join(lines), PLAIN + further)
+
+
+def test_folding_a_table_drops_what_is_below(tmp_path):
+    cells = recode_cells(plain_cells(tmp_path), {"q": Recoding(folded=("x",))})
+    table, whole = cells.table(), plain_cells(tmp_path).table()
+    assert table.dimensions[1].codes == ("T", "x", "y")
+    assert table.values[table.cell("a", "x")] == whole.values[whole.cell("a", "x")] == 15
+
+
+def test_joining_codes_of_a_table_adds_up_and_merges_contributions(tmp_path):
+    joined = Recoding((JoinedCodes("ab", (CodeRange("a", "b"),)),))
+    table = recode_cells(plain_cells(tmp_path), {"R": joined}).table()
+    cell = table.cell("ab", "x1")
+    assert table.dimensions[0].codes == ("T", "ab", "99") and table.values[cell] == 20
+    assert (
+        table.units is not None and table.units.top[cell].tolist() == [9, 7] and table.units.count[cell] == 5
+    )
+    with pytest.raises(InputError, match="the statuses of joined cells are not known"):
+        recode_cells(plain_cells(tmp_path, "S\n <STATUS>\n", ";S"), {"R": joined})
+
+
+@quick
+@given(records)
+def test_records_are_written_in_both_layouts(rows):
+    texts = [[str(field) for field in row] for row in rows]
+    columns = dict(
+        zip(("region", "size", "value", "weight", "group", "ask"), zip(*texts, strict=True), strict=True)
+    )
+    with TemporaryDirectory() as folder:
+        for separator in (None, ";"):
+            path, metadata = Path(folder) / "data.asc", described(separator)
+            write_records(columns, metadata, path)
+            write_rda(metadata, path.with_suffix(".rda"))
+            read = read_records(path, read_rda(path.with_suffix(".rda"), DataKind.MICRODATA))
+            assert {v.name: tuple(read.texts(v)) for v in metadata.variables} == columns
+
+
+def test_records_that_do_not_fit_are_refused(tmp_path):
+    columns = {name: ["x"] for name in ("region", "size", "value", "weight", "group", "ask")}
+    for separator, text in ((None, "too long"), (";", "a;b")):
+        with pytest.raises(InputError, match="a text "):
+            write_records(columns | {"region": [text]}, described(separator), tmp_path / "x.asc")

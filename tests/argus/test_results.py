@@ -153,6 +153,19 @@ def test_jj_has_every_combination(table, tmp_path):
         assert sorted(set(primaries)) == sorted(set(once))
 
 
+def test_adjusted_values_are_shown_everywhere(table, tmp_path):
+    adjusted = table.problem.table.values + 10
+    path = tmp_path / "r.txt"
+    write_result(
+        table, ResultKind.PIVOT, path, adjusted=adjusted, options=ResultOptions(status=True, quotes=False)
+    )
+    assert path.read_text().splitlines()[:2] == ["region,size,v_CTA,v_Orig,Status", "Total,all,264.5,263.5,1"]
+    write_result(table, ResultKind.CODE_VALUE, path, adjusted=adjusted)
+    assert "x" not in {line.rsplit(",", 1)[1] for line in path.read_text().splitlines()}
+    with pytest.raises(InputError, match="adjusted values cannot be written"):
+        write_result(table, ResultKind.JJ, path, adjusted=adjusted)
+
+
 def test_a_pattern_without_its_cells_hides_only_the_unsafe_ones(table, tmp_path):
     text = written(table, ResultKind.CODE_VALUE, tmp_path)
     unsafe = table.problem.status == Status.PRIMARY

@@ -24,7 +24,15 @@ from cellveil.files import write_text
 from cellveil.tables.hierarchy import TOTAL
 
 HEAD = {"<SAFE>": "safe", "<UNSAFE>": "unsafe", "<PROTECT>": "protected"}
-SPELLINGS = {"<RECODABLE>": "<RECODEABLE>", "<COST>": "<COSTVAR>", "<TRUNCATABLE>": "<TRUNCABLE>"}
+SPELLINGS = {
+    "<RECODABLE>": "<RECODEABLE>",
+    "<COST>": "<COSTVAR>",
+    "<TRUNCATABLE>": "<TRUNCABLE>",
+    "<LOWERLEVEL>": "<LOWERPL>",
+    "<UPPERLEVEL>": "<UPPERPL>",
+}
+"""Other ways to write a keyword."""
+
 ROLES = {role.value: role for role in VariableRole}
 INSTEAD = frozenset(
     {VariableRole.SHADOW, VariableRole.COST, VariableRole.LOWER_LEVEL, VariableRole.UPPER_LEVEL}

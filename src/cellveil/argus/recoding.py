@@ -87,7 +87,7 @@ class Recoding:
         return cls(folded=tuple(code for code in hierarchy.codes if depth[code] == level))
 
     def apply(self, tree: CodeTree, variable: ArgusVariable) -> tuple[CodeTree, dict[str, str]]:
-        """The coarser tree, and the new code of each old leaf.
+        """The coarser tree, and the new code of each old one; above the joined ones nothing changes.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class Recoding:
         renamed = dict(
             zip((n for n in tree.hierarchy.codes if goal[n] == n), coarse.hierarchy.codes, strict=True)
         )
-        return coarse, {leaf: renamed[goal[leaf]] for leaf in tree.hierarchy.leaves}
+        return coarse, {name: renamed[goal[name]] for name in tree.hierarchy.codes}
 
     def _join(self, tree: CodeTree, variable: ArgusVariable) -> tuple[CodeTree, dict[str, str]]:
         missing = {variable.padded(code) for code in tree.missing}

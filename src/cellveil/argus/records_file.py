@@ -21,6 +21,7 @@ from cellveil.argus.recoding import Recoding, recoded
 from cellveil.argus.source_text import SourceText, read_source
 from cellveil.argus.table_spec import TableSpec
 from cellveil.errors import InputError, name_some
+from cellveil.files import write_text
 from cellveil.formats.exact_numbers import amounts_of
 from cellveil.microdata.sources import PlacedFrame
 from cellveil.microdata.tabulate import tabulate
@@ -73,16 +74,19 @@ class RecordsFile:
         return {v.name: self._tree(v) for v in self.metadata.having(VariableRole.SPANNING)}
 
     def _tree(self, variable: ArgusVariable) -> CodeTree:
+        try:
+            return self._codes_of(variable)
+        except InputError as error:
+            raise error.located(file=self.source.file) from None
+
+    def _codes_of(self, variable: ArgusVariable) -> CodeTree:
         total, missing = variable.total_code, tuple(map(variable.padded, variable.missing))
         if variable.hierarchy_file is not None:
             path = find_file(variable.hierarchy_file, Path(self.source.file).parent)
             return read_hrc(path, lead=variable.lead, total=total, missing=missing)
         codes = {code for code in self._column(variable).unique().to_pylist() if code}
         if variable.levels:
-            try:
-                return CodeTree.of_digits(codes, variable.levels, total, missing)
-            except InputError as error:
-                raise error.located(file=self.source.file) from None
+            return CodeTree.of_digits(codes, variable.levels, total, missing)
         return CodeTree.flat(sorted(map(variable.padded, codes)), total, missing)
 
     def table(
@@ -232,10 +236,55 @@ def read_records(path: Path | str, metadata: Metadata, *, encoding: str | None =
         )
     source = read_source(path, encoding)
     lines = [number for number, _ in source.numbered(comments=False)]
+    noted = () if source.encoding == "utf-8" else (f"the records were read as {source.encoding}",)
     if metadata.separator is None:
-        return RecordsFile(metadata, _fixed_columns(source, metadata, lines), source, lines)
+        return RecordsFile(metadata, _fixed_columns(source, metadata, lines), source, lines, noted)
     columns, notes = _separated(source, metadata, lines)
-    return RecordsFile(metadata, columns, source, lines, notes)
+    return RecordsFile(metadata, columns, source, lines, (*noted, *notes))
+
+
+def write_records(columns: Mapping[str, Sequence[str]], metadata: Metadata, path: Path | str) -> None:
+    """Write microdata in the layout of the metadata, which are written by `write_rda`.
+
+    Parameters
+    ----------
+    columns
+        The texts of each variable; in fixed columns they are padded with blanks before them.
+
+    Raises
+    ------
+    InputError
+        When a text is longer than its variable, or cannot be told from what stands beside it.
+    """
+    texts = [columns[variable.name] for variable in metadata.variables]
+    write = _fixed_line if metadata.separator is None else _separated_line
+    lines = [write(metadata, record) for record in zip(*texts, strict=True)]
+    write_text(Path(path), "".join(f"{line}\n" for line in lines))
+
+
+def _fixed_line(metadata: Metadata, record: Sequence[str]) -> str:
+    line = ""
+    placed = sorted(zip(metadata.variables, record, strict=True), key=lambda pair: pair[0].start or 0)
+    for variable, text in placed:
+        width, gap = variable.length or 0, (variable.start or 1) - 1 - len(line)
+        if len(text) > width or gap < 0 or any(end in text for end in "\r\n\t\x1a"):
+            raise InputError(
+                f"a text does not fit the columns of variable {variable.name!r}",
+                remedy="Correct its first column or its length.",
+            )
+        line += " " * gap + text.rjust(width)
+    return line
+
+
+def _separated_line(metadata: Metadata, record: Sequence[str]) -> str:
+    separator = metadata.separator or ""
+    for variable, text in zip(metadata.variables, record, strict=True):
+        if separator in text or any(mark in text for mark in '"\r\n\x1a'):
+            raise InputError(
+                f"a text of variable {variable.name!r} holds the separator, a quote or a line end",
+                remedy="Take another separator.",
+            )
+    return separator.join(record)
 
 
 def _fixed_columns(source: SourceText, metadata: Metadata, lines: list[int]) -> Any:

@@ -19,6 +19,7 @@ from cellveil.argus.cell_status import CellStatus
 from cellveil.argus.intermediate import write_intermediate
 from cellveil.argus.jj_result import write_jj_result
 from cellveil.argus.lexer import quoted
+from cellveil.arrays import Int
 from cellveil.errors import InputError, nearest_name
 from cellveil.files import write_text
 from cellveil.formats.exact_numbers import texts_of
@@ -128,6 +129,7 @@ def write_result(
     path: Path | str,
     *,
     pattern: Pattern | None = None,
+    adjusted: Int | None = None,
     options: ResultOptions | None = None,
 ) -> None:
     """Write a result file.
@@ -136,9 +138,16 @@ def write_result(
     ----------
     pattern
         The secondary suppressions; without one, only the unsafe cells are hidden.
+    adjusted
+        Values after an adjustment, scaled like those of the table: they are shown in place of the values,
+        and no cell is hidden. With `options.status`, value and status follow. CSV, pivot and code-value only.
     """
     options = options or ResultOptions()
     path = Path(path)
+    if adjusted is not None and kind not in (ResultKind.CSV, ResultKind.PIVOT, ResultKind.CODE_VALUE):
+        raise InputError(
+            "adjusted values cannot be written to such a file", remedy="Write CSV, pivot or code-value."
+        )
     if kind is ResultKind.INTERMEDIATE:
         write_intermediate(
             table, path, pattern=pattern, drop_empty=options.drop_empty, quotes=options.quotes,
@@ -148,20 +157,27 @@ def write_result(
         write_jj_result(table, path, pattern=pattern, drop_trivial=options.drop_trivial)
     else:
         writer = {ResultKind.CSV: _csv_lines, ResultKind.SBS: _sbs_lines}.get(kind, _record_lines)
-        lines = writer(_Cells(table, pattern, options), kind is ResultKind.PIVOT)
+        lines = writer(_Cells(table, pattern, options, adjusted), kind is ResultKind.PIVOT)
         write_text(path, "".join(f"{line}\n" for line in lines))
 
 
 class _Cells:
     """Texts of values, codes and statuses of a table."""
 
-    def __init__(self, table: ArgusTable, pattern: Pattern | None, options: ResultOptions) -> None:
-        self.table, self.options = table, options
+    def __init__(
+        self, table: ArgusTable, pattern: Pattern | None, options: ResultOptions, adjusted: Int | None
+    ) -> None:
+        self.table, self.options, self.is_adjusted = table, options, adjusted is not None
         self.statuses = table.statuses(pattern)
-        values = rescale(table.problem.table.values, table.decimals - table.problem.table.decimals)
-        self.texts = texts_of(values, table.decimals, trim=False).to_pylist()
+        self.originals = self._texts(table.problem.table.values)
+        self.texts = self.originals if adjusted is None else self._texts(adjusted)
         self.units = table.problem.table.units
         self.holdings = table.problem.table.holdings
+
+    def _texts(self, values: Int) -> list[str]:
+        decimals = self.table.decimals
+        scaled = rescale(values, decimals - self.table.problem.table.decimals)
+        return texts_of(scaled, decimals, trim=False).to_pylist()  # type: ignore[no-any-return]
 
     def status(self, cell: int) -> CellStatus:
         return CellStatus(int(self.statuses[cell])) if cell >= 0 else CellStatus.EMPTY
@@ -170,7 +186,10 @@ class _Cells:
         status = self.status(cell)
         if status is CellStatus.EMPTY:
             return EMPTY
-        return HIDDEN if status.is_hidden and not show else str(self.texts[cell])
+        return HIDDEN if status.is_hidden and not show and not self.is_adjusted else self.texts[cell]
+
+    def original(self, cell: int) -> str:
+        return EMPTY if self.status(cell) is CellStatus.EMPTY else self.originals[cell]
 
     def code(self, code: DisplayCode) -> str:
         return self.label(code.text)
@@ -191,7 +210,9 @@ class _Cells:
 
 def _header(cells: _Cells) -> str:
     names = [variable.name for variable in cells.table.variables]
-    names += [cells.table.response, *(["Status"] if cells.options.status else [])]
+    names.append(cells.table.response + ("_CTA" if cells.is_adjusted else ""))
+    if cells.options.status:
+        names += [*([f"{cells.table.response}_Orig"] if cells.is_adjusted else []), "Status"]
     return ",".join(map(cells.label, names))
 
 
@@ -203,7 +224,10 @@ def _record_lines(cells: _Cells, always_header: bool) -> Iterator[str]:
         if cells.is_dropped(cell):
             continue
         fields = [*map(cells.code, codes), cells.value(cell, show=cells.options.status)]
-        yield ",".join([*fields, *([str(int(cells.status(cell)))] if cells.options.status else [])])
+        if cells.options.status:
+            fields += [cells.original(cell)] if cells.is_adjusted else []
+            fields.append(str(int(cells.status(cell))))
+        yield ",".join(fields)
 
 
 def _csv_lines(cells: _Cells, _: bool) -> Iterator[str]:
