@@ -407,3 +407,37 @@ def test_records_that_do_not_fit_are_refused(tmp_path):
     for separator, text in ((None, "too long"), (";", "a;b")):
         with pytest.raises(InputError, match="a text "):
             write_records(columns | {"region": [text]}, described(separator), tmp_path / "x.asc")
+
+
+def test_any_problem_can_be_written(tmp_path):
+    data = cv.business(200)
+    table = cv.tabulate(data.frame, data.dimensions[::2], "turnover", contributor="firm")
+    problem = cv.make_problem(table, cv.PPercent(10))
+    write_intermediate(ArgusTable.of_problem(problem), tmp_path / "out.tab")
+    again = read_tab(tmp_path / "out.tab", read_rda(tmp_path / "out.rda", DataKind.TABLE)).read().problem
+    assert again.table.values.tolist() == table.values.tolist() and again.lpl.tolist() == problem.lpl.tolist()
+    two = cv.Dimension.of("r", cv.Hierarchy.flat("abc"), cv.Hierarchy("ab", {"ab": ("a", "b")}))
+    made = cv.tabulate(pa.table({"r": ["a", "b", "c"], "v": [1, 2, 3]}), [two], "v")
+    with pytest.raises(
+        InputError, match="cannot carry the table: dimension 'r' has not exactly one hierarchy"
+    ):
+        ArgusTable.of_problem(cv.make_problem(made, None))
+
+
+def test_digits_of_codes_are_levels_in_tables_too(tmp_path):
+    rda = RDA.replace("<RECODEABLE>", "<RECODEABLE>\n<HIERLEVELS> 1 1")
+    text = "T;60;9;S;;\n1;30;4;S;;\n11;10;2;U;2;2\n12;20;2;S;;\n2;30;5;S;;\n21;30;5;S;;\n"
+    table = lay(tmp_path, text, rda).read()
+    assert table.problem.table.dimensions[0].codes == ("T", "1", "11", "12", "2")
+    assert [code.text for code in table.codes(0)] == ["T", "1", "11", "12", "2", "21"]
+
+
+def test_digits_that_do_not_fit_are_refused(tmp_path):
+    for codes in (["11", "111"], ["1", "11"]):
+        with pytest.raises(InputError, match=r"a code has 3 characters|both a leaf and the total"):
+            CodeTree.of_digits(codes, [1, 1])
+
+
+def test_blanks_within_a_keyword_do_not_count(tmp_path):
+    found = lay(tmp_path, ";30;9;S;;\na;10;2;S;;\nb;20;7;S;;\n", RDA.replace("<STATUS>", "<\tSTATUS>"))
+    assert found.has_status

@@ -11,12 +11,13 @@ import numpy as np
 
 from cellveil.argus.cell_status import StatusNumbers, after_suppression, numbers_of
 from cellveil.argus.code_trees import CodeTree
-from cellveil.argus.metadata import ArgusVariable, Metadata
+from cellveil.argus.metadata import ArgusVariable, Metadata, VariableRole
 from cellveil.argus.recoding import Recoding, recoded
 from cellveil.argus.table_spec import TableSpec
 from cellveil.errors import InputError
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
+from cellveil.tables.build import build_relations
 
 FREQUENCY = "Freq"
 """Name of the values in a table of frequencies."""
@@ -88,6 +89,37 @@ class ArgusTable:
             max(problem.table.decimals, response.decimals if response else 0),
             (*metadata.notes, *(note for tree in used for note in tree.notes), *notes),
         )
+
+    @classmethod
+    def of_problem(cls, problem: Problem) -> ArgusTable:
+        """Any problem, with names and hierarchies of its own dimensions.
+
+        Raises
+        ------
+        InputError
+            When the table has several hierarchies of one dimension, or further equations: files about it
+            could not carry them.
+        """
+        table = problem.table
+        wide = [dimension.name for dimension in table.dimensions if len(dimension.hierarchies) != 1]
+        if wide or len(table.relations) > len(build_relations(table.dimensions, table.keys, table.num_cells)):
+            what = (
+                f"dimension {wide[0]!r} has not exactly one hierarchy" if wide else "it has further equations"
+            )
+            raise InputError(
+                f"files of tau-ARGUS cannot carry the table: {what}", remedy="Write a tidy folder instead."
+            )
+        trees = tuple(CodeTree(dimension.hierarchies[0]) for dimension in table.dimensions)
+        variables = tuple(
+            ArgusVariable(
+                dimension.name,
+                frozenset({VariableRole.SPANNING}),
+                total_code=tree.hierarchy.root,
+                hierarchy_file=f"{dimension.name}.hrc" if tree.hierarchy.depth > 1 else None,
+            )
+            for dimension, tree in zip(table.dimensions, trees, strict=True)
+        )
+        return cls(problem, variables, trees, numbers_of(problem), table.variable, table.decimals)
 
     def replace(self, **changes: object) -> ArgusTable:
         """Return a copy with other fields."""

@@ -13,7 +13,7 @@ from cellveil.errors import InputError
 
 QUOTE = '"'
 _SINGLE = frozenset(",|()")
-_WORD = re.compile(r"<[^<>\s]*>|[^\s,|()\"]+|\S")
+_WORD = re.compile(r"<\s*\w+\s*>|[^\s,|()\"]+|\S")  # blanks within a keyword do not count
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,8 @@ def _cut_token(text: str) -> tuple[Token, str]:
     word = _WORD.match(text)
     assert word is not None  # the text is not empty, and does not begin with one of the single characters
     rest = text[word.end() :]
-    return Token(word[0].upper() if word[0].startswith("<") else word[0]), rest
+    is_keyword = word[0].startswith("<")
+    return Token(word[0].replace(" ", "").upper() if is_keyword else word[0]), rest
 
 
 def fields_of(line: str, separator: str) -> list[str]:
