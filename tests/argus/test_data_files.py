@@ -20,6 +20,7 @@ from cellveil.argus.rda import read_rda, write_rda
 from cellveil.argus.recoded_cells import recode_cells
 from cellveil.argus.recoding import CodeRange, JoinedCodes, Recoding
 from cellveil.argus.records_file import read_records, write_records
+from cellveil.argus.result_files import ResultKind, write_result
 from cellveil.argus.tab import read_tab
 from cellveil.argus.table_spec import TableSpec
 from cellveil.errors import InputError
@@ -413,7 +414,7 @@ def test_any_problem_can_be_written(tmp_path):
     data = cv.business(200)
     table = cv.tabulate(data.frame, data.dimensions[::2], "turnover", contributor="firm")
     problem = cv.make_problem(table, cv.PPercent(10))
-    write_intermediate(ArgusTable.of_problem(problem), tmp_path / "out.tab")
+    assert write_intermediate(ArgusTable.of_problem(problem), tmp_path / "out.tab") == ()
     again = read_tab(tmp_path / "out.tab", read_rda(tmp_path / "out.rda", DataKind.TABLE)).read().problem
     assert again.table.values.tolist() == table.values.tolist() and again.lpl.tolist() == problem.lpl.tolist()
     two = cv.Dimension.of("r", cv.Hierarchy.flat("abc"), cv.Hierarchy("ab", {"ab": ("a", "b")}))
@@ -441,3 +442,62 @@ def test_digits_that_do_not_fit_are_refused(tmp_path):
 def test_blanks_within_a_keyword_do_not_count(tmp_path):
     found = lay(tmp_path, ";30;9;S;;\na;10;2;S;;\nb;20;7;S;;\n", RDA.replace("<STATUS>", "<\tSTATUS>"))
     assert found.has_status
+
+
+def test_what_cells_cannot_carry_is_named(tmp_path):
+    write_hrc(REGIONS, tmp_path / "r.hrc")
+    rows = [("n1", "1", 5, 10, "a", "0"), ("n1", "1", 7, 25, "a", "1"), ("s1", "9", 1, 10, "b", "1")]
+    (tmp_path / "data.asc").write_text(lines_of(rows, ";", ">"))
+    found = read_records(tmp_path / "data.asc", described(";"))
+    spec = TableSpec(("region", "size"), "value")
+    table = found.table(spec, weighted=True)
+    problem = cv.make_problem(table, cv.Threshold(2), bounds="tau-argus", spl=1)
+    made = ArgusTable.of(problem, found.metadata, spec, found.trees)
+    assert write_intermediate(made, tmp_path / "out.tab") == (
+        "sliding protection levels are not in the file",
+        "bounds that everybody knows are not in the file: who reads it takes values for at least 0",
+        "sampling weights are not in the file: contributions are weighted parts of the value",
+        "who asked for protection is not in the file",
+    )
+
+
+CLIENT = """\t<SEPARATOR> ,
+\t<SAFE> S
+\t<UNSAFE> U
+region 1
+\t<RECODABLE>
+\t<TOTCODE> Total
+\t<HIERARCHICAL>
+\t<HIERCODELIST> {folder}/my files (1)/reg.hrc
+\t<HIERLEADSTRING> @
+year 20
+\t<NUMERIC>
+\t<RECODABLE>
+\t<TOTCODE> Total
+value 20
+\t<NUMERIC>
+\t<DECIMALS> 15
+n 20
+\t<NUMERIC>
+\t<FREQUENCY>
+status 1
+\t<STATUS>
+lo 20
+\t<NUMERIC>
+\t<LOWERPL>
+"""
+
+
+def test_metadata_as_clients_write_them(tmp_path):
+    """Lengths where tables have missing codes, roles in lines of their own, names of files without quotes."""
+    (tmp_path / "my files (1)").mkdir()
+    (tmp_path / "my files (1)" / "reg.hrc").write_text("1\n2\n")
+    text = ["Total,Total,6.5,6,S,", "Total,2020,6.5,6,S,", "1,Total,2.5,2,U,1", "1,2020,2.5,2,U,1"]
+    cells = lay(
+        tmp_path, "\n".join([*text, "2,Total,4,4,S,", "2,2020,4,4,S,"]), CLIENT.format(folder=tmp_path)
+    )
+    table = cells.read()
+    assert table.response == "value" and table.problem.table.floats().tolist() == [6.5, 6.5, 2.5, 2.5, 4, 4]
+    assert table.problem.table.dimensions[0].codes == ("Total", "1", "2")
+    write_result(table, ResultKind.CODE_VALUE, tmp_path / "out.txt")
+    assert (tmp_path / "out.txt").read_text().splitlines()[0] == '"Total","Total",6.500000000000000'

@@ -238,10 +238,10 @@ CORPUS: dict[str, tuple[Reader, dict[str, str | bytes], str]] = {
         "m.rda, line 1: the records are in an SPSS file, which is not read here. "
         "Export them as text, and describe that file.",
     ),
-    "ten decimals": (
+    "too many decimals": (
         microdata,
-        {"m_rda": changed(MICRO, "<NUMERIC>", "<NUMERIC>\n<DECIMALS> 10")},
-        "m.rda, line 9: variable 'V': <DECIMALS> is not in 0 to 9. Use a larger unit.",
+        {"m_rda": changed(MICRO, "<NUMERIC>", "<NUMERIC>\n<DECIMALS> 16")},
+        "m.rda, line 9: variable 'V': <DECIMALS> is not in 0 to 15. Give those that values have.",
     ),
     # -- hierarchies and labels
     "hierarchy that is not there": (
@@ -345,7 +345,7 @@ CORPUS: dict[str, tuple[Reader, dict[str, str | bytes], str]] = {
     "recoding of two new codes": (
         lambda folder: microdata(folder, recodings={"S": read_recoding(folder / "s.grc")}),
         {"s_grc": "x: 1-2\ny: 2\n"},
-        "s.grc, line 2: the code '2' falls into 'x' and 'y'. Let each code become one code.",
+        "s.grc, line 2: a code of 'S' falls into 'x' and 'y'. Let each code become one code.",
     ),
     "recoding of the wrong kind": (
         lambda folder: microdata(folder, recodings={"S": read_recoding(folder / "s.grc")}),

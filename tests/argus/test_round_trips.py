@@ -141,7 +141,7 @@ def metadata(draw) -> Metadata:
         further = [{R.TOP}, {R.TOP}, *({role} for role in single)]
         head = {"separator": draw(st.sampled_from(";,|")), "safe": "OK", "unsafe": "U u", "protected": "Z"}
     chosen = [{R.SPANNING}, {R.RESPONSE}, *draw(st.permutations(further))[: draw(st.integers(0, 6))]]
-    chosen += [{R.SPANNING, R.RESPONSE}] if draw(st.booleans()) else []
+    chosen += [{R.SPANNING, R.RESPONSE}] if kind is DataKind.MICRODATA and draw(st.booleans()) else []
     made = [draw(variables(kind, head["separator"] is not None, roles)) for roles in chosen]
     assume(len({variable.name.casefold() for variable in made}) == len(made))
     return Metadata(kind, tuple(made), **head)

@@ -62,11 +62,11 @@ FROM = {
 
 @dataclass(frozen=True)
 class AprioriLine:
-    """One line: a cell, what is set, and its numbers."""
+    """One line: a cell, what is set, and its numbers, which are not shown."""
 
     codes: tuple[str, ...]
     action: Action
-    numbers: tuple[Decimal, ...] = ()
+    numbers: tuple[Decimal, ...] = field(default=(), repr=False)
     line: int | None = field(default=None, compare=False)
 
 

@@ -7,7 +7,7 @@ has no place for sampling weights: contributions are then the weighted parts of 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from cellveil.errors import InputError
 from cellveil.files import write_text
 from cellveil.formats.exact_numbers import float_texts, texts_of
 from cellveil.pattern import Pattern
+from cellveil.problem import Problem, defaults
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.table import Table
 
@@ -39,7 +40,7 @@ def write_intermediate(
     simple: bool = False,
     holding: bool = False,
     audit: bool | Mapping[int, tuple[float, float]] = False,
-) -> None:
+) -> tuple[str, ...]:
     """Write the cells, the metadata beside them, and a hierarchy for each hierarchical variable.
 
     Parameters
@@ -50,6 +51,11 @@ def write_intermediate(
         Counts and contributions of holdings in place of those of units.
     audit
         Feasibility intervals of hidden cells by cell number, to be written too.
+
+    Returns
+    -------
+    notes
+        What the files have no place for.
     """
     path = Path(path)
     if audit is True:
@@ -78,6 +84,22 @@ def write_intermediate(
         separator=separator,
     )
     write_rda(metadata, path.with_suffix(".rda"))
+    return tuple(_not_carried(table.problem))
+
+
+def _not_carried(problem: Problem) -> Iterator[str]:
+    """What is lost when a problem is written as cells."""
+    usual, known = defaults(problem.table), problem.table.units
+    if problem.spl.any():
+        yield "sliding protection levels are not in the file"
+    if any((getattr(problem, name) != usual[name]).any() for name in ("lb", "ub")):
+        yield "bounds that everybody knows are not in the file: who reads it takes values for at least 0"
+    if problem.waived is not None:
+        yield "that cells are waived is not in the file"
+    if known is not None and known.top_weight is not None:
+        yield "sampling weights are not in the file: contributions are weighted parts of the value"
+    if known is not None and known.requests is not None:
+        yield "who asked for protection is not in the file"
 
 
 def _code(text: str, separator: str, quotes: bool) -> str:

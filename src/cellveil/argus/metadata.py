@@ -14,6 +14,8 @@ from cellveil.tables.scaled import MAX_DECIMALS
 MOST_MISSING = 2
 MOST_LEVELS = 10
 MOST_DISTANCES = 5
+MOST_DECIMALS = 15
+"""Of results; values have fewer (`MAX_DECIMALS`), and are filled up with zeros."""
 
 
 class DataKind(Enum):
@@ -119,6 +121,11 @@ class ArgusVariable:
         """Whether its codes form a tree of more than one level."""
         return bool(self.levels) or self.hierarchy_file is not None
 
+    @property
+    def value_decimals(self) -> int:
+        """Decimals that values are stored with: those of results, unless these are too many."""
+        return self.decimals if self.decimals <= MAX_DECIMALS else 0
+
     def padded(self, code: str) -> str:
         """The code, blanks before it up to the width of the variable."""
         return code.strip().rjust(self.length or 0)
@@ -152,8 +159,8 @@ class ArgusVariable:
             yield "<HIERLEADSTRING> is empty", "Use '@' or '.'."
         if len(self.distance) > MOST_DISTANCES:
             yield f"<DISTANCE> has {len(self.distance)} numbers", f"At most {MOST_DISTANCES} are possible."
-        if not 0 <= self.decimals <= MAX_DECIMALS:
-            yield f"<DECIMALS> is not in 0 to {MAX_DECIMALS}", "Use a larger unit."
+        if not 0 <= self.decimals <= MOST_DECIMALS:
+            yield f"<DECIMALS> is not in 0 to {MOST_DECIMALS}", "Give those that values have."
         if self.is_(VariableRole.REQUEST) and not 1 <= len(self.request_codes) <= 2:
             yield "<REQUEST> needs one or two codes", "Write the codes of those who asked for protection."
 

@@ -33,6 +33,7 @@ SPELLINGS = {
 }
 """Other ways to write a keyword."""
 
+FILES = ("<CODELIST>", "<HIERCODELIST>")
 ROLES = {role.value: role for role in VariableRole}
 INSTEAD = frozenset(
     {VariableRole.SHADOW, VariableRole.COST, VariableRole.LOWER_LEVEL, VariableRole.UPPER_LEVEL}
@@ -128,7 +129,7 @@ class _Reader:
             try:
                 found = tokens_of(line)
                 if found and found[0].is_keyword:
-                    self._keywords(found)
+                    self._keywords(_with_whole_name(found, line))
                 elif found:
                     self._close()
                     self._open(found, number)
@@ -215,11 +216,7 @@ class _Reader:
                 fields["request_codes"] = tuple(arguments)
             elif arguments:
                 raise InputError(f"{keyword} has arguments", remedy="Write it alone.")
-            if role in INSTEAD:
-                roles -= {VariableRole.RESPONSE}
-            if not (role is VariableRole.RESPONSE and roles & INSTEAD):
-                roles |= {role}
-            fields["roles"] = roles
+            fields["roles"] = self._with_role(roles, role)
         elif keyword in OPTIONS:
             name, parse = OPTIONS[keyword]
             fields[name] = parse(keyword, arguments)
@@ -231,6 +228,14 @@ class _Reader:
             known = [*ROLES, *OPTIONS, *KEPT, *HEAD, "<SEPARATOR>", "<HIERARCHICAL>"]
             raise InputError(f"unknown keyword {keyword}", remedy=nearest_name(keyword, known))
 
+    def _with_role(self, roles: frozenset[VariableRole], role: VariableRole) -> frozenset[VariableRole]:
+        """Numbers of a table that have another role are not its response, in whatever order that is said."""
+        both = roles | {role}
+        others = both - {VariableRole.RESPONSE}
+        if both & INSTEAD or (others and self.kind is DataKind.TABLE):
+            return others
+        return both
+
     def _note_overlaps(self) -> None:
         placed = [
             (variable.start, variable.start + variable.length, variable.name)
@@ -241,6 +246,13 @@ class _Reader:
         for (_, end, one), (start, _, other) in pairwise(placed):
             if start < end:
                 self.notes.append(f"the columns of {one!r} and {other!r} overlap")
+
+
+def _with_whole_name(found: list[Token], line: str) -> list[Token]:
+    """The tokens of a line, the name of a file as one, also where it has blanks and no quotes."""
+    if found[0].text not in FILES or any(token.quoted or token.is_keyword for token in found[1:]):
+        return found
+    return [found[0], Token(line.partition(">")[2].replace("\t", " ").strip(), quoted=True)]
 
 
 _LAYOUT = (

@@ -139,7 +139,7 @@ class Recoding:
             found = [one for one in self.joined if _holds(one, code, variable, is_missing=code in missing)]
             if len(found) > 1:
                 raise InputError(
-                    f"the code {leaf.strip()!r} falls into {found[0].code!r} and {found[1].code!r}",
+                    f"a code of {variable.name!r} falls into {found[0].code!r} and {found[1].code!r}",
                     file=self.file, line=found[1].line, remedy="Let each code become one code.",
                 )  # fmt: skip
             goal[leaf] = variable.padded(found[0].code) if found else code

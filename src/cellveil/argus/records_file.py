@@ -95,8 +95,7 @@ class RecordsFile:
         *,
         recodings: Mapping[str, Recoding] | None = None,
         weighted: bool = False,
-        depth: int = 3,
-        all_cells: bool = False,
+        decimals: int | None = None,
         **options: Any,
     ) -> Table:
         """Tabulate the records.
@@ -110,8 +109,10 @@ class RecordsFile:
             from the records.
         weighted
             Whether the sampling weights are used; the table then has the decimals of value and weight.
-        depth, all_cells, options
-            As for `cellveil.tabulate`.
+        decimals
+            Of the values; by default as many as they need, and at least those of the metadata.
+        options
+            Further ones of `cellveil.tabulate`: depth, all_cells, rounding (of amounts with more decimals).
         """
         dimensions, columns = [], {}
         for variable in spec.dimensions(self.metadata):
@@ -130,16 +131,14 @@ class RecordsFile:
             PlacedFrame(pa.table(columns), self.source.file, self.line_numbers.__getitem__),
             dimensions,
             response.name if response else None,
-            decimals=self._decimals(response, roles["weight"]),
+            decimals=self._decimals(response, roles["weight"]) if decimals is None else decimals,
             holding=_name(roles["holding"]),
             weight=_name(roles["weight"]),
             shadow=None if shadow is None or shadow == response else shadow.name,
             costs=[roles["cost"].name] if roles["cost"] and roles["cost"] != response else [],
             request=_name(roles["request"]),
             request_codes=codes,
-            depth=depth,
             allow_negative=True,
-            all_cells=all_cells,
             **options,
         )
 
@@ -189,7 +188,7 @@ class RecordsFile:
             column = pc.replace_substring(self._column(variable), ",", ".")
             return amounts_of(column).decimals
 
-        decimals = max(response.decimals, needed(response)) + (needed(weight) if weight else 0)
+        decimals = max(response.value_decimals, needed(response)) + (needed(weight) if weight else 0)
         return min(decimals, MAX_DECIMALS)
 
     def _coded(self, variable: ArgusVariable, tree: CodeTree, goal: Mapping[str, str]) -> Any:

@@ -25,7 +25,6 @@ from cellveil.files import write_text
 from cellveil.formats.exact_numbers import texts_of
 from cellveil.pattern import Pattern
 from cellveil.tables.contributions import Contributions
-from cellveil.tables.scaled import rescale
 
 HIDDEN, EMPTY = "x", "-"
 
@@ -131,8 +130,8 @@ def write_result(
     pattern: Pattern | None = None,
     adjusted: Int | None = None,
     options: ResultOptions | None = None,
-) -> None:
-    """Write a result file.
+) -> tuple[str, ...]:
+    """Write a result file, and return notes on what it has no place for.
 
     Parameters
     ----------
@@ -149,16 +148,17 @@ def write_result(
             "adjusted values cannot be written to such a file", remedy="Write CSV, pivot or code-value."
         )
     if kind is ResultKind.INTERMEDIATE:
-        write_intermediate(
+        return write_intermediate(
             table, path, pattern=pattern, drop_empty=options.drop_empty, quotes=options.quotes,
             simple=options.status_only, holding=options.holding, audit=options.audit,
         )  # fmt: skip
-    elif kind is ResultKind.JJ:
+    if kind is ResultKind.JJ:
         write_jj_result(table, path, pattern=pattern, drop_trivial=options.drop_trivial)
     else:
         writer = {ResultKind.CSV: _csv_lines, ResultKind.SBS: _sbs_lines}.get(kind, _record_lines)
         lines = writer(_Cells(table, pattern, options, adjusted), kind is ResultKind.PIVOT)
         write_text(path, "".join(f"{line}\n" for line in lines))
+    return ()
 
 
 class _Cells:
@@ -175,9 +175,11 @@ class _Cells:
         self.holdings = table.problem.table.holdings
 
     def _texts(self, values: Int) -> list[str]:
-        decimals = self.table.decimals
-        scaled = rescale(values, decimals - self.table.problem.table.decimals)
-        return texts_of(scaled, decimals, trim=False).to_pylist()  # type: ignore[no-any-return]
+        decimals = self.table.problem.table.decimals
+        zeros = "0" * (self.table.decimals - decimals)
+        point = "." if zeros and not decimals else ""
+        texts = texts_of(values, decimals, trim=False).to_pylist()
+        return [f"{text}{point}{zeros}" for text in texts]
 
     def status(self, cell: int) -> CellStatus:
         return CellStatus(int(self.statuses[cell])) if cell >= 0 else CellStatus.EMPTY

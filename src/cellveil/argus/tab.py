@@ -76,7 +76,9 @@ def _tree_of(variable: ArgusVariable, codes: list[str], source: SourceText) -> C
     total, missing = variable.total_code, variable.missing
     if variable.hierarchy_file is not None:
         path = find_file(variable.hierarchy_file, Path(source.file).parent)
-        return read_hrc(path, lead=variable.lead, total=total, missing=missing)
+        tree = read_hrc(path, lead=variable.lead, total=total)
+        further = tuple(code for code in missing if not tree.places(code))
+        return tree if not further else read_hrc(path, lead=variable.lead, total=total, missing=further)
     seen = {code.strip(): code for code in reversed(codes) if code.strip() not in ("", total.strip())}
     if variable.levels:
         return CodeTree.of_digits(_longest(seen), variable.levels, total, missing)

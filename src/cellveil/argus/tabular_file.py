@@ -190,7 +190,7 @@ class TabularFile:
         for role in (VariableRole.LOWER_LEVEL, VariableRole.UPPER_LEVEL):
             names += [v.name for v in self.metadata.having(role)] if self.has_status else []
         found = [rows.columns.amounts(name).decimals for name in names]
-        return max(*found, self.metadata.variable(value).decimals)
+        return max(*found, self.metadata.variable(value).value_decimals)
 
     def _check_cells(self, rows: Rows, value: str) -> None:
         """What is said of a cell must fit together."""
