@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cellveil as cv
-from cellveil.argus.argus_table import ArgusTable
+from cellveil.argus.argus_table import ArgusTable, missing_cells
 from cellveil.argus.cell_status import CellStatus
 from cellveil.argus.code_trees import CodeTree, IndentedCode
 from cellveil.argus.hrc import write_hrc
@@ -501,3 +501,22 @@ def test_metadata_as_clients_write_them(tmp_path):
     assert table.problem.table.dimensions[0].codes == ("Total", "1", "2")
     write_result(table, ResultKind.CODE_VALUE, tmp_path / "out.txt")
     assert (tmp_path / "out.txt").read_text().splitlines()[0] == '"Total","Total",6.500000000000000'
+
+
+def test_cells_of_missing_codes_are_known(tmp_path):
+    cells = plain_cells(tmp_path)
+    made = cells.table()
+    found = missing_cells(made, [cells.trees["R"], cells.trees["Q"]])
+    assert {made.cell_name(int(cell)) for cell in found.nonzero()[0]} == {"(99, T)", "(99, y)"}
+
+
+def test_amounts_with_the_noise_of_floats_can_be_rounded(tmp_path):
+    write_hrc(REGIONS, tmp_path / "r.hrc")
+    (tmp_path / "data.asc").write_text("n1;1;0.30000000000000004;1;a;0\nn1;1;1.1;1;a;0\n")
+    found = read_records(tmp_path / "data.asc", described(";"))
+    with pytest.raises(
+        InputError, match=r"data\.asc, line 1: the amount in column 'value' has more decimals"
+    ):
+        found.table(TableSpec(("region",), "value"))
+    table = found.table(TableSpec(("region",), "value"), decimals=2, rounding=True)
+    assert table.floats()[0] == 1.4

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from cellveil.argus.apriori import apply_apriori, read_hst
 from cellveil.argus.code_labels import read_labels
@@ -591,3 +593,57 @@ def test_message(name: str, tmp_path: Path) -> None:
     assert str(caught.value).replace(f"{tmp_path}/", "") == message
     assert SECRET not in str(caught.value) and SECRET not in repr(caught.value)
     assert caught.value.remedy
+
+
+# -- any damage ----------------------------------------------------------------------------------------------
+
+GOOD: dict[str, tuple[str, str, Reader]] = {
+    "rda of records": ("m_rda", MICRO, microdata),
+    "rda of a table": ("t_rda", TABLE, table),
+    "hrc": ("r_hrc", HRC, hierarchy),
+    "records": ("d_asc", RECORDS, microdata),
+    "cells": ("t_tab", CELLS, table),
+    "a-priori": ("a_hst", HST, apriori),
+    "flat recoding": ("s_grc", 'x: 1-2, "3"\n<MISSING> 9\n', lambda folder: read_recoding(folder / "s.grc")),
+    "tree recoding": ("s_grc", "<TREERECODE>\nN\nS\n", lambda folder: read_recoding(folder / "s.grc")),
+    "labels": ("s_cdl", "N,North\nS,South\n", lambda folder: read_labels(folder / "s.cdl")),
+    "levels of @": ("s_csv", "@;Total\n@@;a\n@@@;b\n", lambda folder: read_levels(folder / "s.csv")),
+    "JSON": ("s_json", '[{"id": "a", "parent": "#"}]', lambda folder: read_json(folder / "s.json")),
+}
+PIECES = [
+    "",
+    "\n",
+    ";",
+    '"',
+    "-",
+    "<",
+    ">",
+    "@",
+    " ",
+    "\t",
+    "\x00",
+    "\x1a",
+    "é",
+    "\ud7ff",
+    "0",
+    "x",
+    "1e400",
+    ",",
+    "-1",
+]
+
+
+@pytest.mark.parametrize("name", GOOD)
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data())
+def test_damage_ends_in_a_message_without_values(name: str, tmp_path: Path, data: st.DataObject) -> None:
+    file, text, read = GOOD[name]
+    for _ in range(data.draw(st.integers(1, 3))):
+        start = data.draw(st.integers(0, len(text)))
+        end = min(len(text), start + data.draw(st.integers(0, 4)))
+        text = text[:start] + data.draw(st.sampled_from(PIECES)) + text[end:]
+    lay(tmp_path, **{file: text})
+    try:
+        read(tmp_path)
+    except InputError as error:
+        assert SECRET not in str(error) and error.remedy

@@ -14,10 +14,12 @@ from cellveil.argus.code_trees import CodeTree
 from cellveil.argus.metadata import ArgusVariable, Metadata, VariableRole
 from cellveil.argus.recoding import Recoding, recoded
 from cellveil.argus.table_spec import TableSpec
+from cellveil.arrays import Bool
 from cellveil.errors import InputError
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.tables.build import build_relations
+from cellveil.tables.table import Table
 
 FREQUENCY = "Freq"
 """Name of the values in a table of frequencies."""
@@ -180,3 +182,11 @@ class ArgusTable:
                 )
             number.append(dimension.index[places[0]])
         return self._cell_of.get(tuple(number), -1)
+
+
+def missing_cells(table: Table, trees: Sequence[CodeTree]) -> Bool:
+    """Cells with a code for “missing” in some dimension, which some rules take for safe."""
+    found = np.zeros(table.num_cells, dtype=bool)
+    for dimension, column, tree in zip(table.dimensions, table.keys, trees, strict=True):
+        found |= np.isin(column, [dimension.index[code] for code in tree.missing])
+    return found
