@@ -22,7 +22,7 @@ from cellveil.argus.recoding import CodeRange, JoinedCodes, Recoding
 from cellveil.argus.records_file import read_records, write_records
 from cellveil.argus.result_files import ResultKind, write_result
 from cellveil.argus.tab import read_tab
-from cellveil.argus.table_spec import TableSpec
+from cellveil.argus.table_spec import CostKind, TableSpec
 from cellveil.errors import InputError
 from cellveil.pattern import Pattern
 from cellveil.problem import Status
@@ -520,3 +520,24 @@ def test_amounts_with_the_noise_of_floats_can_be_rounded(tmp_path):
         found.table(TableSpec(("region",), "value"))
     table = found.table(TableSpec(("region",), "value"), decimals=2, rounding=True)
     assert table.floats()[0] == 1.4
+
+
+def test_costs_are_those_that_the_table_names(tmp_path):
+    rda = RDA + "C\n <NUMERIC> <COST>\nD\n <NUMERIC>\n"
+    text = "T;30;9;S;;;;1\na;10;2;U;1;1;7;2\nb;20;7;S;;;;3\n"
+    cells = lay(tmp_path, text, rda)
+    kinds = {None: [30, 7, 20], "C": [30, 7, 20], "V": [30, 10, 20], CostKind.UNITY: [1, 1, 1]}
+    kinds[CostKind.FREQUENCY] = [9, 2, 7]
+    for cost, weight in kinds.items():
+        table = cells.read(TableSpec(("R",), "V", cost=cost))
+        assert table.problem.weight.tolist() == weight, cost
+    assert cv.make_problem(cells.table(), cv.Threshold(3), column="C").weight.tolist() == [30, 7, 20]
+    with pytest.raises(InputError, match="variable 'D' holds no costs"):
+        cells.read(TableSpec(("R",), "V", cost="D"))
+    with pytest.raises(InputError, match="distance costs of a ready-made table are not known"):
+        cells.read(TableSpec(("R",), "V", cost=CostKind.DISTANCE))
+
+
+def test_totals_without_a_status_are_named(tmp_path):
+    table = lay(tmp_path, "a;10;2;U;1;1\nb;20;7;S;;\n").read(totals="compute")
+    assert table.notes == ("1 computed totals have no status and are taken for safe",)

@@ -126,7 +126,6 @@ class RecordsFile:
         import pyarrow as pa
 
         response, shadow = roles["response"], roles["shadow"]
-        codes = request_codes_of(self.metadata)
         return tabulate(
             PlacedFrame(pa.table(columns), self.source.file, self.line_numbers.__getitem__),
             dimensions,
@@ -137,7 +136,7 @@ class RecordsFile:
             shadow=None if shadow is None or shadow == response else shadow.name,
             costs=[roles["cost"].name] if roles["cost"] and roles["cost"] != response else [],
             request=_name(roles["request"]),
-            request_codes=codes,
+            request_codes=request_codes_of(self.metadata),
             allow_negative=True,
             **options,
         )

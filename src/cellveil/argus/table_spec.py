@@ -8,6 +8,15 @@ from enum import IntEnum
 from cellveil.argus.metadata import ArgusVariable, Metadata, VariableRole
 from cellveil.errors import InputError
 
+NUMBERS = frozenset(VariableRole) - {
+    VariableRole.SPANNING,
+    VariableRole.STATUS,
+    VariableRole.HOLDING,
+    VariableRole.REQUEST,
+    VariableRole.RECORD_KEY,
+}
+"""Roles of variables that hold numbers."""
+
 
 class CostKind(IntEnum):
     """Costs that are no variable; the numbers are those of batch files."""
@@ -62,8 +71,7 @@ class TableSpec:
         if not name:
             return None
         variable = metadata.variable(name)
-        numeric = set(VariableRole) - {VariableRole.SPANNING, VariableRole.STATUS, VariableRole.HOLDING}
-        if not variable.roles & numeric:
+        if not variable.roles & NUMBERS:
             raise InputError(
                 f"variable {variable.name!r} holds no numbers",
                 file=metadata.file,

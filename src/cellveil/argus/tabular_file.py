@@ -19,9 +19,9 @@ from cellveil.argus.cell_status import CellStatus, StatusNumbers
 from cellveil.argus.code_trees import CodeTree
 from cellveil.argus.metadata import ArgusVariable, Metadata, VariableRole
 from cellveil.argus.source_text import SourceText
-from cellveil.argus.table_spec import TableSpec
+from cellveil.argus.table_spec import CostKind, TableSpec
 from cellveil.argus.top_contributions import check_top, contributions_of_rows
-from cellveil.arrays import Bool, Int
+from cellveil.arrays import Bool, Float, Int
 from cellveil.errors import InputError
 from cellveil.formats.columns import Columns
 from cellveil.formats.ready_made import build_table
@@ -29,6 +29,7 @@ from cellveil.formats.rows import Rows, cells_of_rows, check_rows_distinct, put_
 from cellveil.problem import Problem, Status, defaults
 from cellveil.rules.base import DEFAULT_RANGE
 from cellveil.rules.percentages import Number, fraction, margin
+from cellveil.rules.weights import weights
 from cellveil.tables.build import encode
 from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.table import Table
@@ -130,10 +131,13 @@ class TabularFile:
         numbers = np.full(table.num_cells, CellStatus.SAFE, dtype=np.int8)
         put_on_cells(_some(rows, kept), numbers, cells[kept], given[kept], "status")
         fields = self._fields(table, rows, cells, numbers, fraction(safety_range, "safety_range"))
+        fields["weight"] = self._weights(table, spec.cost)
         room = np.where(fields["lb"] == -UNBOUNDED, UNBOUNDED, table.values - fields["lb"])
         cut = int((fields["lpl"] > room).sum())
         fields["lpl"] = np.minimum(fields["lpl"], room)
+        rest = table.num_cells - len(np.unique(cells[kept]))
         notes = [f"{cut} lower levels were cut: nobody takes the value for less than 0"] if cut else []
+        notes += [f"{rest} computed totals have no status and are taken for safe"] if rest else []
         with rows.placing_errors():
             problem = Problem(table, **fields)
         made = ArgusTable.of(problem, self.metadata, spec, self.trees, notes=notes)
@@ -171,7 +175,7 @@ class TabularFile:
         else:
             cells = table.find(encode(rows.dimensions, rows.codes))
         table = contributions_of_rows(table, rows, cells, self._column_names(), name)
-        return table.replace(variable=spec.response or FREQUENCY), rows, cells
+        return table.replace(variable=name if spec.response else FREQUENCY), rows, cells
 
     def _value_name(self, spec: TableSpec) -> str:
         response = spec.number(self.metadata, spec.response) or self.metadata.only(VariableRole.FREQUENCY)
@@ -240,7 +244,7 @@ class TabularFile:
     def _fields(
         self, table: Table, rows: Rows, cells: Int, numbers: StatusNumbers, percent: Fraction
     ) -> dict[str, Any]:
-        """Status, levels and weights of the cells."""
+        """Status and levels of the cells."""
         fields = defaults(table)
         status = np.select(
             [numbers == number for number in PROBLEM_STATUS],
@@ -250,18 +254,32 @@ class TabularFile:
         zero = (table.values == 0) & (status == Status.SAFE)
         fields["status"] = np.where(zero, Status.FROZEN, status).astype(np.int8)
         unsafe = status == Status.PRIMARY
-        kept = cells >= 0
         for name, role in (("lpl", VariableRole.LOWER_LEVEL), ("upl", VariableRole.UPPER_LEVEL)):
             level = np.where(unsafe, margin(table.values, percent), 0)
             known = self._levels(table, rows, cells, self.metadata.only(role))
             fields[name] = np.where(unsafe & (known >= 0), known, level)
-        cost = self.metadata.only(VariableRole.COST)
-        if cost is not None:
-            weight = rows.columns.floats(cost.name)
-            rows.check(weight < 0, "the cost is negative", "Give a cost of 0 or more.")
-            given_weight = np.where(np.isnan(weight[kept]), fields["weight"][cells[kept]], weight[kept])
-            put_on_cells(_some(rows, kept), fields["weight"], cells[kept], given_weight, "cost")
         return fields
+
+    def _weights(self, table: Table, cost: str | CostKind | None) -> Float:
+        """Costs of the cells: those of the variable that the table names, or that the file has."""
+        if cost is CostKind.UNITY:
+            return weights(table, "one")
+        if cost is CostKind.FREQUENCY:
+            return weights(table, "count")
+        if cost is CostKind.DISTANCE:
+            raise InputError(
+                "distance costs of a ready-made table are not known", remedy="Name a variable of costs."
+            )
+        given = self.metadata.variable(cost) if cost else self.metadata.only(VariableRole.COST)
+        if given is None or given.is_(VariableRole.COST):
+            return weights(table, column=given.name if given else None)
+        if given.name != table.variable:
+            raise InputError(
+                f"variable {given.name!r} holds no costs",
+                file=self.metadata.file,
+                remedy="Write <COSTVAR> below it, or name the response.",
+            )
+        return weights(table)
 
     def _levels(self, table: Table, rows: Rows, cells: Int, variable: ArgusVariable | None) -> Int:
         """Protection levels as given, −1 where there is none."""

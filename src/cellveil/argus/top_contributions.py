@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from cellveil.argus.metadata import VariableRole
-from cellveil.arrays import Codes, Int
+from cellveil.arrays import Codes, Float, Int
 from cellveil.errors import InputError
 from cellveil.formats.exact_numbers import Amounts
 from cellveil.formats.rows import Rows
@@ -64,7 +64,7 @@ def contributions_of_rows(table: Table, rows: Rows, cells: Int, names: Names, va
         The cell of each row, −1 for rows that the table does not have.
     """
     rest = np.setdiff1d(np.arange(table.num_cells), cells)
-    count = _count(table, rows, cells, names, value)
+    count = _count(table, rows, cells, names)
     if count is not None:
         count[rest] = _added_up(table, count)[rest]
         table = table.replace(contributors=count)
@@ -72,12 +72,14 @@ def contributions_of_rows(table: Table, rows: Rows, cells: Int, names: Names, va
     if shadow is not None and not len(rest):
         whole = _spread(table, rows, cells, shadow, rows.columns.amounts(shadow))
         table = table.replace(columns={**table.columns, shadow: unscale(*whole)})
+    for cost in names[VariableRole.COST]:
+        table = table.replace(columns={**table.columns, cost: _costs(table, rows, cells, cost)})
     if not names[VariableRole.TOP]:
         return table
     return table.replace(units=_units(table, rows, cells, names, shadow or value, rest))
 
 
-def _count(table: Table, rows: Rows, cells: Int, names: Names, value: str) -> Int | None:
+def _count(table: Table, rows: Rows, cells: Int, names: Names) -> Int | None:
     name = next(iter(names[VariableRole.FREQUENCY]), None)
     if name is None:
         return None
@@ -88,6 +90,20 @@ def _count(table: Table, rows: Rows, cells: Int, names: Names, value: str) -> In
     found = np.full(table.num_cells, UNKNOWN, dtype=np.int64)
     found[cells[cells >= 0]] = counts[cells >= 0]
     return found
+
+
+def _costs(table: Table, rows: Rows, cells: Int, name: str) -> Float:
+    """Costs as given, and the absolute values of other cells."""
+    weight, kept = rows.columns.floats(name), cells >= 0
+    rows.check(weight < 0, "the cost is negative", "Give a cost of 0 or more.")
+    costs = np.abs(table.floats())
+    given = np.where(np.isnan(weight), costs[cells], weight)
+    costs[cells[kept]] = given[kept]
+    rows.check(kept & (costs[cells] != given), "contradictory cost: the lines are names of one cell", _ALIKE)
+    return costs
+
+
+_ALIKE = "Give both names of the cell the same cost, or remove one of the lines."
 
 
 def _spread(table: Table, rows: Rows, cells: Int, name: str, amounts: Amounts) -> tuple[Int, int]:
