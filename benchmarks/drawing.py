@@ -39,6 +39,7 @@ WHAT = {
     "publishing": "the gate, public files",
     "report": "for the office",
     "formats": "files in and out",
+    "argus": "files of tau-ARGUS",
     "datasets": "made-up data",
     "job": "a whole publication",
     "cli": "the command line",

@@ -84,6 +84,26 @@ def flush_folder(path: Path) -> None:
         os.close(handle)
 
 
+def read_data(path: Path) -> bytes:
+    """Read a whole file.
+
+    Raises
+    ------
+    InputError
+        When the file is missing, a folder, or cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError("the file does not exist", file=path, remedy="Check the path.") from None
+    except IsADirectoryError:
+        raise InputError(
+            "a folder where a file is expected", file=path, remedy="Name the file in it."
+        ) from None
+    except OSError as error:
+        raise InputError(f"cannot read ({error.strerror})", file=path, remedy="Check your rights.") from error
+
+
 def read_text(path: Path, encoding: str | None = None) -> str:
     """Read a text file; a byte-order mark is dropped.
 
@@ -93,16 +113,7 @@ def read_text(path: Path, encoding: str | None = None) -> str:
         When the file is missing, a folder, empty, binary, or not in the encoding.
     """
     path = Path(path)
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        raise InputError("the file does not exist", file=path, remedy="Check the path.") from None
-    except IsADirectoryError:
-        raise InputError(
-            "a folder where a file is expected", file=path, remedy="Name the file in it."
-        ) from None
-    except OSError as error:
-        raise InputError(f"cannot read ({error.strerror})", file=path, remedy="Check your rights.") from error
+    data = read_data(path)
     try:
         text = data.decode(encoding or "utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:

@@ -35,6 +35,15 @@ def of_record(column: str) -> str:
     return f"m.{ident(column)}"
 
 
+@dataclass(frozen=True, repr=False)
+class PlacedFrame:
+    """Records that were read from a file already: a frame, the file's name, and the line of each record."""
+
+    frame: Any
+    file: str
+    line_of: Callable[[int], int]
+
+
 @dataclass(frozen=True)
 class SourceFile:
     """One file, or the whole frame.
@@ -68,7 +77,7 @@ class Microdata:
     connection
         Where the view is made.
     source
-        Path, glob pattern or list of them; pandas, polars or Arrow frame; DuckDB relation.
+        Path, glob pattern or list of them; pandas, polars or Arrow frame; DuckDB relation; `PlacedFrame`.
     needed
         Names of the columns.
     options
@@ -218,10 +227,14 @@ class Microdata:
         return copy
 
     def _frame(self) -> SourceFile:
-        frame = self._source
+        placed = self._source if isinstance(self._source, PlacedFrame) else None
+        frame = placed.frame if placed else self._source
         if type(frame).__name__ == "DuckDBPyRelation":
             return self._registered(self._stream(frame, None), None)
-        return self._registered(arrow_table(frame, self._needed), None)
+        arrow = arrow_table(frame, self._needed)
+        if placed:
+            return self._registered(arrow, placed.file, placed.line_of)
+        return self._registered(arrow, None)
 
     def _stream(self, relation: DuckDBPyRelation, file: Path | None) -> Any:
         import pyarrow as pa
