@@ -69,6 +69,7 @@ class KnownParts:
         self.count: dict[int, int] = {}
         self.total: dict[int, int] = {}
         self.further: dict[int, tuple[int, int]] = {}
+        self._people: dict[int, Coalition] = {}
         cells = np.flatnonzero(hidden)
         columns = (who, amounts, known.count, known.absolute)
         for cell, *row in zip(cells.tolist(), *(column[cells].tolist() for column in columns), strict=True):
@@ -119,9 +120,11 @@ class KnownParts:
             return self.surely(cell, who) + len(who & self.stand_ins(cell)) * self.further[cell][1]
         return self.surely(cell, who) if cell in self.sums else self.at_most(cell, who)
 
-    def people(self, cell: int) -> list[int]:
+    def people(self, cell: int) -> Coalition:
         """Everybody with a part of their own in the cell, stand-ins included."""
-        return [*self.listed[cell], *self.stand_ins(cell)]
+        if cell not in self._people:
+            self._people[cell] = frozenset(self.listed[cell]) | self.stand_ins(cell)
+        return self._people[cell]
 
     def stand_ins(self, cell: int) -> Set[int]:
         """Those who represent the contributors of a finest cell who are not listed: numbers below −1."""
