@@ -285,6 +285,17 @@ def test_all_kinds_of_outsiders_in_one_certificate() -> None:
     assert proof.is_valid and proof.against == found.against
 
 
+def test_a_proof_that_needs_no_witness_names_its_attackers_all_the_same() -> None:
+    problem = draw_records(np.random.default_rng(1)).problem("p%", 3)
+    nothing = np.zeros_like(problem.lpl)
+    status = np.where(problem.status == Status.PRIMARY, Status.SAFE, problem.status).astype(np.int8)
+    problem = problem.replace(status=status, lpl=nothing, upl=nothing, spl=nothing, reasons={})
+    pattern = Pattern.hiding(problem, problem.hidden_at_start, "nothing")
+    found = audit(problem, pattern, attackers=[Attacker(), Attacker("insider")])
+    proof = verify(problem, pattern, Certificate.from_bytes(found.certificate.to_bytes()))
+    assert len(found.certificate) == 0 and proof.is_valid and proof.against == found.against
+
+
 def test_the_words_are_those_of_the_audit() -> None:
     problem = draw_records(np.random.default_rng(3)).problem("p%", 3, "holding")
     for attacker in (

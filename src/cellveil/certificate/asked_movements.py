@@ -48,6 +48,7 @@ class AskedMovements(ABC):
     def __init__(self, problem: Problem, attacker: NamedAttacker, hidden: Bool) -> None:
         self.problem, self.attacker, self.hidden = problem, attacker, hidden
         self.parts = KnownParts(problem, attacker.level, attacker.coalition, hidden)
+        self._open_rooms: dict[tuple[int, bool], int | None] = {}
 
     @cached_property
     def cells(self) -> list[int]:
@@ -69,6 +70,12 @@ class AskedMovements(ABC):
     @abstractmethod
     def room(self, cell: int, up: bool, who: Coalition, is_target: bool) -> int | None:
         """How far the cell can move for a coalition, in the same unit; None where nothing limits it."""
+
+    def open_room(self, cell: int, up: bool) -> int | None:
+        """The same in a cell that is not in question, for somebody without a part in it; worked out once."""
+        if (cell, up) not in self._open_rooms:
+            self._open_rooms[cell, up] = self.room(cell, up, NOBODY, is_target=False)
+        return self._open_rooms[cell, up]
 
     def gap(self, cell: int, up: bool) -> int | None:
         """How far the cell is from the bound that everybody knows."""

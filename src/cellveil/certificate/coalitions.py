@@ -184,7 +184,9 @@ class _Demand:
 
     def _one_more(self, who: Coalition, cells: Iterable[int]) -> set[Coalition]:
         """The coalitions with one member more that has a part in one of the cells."""
-        further = {person for cell in cells for person in self._parts.people(cell)}
+        further: set[int] = set()
+        for cell in cells:
+            further.update(self._parts.people(cell))
         return {who | {person} for person in further - who}
 
     def _amount(self, who: Coalition) -> int:
@@ -205,9 +207,12 @@ class _Demand:
     def _reach(self, claim: _Claim) -> int | None:
         """How far the cell gets for somebody without a part in any cell, rounded down; None without limit."""
         if claim.number not in self._farthest:
-            rooms = ((self._room(claim, cell, NOBODY), abs(step)) for cell, step in claim.moved.items())
-            reaches = [room * claim.step // step for room, step in rooms if room is not None]
-            self._farthest[claim.number] = min(reaches, default=None)
+            sign, room_of, least = claim.sign, self._asked.open_room, self._room(claim, claim.cell, NOBODY)
+            for cell, step in claim.moved.items():
+                room = room_of(cell, sign * step > 0) if cell != claim.cell else None
+                if room is not None and (least is None or room * claim.step < least * abs(step)):
+                    least = room * claim.step // abs(step)
+            self._farthest[claim.number] = least
         return self._farthest[claim.number]
 
     def _fits(self, claim: _Claim, cell: int, who: Coalition, amount: int) -> bool:

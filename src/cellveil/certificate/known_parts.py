@@ -63,39 +63,35 @@ class KnownParts:
         known = contributions_at(problem, level)
         amounts, who = known.largest_parts
         factor: int = 10 ** (problem.table.decimals - known.decimals)
-        self.problem, self.members, self.depth = problem, members, known.depth
+        self.problem, self.members = problem, members
         self._known, self._who, self._factor = known, who, factor
+        self.listed: dict[int, dict[int, int]] = {}
+        self.count: dict[int, int] = {}
+        self.total: dict[int, int] = {}
+        self.further: dict[int, tuple[int, int]] = {}
+        self._people: dict[int, Coalition] = {}
         cells = np.flatnonzero(hidden)
-        self.listed: dict[int, dict[int, int]] = {
-            cell: {person: part * factor for person, part in zip(row, parts, strict=True) if person >= 0}
-            for cell, row, parts in zip(
-                cells.tolist(), who[cells].tolist(), amounts[cells].tolist(), strict=True
-            )
-        }
-        self.count: dict[int, int] = dict(zip(cells.tolist(), known.count[cells].tolist(), strict=True))
-        self.total: dict[int, int] = {
-            cell: total * factor
-            for cell, total in zip(cells.tolist(), known.absolute[cells].tolist(), strict=True)
-        }
-        self.further: dict[int, tuple[int, int]] = {
-            cell: (more, min(self.listed[cell].values(), default=0))
-            if (more := count - self.depth) > 0
-            else (0, 0)
-            for cell, count in self.count.items()
-        }
-        self._check()
+        columns = (who, amounts, known.count, known.absolute)
+        for cell, *row in zip(cells.tolist(), *(column[cells].tolist() for column in columns), strict=True):
+            self._read(cell, *row)
 
-    def _check(self) -> None:
-        if any(len(self.listed[cell]) < min(count, self.depth) for cell, count in self.count.items()):
-            raise InputError(
-                "some contributors have no id, or one stands twice in a cell",
-                remedy="Give every contributor an id.",
-            )
-        if any(self.depth < count <= self.members for count in self.count.values()):
+    def _read(self, cell: int, who: list[int], amounts: list[int], count: int, total: int) -> None:
+        """One cell; who is listed twice in it is one contributor with both parts."""
+        parts: dict[int, int] = {}
+        for person, amount in zip(who, amounts, strict=True):
+            if person >= 0:
+                parts[person] = parts.get(person, 0) + amount * self._factor
+        entries, more = sum(person >= 0 for person in who), count - len(who)
+        if entries < min(count, len(who)):
+            raise InputError("some contributors have no id", remedy="Give every contributor an id.")
+        if more > 0 and count <= self.members:
             raise InputError(
                 f"fewer contributors are listed than coalitions of {self.members} have members",
                 remedy="Tabulate with more of the largest contributions.",
             )
+        self.listed[cell], self.total[cell] = parts, total * self._factor
+        self.count[cell] = count - (entries - len(parts))
+        self.further[cell] = (more, amounts[-1] * self._factor) if more > 0 else (0, 0)
 
     @cached_property
     def places(self) -> dict[int, list[int]]:
@@ -124,9 +120,11 @@ class KnownParts:
             return self.surely(cell, who) + len(who & self.stand_ins(cell)) * self.further[cell][1]
         return self.surely(cell, who) if cell in self.sums else self.at_most(cell, who)
 
-    def people(self, cell: int) -> list[int]:
+    def people(self, cell: int) -> Coalition:
         """Everybody with a part of their own in the cell, stand-ins included."""
-        return [*self.listed[cell], *self.stand_ins(cell)]
+        if cell not in self._people:
+            self._people[cell] = frozenset(self.listed[cell]) | self.stand_ins(cell)
+        return self._people[cell]
 
     def stand_ins(self, cell: int) -> Set[int]:
         """Those who represent the contributors of a finest cell who are not listed: numbers below −1."""

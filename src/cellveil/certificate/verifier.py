@@ -73,6 +73,9 @@ class AttackerProof:
     met: int
     reason: str = ""
 
+    def __post_init__(self) -> None:
+        freeze(self, ("cells", "protected"))
+
     @property
     def is_complete(self) -> bool:
         """Whether the attacker is shown to be kept off."""

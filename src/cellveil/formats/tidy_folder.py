@@ -10,7 +10,8 @@
 ``contributions.csv``                     optional: dimension columns of interior cells, ``contributor``,
                                           ``amount``, optionally ``holding``
 ``largest_units.csv`` and others          what a problem knows of contributors, where it was written from
-                                          one: see `cellveil.formats.contributor_files`
+                                          one: see `cellveil.formats.contributor_files`; beside
+                                          ``contributions.csv`` the largest ones do not count
 ========================================  ====================================================================
 
 Names of dimensions that cannot stand in the name of a file are encoded, see `cellveil.formats.tree_files`. In
@@ -99,20 +100,10 @@ def read_folder(path: Path | str) -> Problem:
     if equations is not None:
         table = _with_equations(table, equations)
     if (path / CONTRIBUTIONS).exists():
-        _check_one_list(path)
         table = _with_contributions(table, path / CONTRIBUTIONS)
     else:
         table = read_largest(table, path)
     return read_origins(build_problem(rows, table, named, amounts), path)
-
-
-def _check_one_list(path: Path) -> None:
-    """Raise where the folder has two lists of contributions."""
-    for file in (path / name for name in LARGEST_FILES.values()):
-        if file.exists():
-            raise InputError(
-                f"there is {CONTRIBUTIONS} as well", file=file, remedy="Remove one of the two files."
-            )
 
 
 def open_folder(path: Path, *needed: str) -> tuple[Rows, Columns | None]:

@@ -216,7 +216,9 @@ class Audit:
         if not others:
             return self.outsider.certificate
         proofs = [(OUTSIDER, self.outsider.certificate)]
-        proofs += [(verdict.attacker, verdict.certificate) for verdict in others if verdict.certificate]
+        proofs += [
+            (verdict.attacker, verdict.certificate) for verdict in others if verdict.certificate is not None
+        ]
         return joint_certificate(self.problem, self.view.hidden, proofs)
 
     @property
