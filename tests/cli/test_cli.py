@@ -306,7 +306,9 @@ def test_demo_ends_with_a_release_and_can_be_run_again(
     assert ended.code == 0 and "Safe against outsiders: every one of the" in ended.out
     assert "Open this" in ended.out and f"Run it      cellveil run {out / 'job.toml'}" in ended.out
     public = listing(out / "public")
-    assert set(public) == {"about.json", "index.html", "table.csv", "table.parquet", "table.xlsx"}
+    tables = ("industry-region", "industry-size", "region-size")
+    data = {f"turnover-by-{table}.{end}" for table in tables for end in ("csv", "parquet")}
+    assert set(public) == {"about.json", "index.html", "table.xlsx", *data}
     assert (out / "internal" / "report.html").is_file()
 
     again = command("run", out / "job.toml", "--json")

@@ -51,7 +51,7 @@ MICRODATA = {
     "name in the place of the region": HEADER + RECORDS.replace("N1", "Acme"),
     "text in the place of the amount": HEADER + RECORDS.replace("777001", "777001x"),
     "amount with a comma": HEADER + RECORDS.replace("777001", "777001,5"),
-    "amount with a separator": HEADER + RECORDS.replace("777001", '"777001,5"'),
+    "amount with a separator": HEADER + RECORDS.replace("777001", '"777001,5,5"'),
     "many decimals": HEADER + RECORDS.replace("777001", "777001.12345678901"),
     "negative": HEADER + RECORDS.replace("777001", "-777001"),
     "too large": HEADER + RECORDS.replace("777001", "777001" + "0" * 30),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from random import Random
 from typing import Any
 
 from fuzz.draws import Draws
@@ -31,9 +32,13 @@ def write_table_job(draws: Draws) -> None:
     if negative:
         table["allow_negative"] = True
         draws.features.add("negative")
-    header = [draws.column(name) for name in dims]
+    header = [*(draws.column(name) for name in dims), "value", "firms"]
     lines = [(*key, value, count) for key, (value, count) in rows.items()]
-    draws.write_rows("table.csv", [*header, "value", "firms"], lines)
+    if Random(repr(lines)).random() < 0.4:  # apart from `rng`, so that what is drawn of others stays
+        header.append("status")
+        lines = [(*line, status_of(line[-2], line[-1])) for line in lines]
+        draws.features.add("statuses in the file")
+    draws.write_rows("table.csv", header, lines)
     job["tables"] = [table]
     job["rules"] = [{"rule": "threshold", "minimum": rng.choice([2, 3])}]
     if counts_only:
@@ -54,6 +59,12 @@ def write_table_job(draws: Draws) -> None:
     elif rng.random() < 0.2:
         draws.adjustment()
     draws.release()
+
+
+def status_of(value: float, count: int) -> str:
+    """A status that is the same for all names of a cell, as these have the same figures."""
+    own = Random(f"{value} {count}")
+    return "U" if value and own.random() < 0.12 else own.choice(["s", "S", ""])
 
 
 def rolled_up(

@@ -337,11 +337,14 @@ class _Data:
             names = [(row[self.column(name)], axis) for name, axis in axes]
             where = [[axis.name(code)] if given else sorted(axis.covers(code)) for code, axis in names]
             for codes in product(*where):
-                cell = world.cells[self._key(axes, codes, _variable(table))]
+                key = self._key(axes, codes, _variable(table))
+                cell = world.cells[key]
                 cell.value = Fraction(row[column]) if given else cell.value + Fraction(row[column])
                 count = int(row[table["contributors"]]) if "contributors" in table else None
                 is_leaf = all(axis.name(code) == at for (code, axis), at in zip(names, codes, strict=True))
                 cell.count = count if given or is_leaf else None
+                if row.get("status", "").lower() == "u" and (given or is_leaf):
+                    world.statuses[key] = "u"
                 if Fraction(row[column]) < 0:
                     world.signed.add("")
         return _decimals(rows, [column])

@@ -30,7 +30,7 @@ def read_csv(path: Path, written: SourceOptions) -> tuple[Any, Callable[[int], i
     """The columns as an Arrow table of text, and the line of a row."""
     check_is_text(path)
     skip = written.skip
-    text = _without_lines(read_text(path, written.encoding), skip, path)
+    text = _without_lines(read_text(path, None if written.is_utf8 else written.encoding), skip, path)
     delimiter = written.delimiter or _delimiter_of(text)
     if delimiter == written.marks.decimal:
         raise InputError(
