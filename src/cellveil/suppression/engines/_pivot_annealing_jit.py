@@ -154,7 +154,7 @@ def _dearest_group(columns: Int32Table, column: int, goal: Goal, space: Space) -
 
     The cell is −1 where each group has a primary.
     """
-    last, count, met = len(columns) - 1, 0, _list_ratios(columns, column, space)
+    count, met = 0, _list_ratios(columns, column, space)
     stamp = space.stamps[len(space.keys)] + 1
     space.stamps[len(space.keys)] = stamp
     for k in range(met):
