@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from cellveil.jit.compiled import inner, outer
-from cellveil.jit.kinds import Int, Int32Table
+from cellveil.jit.kinds import Int, Int32, Int32Table
 
 
 @inner
@@ -25,6 +27,30 @@ def inverse(number: int) -> int:
         high, low = low, high - quotient * low
         above, below = below, above - quotient * below
     return below if below >= 0 else below + 2147483647
+
+
+@inner
+def list_moved(column: Int32, entries: Int, moved: Int) -> int:
+    """Copy a column, and write down the places where it is not 0; returns how many they are."""
+    count = 0
+    for i in range(len(column)):
+        entries[i] = column[i]
+        if column[i] != 0:
+            moved[count] = i
+            count += 1
+    return count
+
+
+@inner
+def add_multiple(row: Int32, factor: int, entries: Int, moved: Int, count: int) -> None:
+    """Add a multiple of a column: where it is not 0 if that is at few places, or else several at once."""
+    if 5 * count < len(row):
+        for k in range(count):
+            i = moved[k]
+            row[i] = residue(row[i] + factor * entries[i])
+    else:
+        for i in range(len(row)):
+            row[i] = residue(row[i] + factor * entries[i])
 
 
 @outer
@@ -118,25 +144,26 @@ def _growth(columns: Int32Table, column: int, cell: int, left: int, sizes: Int) 
 @inner
 def _use_up(columns: Int32Table, column: int, cell: int, left: int, sizes: Int, filled: Int) -> None:
     """Take multiples of the column off all others in use, and off the last: they become 0 at the cell."""
-    count, turned = 0, columns[column, cell] != 1
-    for i in range(columns.shape[1]):
-        if columns[column, i] != 0:
-            filled[count] = i
-            count += 1
+    entries = np.empty(columns.shape[1], dtype=np.int64)
+    count, turned = list_moved(columns[column], entries, filled), columns[column, cell] != 1
     for k in range(left + 1):
         other = k if k < left else len(columns) - 1
         entry = columns[other, cell]
         if other == column or entry == 0:
             continue
         factor = entry if turned else 2147483647 - entry
-        most = 0
-        for e in range(count):
-            i = filled[e]
-            columns[other, i] = residue(columns[other, i] + factor * columns[column, i])
+        add_multiple(columns[other], factor, entries, filled, count)
         if k < left:
-            for i in range(columns.shape[1]):
-                most = max(most, size_of(columns[other, i]))
-            sizes[other] = most
+            sizes[other] = _largest(columns[other])
+
+
+@inner
+def _largest(column: Int32) -> int:
+    """The largest absolute value of a column."""
+    most = 0
+    for i in range(len(column)):
+        most = max(most, size_of(column[i]))
+    return most
 
 
 @inner

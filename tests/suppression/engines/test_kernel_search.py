@@ -11,10 +11,10 @@ from cellveil.deviations.residue_tableau import Tableau
 from cellveil.deviations.witness import are_deviations
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
-from cellveil.problem import Problem
+from cellveil.problem import Problem, Status
 from cellveil.suppression.engines.kernel_repair import KernelRepair
 from cellveil.suppression.engines.kernel_search import KernelSearch, KernelSearchParams
-from cellveil.suppression.engines.pivot_annealing import PivotAnnealingParams
+from cellveil.suppression.engines.pivot_annealing import PivotAnnealing, PivotAnnealingParams
 from helpers.linked_tables import linked
 
 FEW = KernelSearchParams(annealing=PivotAnnealingParams(trials=500))
@@ -105,3 +105,18 @@ def test_a_wrong_residue_is_caught_by_the_audit(monkeypatch):
 
 def test_no_tableau_is_made_that_takes_too_long():
     assert KernelSearch.of(linked(1), Deadline(0.0)) is None
+
+
+def test_an_annealing_ends_with_its_trials_though_there_is_time_left():
+    search = kernel_search_of(linked(1))
+    order = np.flatnonzero(search.problem.status[search.tableau.cells] != Status.PRIMARY)
+    chain = PivotAnnealing(
+        search.problem,
+        search.tableau.copy(),
+        order,
+        np.zeros(len(search.tableau.cells), dtype=bool),
+        params=PivotAnnealingParams(effort=2, trials_at_once=1),
+    )
+    assert not chain.is_finished
+    chain.run(Deadline(1e6))
+    assert chain.is_finished

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellveil.deviations._residue_tableau_jit import inverse, misses, residue, size_of
+from cellveil.deviations._residue_tableau_jit import (
+    add_multiple,
+    inverse,
+    list_moved,
+    misses,
+    residue,
+    size_of,
+)
 from cellveil.jit.compiled import inner, outer
 from cellveil.jit.kinds import Arrays, Bool, Float, Int, Int32, Int32Table
 
@@ -57,19 +64,14 @@ def pivot(columns: Int32Table, cell: int, column: int, filled: Int) -> None:
 
     `filled` is space for the cells that the column moves.
     """
-    count, scale = 0, inverse(columns[column, cell])
+    scale = inverse(columns[column, cell])
     for i in range(columns.shape[1]):
-        if columns[column, i] != 0:
-            filled[count] = i
-            count += 1
-            columns[column, i] = residue(columns[column, i] * scale)
+        columns[column, i] = residue(columns[column, i] * scale)
+    entries = np.empty(columns.shape[1], dtype=np.int64)
+    count = list_moved(columns[column], entries, filled)
     for other in range(len(columns)):
-        if other == column or columns[other, cell] == 0:
-            continue
-        factor = 2147483647 - columns[other, cell]
-        for k in range(count):
-            i = filled[k]
-            columns[other, i] = residue(columns[other, i] + factor * columns[column, i])
+        if other != column and columns[other, cell] != 0:
+            add_multiple(columns[other], 2147483647 - columns[other, cell], entries, filled, count)
 
 
 @outer
@@ -127,19 +129,37 @@ def _added(columns: Int32Table, column: int, weight: Float, most: float) -> floa
 
 
 @inner
+def _list_ratios(columns: Int32Table, column: int, space: Space) -> int:
+    """List the cells that the last column and another one move, and the ratios; returns how many.
+
+    One inverse serves all: that of the product of the entries, from which those of the factors follow.
+    """
+    last, count, product = len(columns) - 1, 0, 1
+    for i in range(columns.shape[1]):
+        if columns[column, i] != 0 and columns[last, i] != 0:
+            space.entries[count], space.trial[count] = i, product
+            product = residue(product * columns[column, i])
+            count += 1
+    scale = inverse(product)
+    for k in range(count - 1, -1, -1):
+        i = space.entries[k]
+        space.trial[k] = residue(residue(scale * space.trial[k]) * columns[last, i])
+        scale = residue(scale * columns[column, i])
+    return count
+
+
+@inner
 def _dearest_group(columns: Int32Table, column: int, goal: Goal, space: Space) -> tuple[float, int]:
     """The largest weight of hidden cells that vanish together with a multiple of the column; one of them.
 
     The cell is −1 where each group has a primary.
     """
-    last, count = len(columns) - 1, 0
+    count, met = 0, _list_ratios(columns, column, space)
     stamp = space.stamps[len(space.keys)] + 1
     space.stamps[len(space.keys)] = stamp
-    for i in range(columns.shape[1]):
-        moved = columns[column, i]
-        if moved == 0 or columns[last, i] == 0:
-            continue
-        slot = _slot(space, residue(columns[last, i] * inverse(moved)), stamp)
+    for k in range(met):
+        i = space.entries[k]
+        slot = _slot(space, space.trial[k], stamp)
         if goal.is_primary[i]:
             space.sums[slot] = -np.inf
         else:

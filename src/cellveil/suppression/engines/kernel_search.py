@@ -59,9 +59,8 @@ class KernelSearchParams(Params):
     next_share: float = param(0.2, "Share of the time left for each further one.", least=0, most=1)
     chains: int = param(2, "Annealings side by side.", least=1)
     restarts: float = param(
-        0.5, "Share of the time in which annealings begin afresh, where there are few dimensions.", least=0
+        0.8, "Share of the time in which annealings begin afresh, where all their trials fit in.", least=0
     )
-    most_restarted: int = param(250, "Dimensions up to which they do.", least=0)
     rounds: int = param(2, "Annealings without a time limit.", least=0)
     pattern_kernel: PatternKernelParams = part(PatternKernelParams)
     annealing: PivotAnnealingParams = part(PivotAnnealingParams)
@@ -113,7 +112,7 @@ class KernelSearch:
         best: NDArray[np.int32] | None = None
         is_free = nothing
         for number in count():
-            is_fresh = number == 0 or self._begins_afresh(deadline)
+            is_fresh = number == 0 or (chains[0].is_finished and self._begins_afresh(deadline))
             for chain in chains:
                 chain.take(chain.first if is_fresh else chain.vector if best is None else best)
             share = deadline.share(params.first_share if is_fresh else params.next_share)
@@ -131,9 +130,7 @@ class KernelSearch:
     def _begins_afresh(self, deadline: Deadline) -> bool:
         """Whether restarts are worth more than another annealing of the best vector."""
         left, limit = deadline.left, deadline.limit
-        if left is None or not limit or len(self.tableau.basic) > self.params.most_restarted:
-            return False
-        return left > (1 - self.params.restarts) * limit
+        return left is not None and limit is not None and left > (1 - self.params.restarts) * limit
 
     def _chains(self, deadline: Deadline) -> list[PivotAnnealing]:
         """Annealings side by side: as many as there are workers, with a time limit."""

@@ -8,7 +8,8 @@ makes a group of hidden cells vanish together; the dearest group without a prima
 basis, dear ones rather, which changes the columns and not the pattern.
 
 The vector is kept as small whole numbers where it can be; then how far it falls short of the demands within
-the capacities is exact, and has a price.
+the capacities is exact, and has a price: about what a paid program for such a demand costs later. Prices make
+the landscape rough, so that such annealings begin hotter.
 
 Requires a tableau that fits into memory. Ensures that every primary is moved by the vector. Cost of a trial:
 linear in the cells; of an exchange, the entries of the tableau that it changes.
@@ -42,11 +43,17 @@ class PivotAnnealingParams(Params):
     cold: float = param(2e-4, "Last temperature.", least=0)
     turns: float = param(0.3, "Share of trials before which a published cell takes another's place.", least=0)
     price: float = param(
-        0.01, "Price of a demand that the vector falls short of, in units of the cost.", least=0
+        0.03, "Price of a demand that the vector falls short of, in units of the cost.", least=0
     )
     most_priced: int = param(200, "Columns of a tableau up to which falling short has a price.", least=0)
+    priced_hot: float = param(3e-2, "First temperature where falling short has a price.", least=0)
+    priced_warm: float = param(1e-2, "The same when a pattern is annealed again.", least=0)
+    priced_cold: float = param(1e-3, "Last temperature where falling short has a price.", least=0)
     trials_at_once: int = param(50, "Trials at one temperature.", least=1)
     trials: int = param(20_000, "Trials of one annealing, without a time limit.", least=0)
+    effort: int = param(
+        1_500, "Trials of one annealing for each degree of freedom, at most, with a time limit.", least=1
+    )
 
 
 class PivotAnnealing:
@@ -67,6 +74,8 @@ class PivotAnnealing:
         The best vector, in residues, and what it costs, with the price of falling short.
     first
         The vector of the first elimination.
+    is_finished
+        Whether the last annealing made all its trials before its time was over.
     """
 
     def __init__(
@@ -98,6 +107,7 @@ class PivotAnnealing:
         self.vector = self._columns[-1].copy()
         self.first = self.vector.copy()
         self.cost = float(self.weight[self.support].sum())
+        self.is_finished = False
 
     @property
     def support(self) -> Bool:
@@ -123,15 +133,24 @@ class PivotAnnealing:
         short = shortfall(self._columns, goal, space, self._rng) if price else 0.0
         costs = np.array([cost, short, cost, short, cost])
         chain = Chain(self._columns, self._basic, self.vector, costs)
-        hot, cold, done = (params.warm if again else params.hot) * cost, params.cold * cost, 0.0
+        hot, cold = (heat * cost for heat in self._heats(bool(price), again))
+        done = 0.0
         limit, trials = deadline.left, 0
+        most = max(params.trials, 1) if limit is None else params.effort * len(self._basic)
         while cost > 0.0 and done < 1.0 and not deadline.is_over:
             heats = np.full(params.trials_at_once, hot ** (1.0 - done) * cold**done)
             anneal(chain, goal, space, heats, params.turns, price, self._rng)
             trials += params.trials_at_once
             left = deadline.left
-            done = trials / max(params.trials, 1) if left is None or not limit else 1.0 - left / limit
-        self.cost = float(costs[2] + price * costs[3])
+            done = max(trials / most, 1.0 - left / limit if left is not None and limit else 0.0)
+        self.cost, self.is_finished = float(costs[2] + price * costs[3]), trials >= most
+
+    def _heats(self, is_priced: bool, again: bool) -> tuple[float, float]:
+        """First and last temperature, in units of the cost."""
+        params = self.params
+        if is_priced:
+            return params.priced_warm if again else params.priced_hot, params.priced_cold
+        return params.warm if again else params.hot, params.cold
 
 
 def _space(size: int) -> Space:
