@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
-from math import lcm
+from math import inf, lcm
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -116,16 +116,16 @@ class Lattice:
         """Degrees of freedom: the cells that are not given by others."""
         return len(self.cells) - int((self._pivot < len(self.cells)).sum())
 
-    def basis(self) -> tuple[Int, csr_matrix] | None:
+    def basis(self, most_entries: float = inf) -> tuple[Int, csr_matrix] | None:
         """Free cells, as places in `cells`, and the matrix K with y = K · (y at the free cells).
 
-        None where some pivot is not ±1, so that K is not whole.
+        None where some pivot is not ±1, so that K is not whole, or where it has more entries than that.
         """
         from scipy.sparse import csr_matrix
 
         if self.modulus != 1:
             return None
-        free = np.setdiff1d(np.arange(len(self.cells)), self._pivot)
+        free, filled = np.setdiff1d(np.arange(len(self.cells)), self._pivot), 0
         lines: list[dict[int, int]] = [{} for _ in range(len(self.cells) + self._sums)]
         for number, place in enumerate(free.tolist()):
             lines[place] = {number: 1}
@@ -136,6 +136,9 @@ class Lattice:
                 for number, amount in lines[q].items():
                     line[number] = line.get(number, 0) - b * int(self._pivot_coef[i]) * amount
             lines[pivot] = {number: amount for number, amount in line.items() if amount}
+            filled += len(lines[pivot])
+            if filled > most_entries:
+                return None
         del lines[len(self.cells) :]
         starts = np.cumsum([0, *(len(line) for line in lines)])
         columns = np.array([number for line in lines for number in line], dtype=np.int64)

@@ -23,8 +23,10 @@ from cellveil.suppression.engines.irregular import IrregularParams
 from cellveil.suppression.engines.kernel_search import KernelSearch, KernelSearchParams
 from cellveil.suppression.engines.local_search import LocalSearchParams
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
+from cellveil.suppression.engines.sparse_elimination import SparseEliminationParams
 from cellveil.suppression.engines.splitting_search import SplittingSearch, SplittingSearchParams
 from cellveil.suppression.engines.stages import Incumbent
+from cellveil.tables.structure import is_product
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,11 @@ class AutoStepsParams(Params):
     worth_merging: float = param(0.05, "Least share of cells that merging ties must save.", least=0, most=1)
     small: int = param(2_500, "Cells of the largest component up to which a table is small.", least=0)
     few: int = param(40, "Open demands up to which programs, not cubes or groups, meet them.", least=0)
-    many: int = param(8_000, "Cells from which single programs of irregular tables get less time.", least=0)
+    many: int = param(
+        8_000,
+        "Cells from which irregular tables have a sparse basis, and single programs get less time.",
+        least=0,
+    )
     finish: float = param(
         0.12, "Share of the time, beside that of packing, below which no cubes are packed again.", least=0
     )
@@ -68,6 +74,7 @@ class AutoStepsParams(Params):
     meet_demands: MeetDemandsParams = part(MeetDemandsParams)
     irregular: IrregularParams = part(IrregularParams)
     kernel_search: KernelSearchParams = part(KernelSearchParams)
+    sparse_elimination: SparseEliminationParams = part(SparseEliminationParams)
     local_search: LocalSearchParams = part(LocalSearchParams)
 
 
@@ -86,6 +93,8 @@ class AutoState(Incumbent):
         A bound from elsewhere than the first cover; 0 for none.
     has_stalled
         Whether ruin and recreate ended before its time, having found nothing for a while.
+    is_windowed
+        Whether incremental programs look at the cells near a demand only.
     """
 
     def __init__(
@@ -102,7 +111,7 @@ class AutoState(Incumbent):
         self.proven, self.packing_time = 0.0, 0.0
         self.splitting: SplittingSearch | None = None
         self.kernel_search: KernelSearch | None = None
-        self.has_stalled = False
+        self.has_stalled = self.is_windowed = False
 
     @property
     def is_done(self) -> bool:
@@ -144,6 +153,11 @@ class AutoState(Incumbent):
     def has_cubes_but_no_pattern(self) -> bool:
         """No pattern is complete yet, though the table has dimensions."""
         return self.has_no_pattern() and self.has_cubes()
+
+    def is_linked_without_pattern(self) -> bool:
+        """No pattern is complete yet, and the table has `many` cells and is no product of dimensions."""
+        is_asked = self.has_no_pattern() and self.size >= self.params.many
+        return is_asked and not is_product(self.problem.table)
 
     def has_few_open(self) -> bool:
         """No pattern is complete yet, and few demands are open."""
@@ -204,8 +218,8 @@ class AutoState(Incumbent):
         return self.deadline.limit is not None and self.is_complete()
 
     def has_time_to_split(self) -> bool:
-        """Demands are open, and there is time to pack cubes around what splitting finds."""
-        return self.is_open() and not (self.start is not None and self.is_short())
+        """Demands are open outside windows, and there is time to pack cubes around what splitting finds."""
+        return self.is_open() and not self.is_windowed and not (self.start is not None and self.is_short())
 
     def needs_cubes(self) -> bool:
         """More than `few` demands are open, or time is short, and there are cubes."""

@@ -21,7 +21,9 @@ from cellveil.suppression.engines.kernel_search import KernelSearch
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import OneDemand
+from cellveil.suppression.engines.sparse_elimination import SparseElimination
 from cellveil.suppression.engines.splitting_search import SplittingSearch, stepwise
+from cellveil.suppression.engines.windowed_demand import WindowedDemand
 
 
 class AutoRun(AutoState):
@@ -83,6 +85,14 @@ class AutoRun(AutoState):
         for ledger in self.kernel_search.varied(deadline):
             self._take_ledger(ledger, deadline)
 
+    def eliminate_sparsely(self, deadline: Deadline) -> None:
+        """Greedy elimination with a sparse basis of the null space, with repair through windows."""
+        params, longest = self.params.sparse_elimination, self.deadline.share(self.params.first_pattern)
+        search = SparseElimination.of(self.problem, longest, seed=self.seed, params=params)
+        self.is_windowed = search is not None
+        if search is not None:
+            self._take_ledger(search.pattern(longest), longest)
+
     def anneal(self, deadline: Deadline) -> None:
         """Pivot annealing in the null space, with check and repair."""
         assert self.kernel_search is not None
@@ -141,7 +151,8 @@ class AutoRun(AutoState):
     def finish_by_steps(self, deadline: Deadline) -> None:
         """Programs or splitting; whole components where time is up and no pattern is complete."""
         one_demand = self.params.meet_demands.one_demand
-        self._finish(partial(stepwise, seed=self.seed, params=one_demand), deadline)
+        steps = partial(stepwise, seed=self.seed, params=one_demand)
+        self._finish(self._harvesting(deadline) if self.is_windowed else steps, deadline)
 
     def _protect(self, ledger: Ledger, deadline: Deadline) -> None:
         self._take(self._completed(ledger, self._harvesting(deadline), deadline, is_spare=True))
@@ -151,6 +162,8 @@ class AutoRun(AutoState):
         self._take(self._completed(self.ledger, make, deadline, is_spare=self.kept is not None))
 
     def _harvesting(self, deadline: Deadline) -> Callable[[Ledger], OneDemand]:
+        if self.is_windowed:
+            return partial(WindowedDemand, params=self.params.sparse_elimination.windows)
         return partial(harvesting, deadline=deadline, seed=self.seed, params=self.params.irregular)
 
     def _completed(
@@ -185,8 +198,11 @@ class AutoRun(AutoState):
         self._splitting_search().build(self.ledger, deadline.or_when(self._is_late))
 
     def regrow(self, deadline: Deadline) -> None:
-        """Ruin and recreate by splitting."""
-        self._splitting_search().regrow(self.ledger, deadline, self.tell)
+        """Ruin and recreate by splitting; by programs through windows after sparse elimination."""
+        if self.is_windowed:
+            self.search(deadline)
+        else:
+            self._splitting_search().regrow(self.ledger, deadline, self.tell)
         self.has_stalled = not deadline.is_over
 
     def _splitting_search(self) -> SplittingSearch:
@@ -205,7 +221,7 @@ class AutoRun(AutoState):
         """Clean-up, then ruin and recreate by incremental programs."""
         assert self.completion is not None
         ledger, params, has_limit = self.completion.ledger, self.params, deadline.limit is not None
-        protector = harvesting(ledger, deadline, seed=self.seed, params=params.irregular)
+        protector = self._harvesting(deadline)(ledger)
         search = Search(ledger, protector, seed=self.seed, deadline=deadline, params=params.local_search)
         trials, steps = (math.inf, math.inf) if has_limit else (params.trials, params.steps)
 

@@ -9,7 +9,9 @@ plans runs, by structure and size of the largest component that has a demand:
   (`cellveil.suppression.engines.kernel_search`), ruin and recreate; where that comes to nothing, joint
   witnesses and incremental programs with harvests (`cellveil.suppression.engines.irregular`).
 - *large*: sums of cubes as a safe start within seconds, then splitting: demands that carry the cost one by
-  one, the others in groups, and cubes for what is left.
+  one, the others in groups, and cubes for what is left. Linked tables begin with greedy elimination in a
+  sparse basis of the null space (`cellveil.suppression.engines.sparse_elimination`), and go on with
+  incremental programs through windows.
 
 After the first seconds there is a complete pattern with exact witnesses at every moment; a time limit, or an
 interrupt, returns the cheapest so far. Without a limit the work is bounded, and the result depends on problem
@@ -136,6 +138,7 @@ IRREGULAR: Plan = (
     Stage("elimination", 0.20, _Run.has_neither_cubes_nor_pattern, _Run.eliminate),
     Stage("annealing", 0.80, _Run.can_anneal, _Run.anneal),
     Stage("further eliminations", 0.60, _Run.can_eliminate_again, _Run.eliminate_again),
+    Stage("sparse elimination", 0.20, _Run.is_linked_without_pattern, _Run.eliminate_sparsely),
     Stage("start", 0.60, _Run.has_no_pattern, _Run.start_jointly),
     Stage("start by programs", 0.60, _Run.has_few_open, _Run.start_singly),
     Stage("elimination after all", 0.20, _Run.has_cubes_but_no_pattern, _Run.eliminate),
@@ -149,6 +152,7 @@ IRREGULAR: Plan = (
 )
 LARGE: Plan = (
     Stage("cubes", ALL, _Run.has_cubes, _Run.pack),
+    Stage("sparse elimination", 0.20, _Run.is_linked_without_pattern, _Run.eliminate_sparsely),
     Stage("polish", 0.06, _Run.can_polish_start, _Run.polish_start),
     Stage("harvest", 0.14, _Run.has_time_to_split, _Run.harvest),
     Stage("splitting", 0.60, _Run.has_time_to_split, _Run.split),

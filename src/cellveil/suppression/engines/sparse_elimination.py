@@ -1,0 +1,133 @@
+"""Greedy elimination with a sparse basis of the null space: first patterns of large linked tables.
+
+1. *Greedy elimination* (`cellveil.deviations.sparse_kernel`): from everything hidden, cells are published one
+   after the other, the dearest first, each unless that would determine a primary.
+2. *Check*: the columns that are left fall into components of some dozens, each a pattern of its own. A column
+   that fits the capacities is a witness as it stands; the others are found by programs in the coordinates of
+   the component (`cellveil.deviations.pattern_kernel`).
+3. *Repair*: the cheapest deviation of what is still open, through windows (`windowed_demand`).
+
+Requires any relations whose null space has a sparse basis. Ensures exact witnesses for all it calls met. Does
+not ensure the least cost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cellveil.arrays import Int
+from cellveil.clock import Deadline
+from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.pattern_kernel import PatternKernel, PatternKernelParams
+from cellveil.deviations.sparse_kernel import SparseKernel, sparse_basis
+from cellveil.deviations.witness import Witness
+from cellveil.params import Params, param, part
+from cellveil.problem import Problem, Status
+from cellveil.suppression.engines.local_search import drop_unused
+from cellveil.suppression.engines.windowed_demand import WindowedDemand, WindowParams
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparseEliminationParams(Params):
+    """Parameters of greedy elimination with a sparse basis."""
+
+    most_entries: int = param(20_000_000, "Entries of the basis: more are not kept in memory.", least=0)
+    cells_per_second: int = param(5_000, "Cells that can be eliminated in a second.", least=1)
+    largest: int = param(64, "Limit of the entries of deviations.", least=1)
+    tries: int = param(4, "Columns tried for the publication of one cell.", least=1)
+    most_coordinates: int = param(400, "Coordinates of a component for programs over them.", least=1)
+    pattern_kernel: PatternKernelParams = part(PatternKernelParams)
+    windows: WindowParams = part(WindowParams)
+
+
+class SparseElimination:
+    """The null space of one problem, and a pattern found in it."""
+
+    def __init__(
+        self, problem: Problem, basis: csc_matrix, seed: int, params: SparseEliminationParams
+    ) -> None:
+        self.problem, self.params = problem, params
+        self._basis, self._seed = basis, seed
+        ledger = Ledger(problem)
+        self._is_asked = (ledger.need_up > 0) | (ledger.need_down > 0)
+
+    @classmethod
+    def of(
+        cls,
+        problem: Problem,
+        deadline: Deadline,
+        *,
+        seed: int = 0,
+        params: SparseEliminationParams | None = None,
+    ) -> SparseElimination | None:
+        """None where the null space has no sparse basis, or there is no time to find it."""
+        params = params or SparseEliminationParams()
+        cells = np.flatnonzero(problem.status != Status.FROZEN)
+        if deadline.left is not None and deadline.left * params.cells_per_second < len(cells):
+            return None
+        basis = sparse_basis(problem.table.relations, cells, -problem.weight[cells], params.most_entries)
+        return None if basis is None else cls(problem, basis, seed, params)
+
+    def pattern(self, deadline: Deadline) -> Ledger:
+        """A pattern with witnesses; complete unless time is over before, or some demand cannot be met."""
+        kernel = SparseKernel(self._basis, seed=self._seed)
+        order = np.argsort(-self.problem.weight, kind="stable")
+        kernel.publish_in_turn(
+            order[~self.problem.hidden_at_start[order]].tolist(),
+            self._is_asked,
+            largest=self.params.largest,
+            tries=self.params.tries,
+            deadline=deadline,
+        )
+        ledger = Ledger(self.problem, kernel.hidden | self.problem.hidden_at_start)
+        self._check(ledger, kernel.witnesses(), deadline)
+        self._repair(ledger, deadline)
+        return ledger
+
+    def _check(self, ledger: Ledger, columns: list[Witness], deadline: Deadline) -> None:
+        """Witnesses inside the pattern, whose deviations the columns span."""
+        for column in columns:
+            ledger.add(column, stretch=True)
+        for cells, numbers in _components(columns, len(ledger.hidden)):
+            if len(numbers) <= self.params.most_coordinates and not deadline.is_over:
+                basis = np.zeros((len(cells), len(numbers)), dtype=np.int64)
+                for place, number in enumerate(numbers):
+                    column = columns[number]
+                    basis[np.searchsorted(cells, column.cells), place] = column.numerators
+                PatternKernel(ledger, cells, basis, len(numbers), self.params.pattern_kernel).meet(deadline)
+
+    def _repair(self, ledger: Ledger, deadline: Deadline) -> None:
+        """Hide what open demands need, the largest first."""
+        program = WindowedDemand(ledger, self.params.windows)
+        for cell, up, _ in zip(*(each.tolist() for each in ledger.open_demands()), strict=True):
+            if deadline.is_over:
+                return
+            if ledger.is_open(cell, up):
+                program.protect(cell, up, deadline)
+        if not ledger.num_open:
+            drop_unused(ledger)
+
+
+def _components(columns: list[Witness], num_cells: int) -> Iterator[tuple[Int, list[int]]]:
+    """Columns that hang together by cells that both move: the cells, and the numbers of the columns."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    if not columns:
+        return
+    lengths = [len(column.cells) for column in columns]
+    cells = np.concatenate([column.cells for column in columns])
+    owner = np.repeat(np.arange(len(columns)), lengths)
+    size = num_cells + len(columns)
+    graph = csr_array((np.ones(len(cells)), (cells, num_cells + owner)), shape=(size, size))
+    _, labels = connected_components(graph, directed=False)
+    by_label = np.argsort(labels[num_cells:], kind="stable")
+    for numbers in np.split(by_label, np.flatnonzero(np.diff(labels[num_cells:][by_label])) + 1):
+        yield np.unique(np.concatenate([columns[number].cells for number in numbers])), numbers.tolist()

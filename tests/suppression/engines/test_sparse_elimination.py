@@ -1,0 +1,99 @@
+"""Greedy elimination with a sparse basis: complete patterns of linked tables, exact, by `auto` as well."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cellveil.clock import Deadline
+from cellveil.datasets import random_table
+from cellveil.datasets.linked_tables import publication
+from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.witness import are_deviations
+from cellveil.problem import Problem, Status
+from cellveil.progress import Progress
+from cellveil.suppression.engines.irregular import IrregularParams
+from cellveil.suppression.engines.kernel_search import KernelSearchParams
+from cellveil.suppression.engines.sparse_elimination import SparseElimination, SparseEliminationParams
+from cellveil.suppression.methods.auto import AutoParams
+from cellveil.suppression.suppressing import suppress
+from helpers.linked_tables import linked
+
+ENDLESS = Deadline(None)
+
+
+class Stages(Progress):
+    """Which stages a run goes through."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+
+    def stage(self, name: str) -> None:
+        self.names.append(name)
+
+
+def pattern(problem: Problem, most_coordinates: int = 400) -> Ledger:
+    params = SparseEliminationParams(most_coordinates=most_coordinates)
+    found = SparseElimination.of(problem, ENDLESS, params=params)
+    assert found is not None
+    return found.pattern(ENDLESS)
+
+
+@pytest.mark.parametrize("most_coordinates", [1, 400])
+@pytest.mark.parametrize("seed", range(3))
+def test_elimination_ends_with_an_exact_witness_for_every_demand(seed, most_coordinates):
+    problem = linked(seed)
+    ledger = pattern(problem, most_coordinates)
+    assert not ledger.num_open
+    assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
+    assert ledger.cost < 0.5 * problem.weight[~problem.hidden_at_start].sum()
+
+
+def test_the_same_seed_gives_the_same_pattern():
+    problem = linked(2)
+    assert (pattern(problem).hidden == pattern(problem).hidden).all()
+
+
+def test_frozen_cells_stay_published():
+    problem = linked(3)
+    status = problem.status.copy()
+    status[np.argsort(-problem.weight)[:20]] = Status.FROZEN
+    status[problem.primaries] = Status.PRIMARY
+    frozen = problem.replace(status=status)
+    assert not pattern(frozen).hidden[status == Status.FROZEN].any()
+
+
+def test_without_time_there_is_none():
+    assert SparseElimination.of(linked(1), Deadline(0.0)) is None
+    params = SparseEliminationParams(most_entries=3)
+    assert SparseElimination.of(linked(1), ENDLESS, params=params) is None
+
+
+@pytest.mark.parametrize("most_cells", [0, 25_000])
+def test_auto_protects_linked_tables_so_when_the_dense_tableau_is_too_large(most_cells):
+    problem, stages = publication(600, tables=6, seed=2), Stages()
+    params = AutoParams(
+        small=0,
+        many=0,
+        kernel_search=KernelSearchParams(most_entries=0),
+        irregular=IrregularParams(most_cells=most_cells),
+        trials=10,
+        steps=1_000,
+    )
+    result = suppress(problem, "auto", params=params, progress=stages)
+    assert result.is_safe and result.audit.certificate is not None
+    assert "sparse elimination" in stages.names and "start" not in stages.names
+    assert result.pattern.hidden.sum() < 0.6 * problem.table.num_cells
+
+
+def test_smaller_linked_tables_are_protected_as_before():
+    stages = Stages()
+    suppress(linked(2), "auto", params=AutoParams(small=0), progress=stages)
+    assert "sparse elimination" not in stages.names
+
+
+def test_tables_with_a_product_structure_are_not_for_it():
+    stages = Stages()
+    params = AutoParams(small=0, many=0, polish_trials=10, trials=10)
+    suppress(random_table((9, 8, 7), seed=1), "auto", params=params, progress=stages)
+    assert "sparse elimination" not in stages.names
