@@ -95,7 +95,7 @@ class AutoState(Incumbent):
         super().__init__(problem, cover.bound, progress)
         self.cover, self.deadline, self.seed, self.params = cover, deadline, seed, params
         self.size = problem.table.num_cells
-        self.ledger = Ledger(problem)
+        self.ledger = Ledger(problem, cover.forced if np.isfinite(cover.bound) else None)
         self.start: Ledger | None = None
         self.completion: Completion | None = None
         self.ended: Draft | None = None
