@@ -16,6 +16,7 @@ from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
+from cellveil.solvers.beside import Beside
 from cellveil.suppression.bounds.cover import CoverBound, CoverParams
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams
@@ -86,6 +87,8 @@ class AutoState(Incumbent):
         A bound from elsewhere than the first cover; 0 for none.
     has_stalled
         Whether ruin and recreate ended before its time, having found nothing for a while.
+    beside
+        What works on `start` in a thread of its own.
     """
 
     def __init__(
@@ -103,6 +106,7 @@ class AutoState(Incumbent):
         self.splitting: SplittingSearch | None = None
         self.kernel_search: KernelSearch | None = None
         self.has_stalled = False
+        self.beside: Beside | None = None
 
     @property
     def is_done(self) -> bool:

@@ -76,6 +76,9 @@ class SplittingSearchParams(Params):
     largest: float = param(
         0.2, "Share of the largest demand from which others need the wide window too.", least=0, most=1
     )
+    windowed_prices: tuple[float, ...] = param(
+        (1e3, math.inf), "The prices where groups are met in windows.", least=0
+    )
     windowed_groups: int = param(60, "Most windows in which groups are met.", least=0)
     windows_in_time: int = param(10_000, "The same with a time limit, narrow ones.", least=0)
     free_tries: int = param(2, "Joint witnesses tried inside the pattern of a window.", least=0)
@@ -141,7 +144,8 @@ class SplittingSearch:
         if deadline.limit is None:
             self._one_by_one(ledger, singly, most=params.tail)
         if self.is_windowed:
-            self._protect_in_windows(ledger, deadline)
+            for price in params.windowed_prices:
+                self._protect_in_windows(ledger, deadline, price)
             return
         for price in params.prices:
             if not ledger.num_open or deadline.is_over:
@@ -193,7 +197,7 @@ class SplittingSearch:
             if len(tried) % self.params.harvest_every == 0:
                 self.harvest(ledger, deadline, rounds=1)
 
-    def _protect_in_windows(self, ledger: Ledger, deadline: Deadline) -> None:
+    def _protect_in_windows(self, ledger: Ledger, deadline: Deadline, price: float) -> None:
         """Window after window around the largest open demand: what it shows of others like it as a group."""
         tried: set[int] = set()
         is_hurried = deadline.limit is not None
@@ -210,7 +214,7 @@ class SplittingSearch:
                     self._settle(ledger, task, slopes.inside(ledger.hidden))
             group = grouped(ledger, self.rng, slopes.projection.cells)
             if group and not deadline.is_over:
-                self._pay(ledger, group[:1], deadline, Terms(self.params.slack), slopes)
+                self._pay(ledger, group[:1], deadline, Terms(self.params.slack, price), slopes)
 
     def protect(self, ledger: Ledger, cell: int, up: bool, deadline: Deadline) -> bool:
         """Hide what an open demand needs, and its opposite if that is open too; tells whether it was met."""
