@@ -44,8 +44,9 @@ def with_implied_demands(problem: Problem, usable: Bool, rounds: int) -> Problem
     >>> implied.table.cell_names(implied.primaries), implied.upl[implied.primaries].tolist()
     (['(Total, c0)', '(r0, Total)', '(r0, c0)'], [4, 7, 12])
     """
+    changed: Bool | None = None
     for _ in range(rounds):
-        covers = RelationCovers(problem, usable)
+        covers = RelationCovers(problem, usable, changed)
         if not covers.num_rows:
             return problem
         upl, lpl = (level.astype(np.float64) for level in problem.one_sided_levels)
@@ -59,7 +60,8 @@ def with_implied_demands(problem: Problem, usable: Bool, rounds: int) -> Problem
             for side, mine in ((up, is_rise), (down, ~is_rise)):
                 np.maximum.at(side, cells[mine], np.floor(amount[mine] / covers.size[entries[mine]]))
         is_new = (forced > 0) & ~problem.hidden_at_start
-        if not (is_new.any() or (up > upl).any() or (down > lpl).any()):
+        changed = (up > upl) | (down > lpl)
+        if not (is_new.any() or changed.any()):
             return problem
         problem = _raised(problem, is_new, up, down)
     return problem

@@ -36,16 +36,24 @@ class Needs:
 class RelationCovers:
     """The entries of the relations that hold a primary cell, and how far each can make up for others.
 
+    Parameters
+    ----------
+    usable
+        Cells that can move at all.
+    sources
+        Primary cells whose relations are looked at; all where nothing is given.
+
     Attributes
     ----------
     rises, falls
         How far coefficient × deviation of an entry can go up and down.
     """
 
-    def __init__(self, problem: Problem, usable: Bool) -> None:
+    def __init__(self, problem: Problem, usable: Bool, sources: Bool | None = None) -> None:
         whole = problem.table.relations
         primary = problem.status == Status.PRIMARY
-        holds = np.bincount(whole.row_of_entry[primary[whole.cells]], minlength=len(whole)) > 0
+        sources = primary if sources is None else sources
+        holds = np.bincount(whole.row_of_entry[sources[whole.cells]], minlength=len(whole)) > 0
         relations = whole.take_rows(np.flatnonzero(holds))
         self.problem, self.cells, self.coefs = problem, relations.cells, relations.coefs
         self.row, self.indptr, self.num_rows = relations.row_of_entry, relations.indptr, len(relations)

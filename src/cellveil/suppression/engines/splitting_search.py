@@ -63,7 +63,7 @@ class SplittingSearchParams(Params):
     tail: int = param(
         400, "Most further ones; with a time limit only in tables looked at through windows.", least=0
     )
-    single_share: float = param(0.6, "Share of the time for demands met one by one.", least=0, most=1)
+    single_share: float = param(0.5, "Share of the time for demands met one by one.", least=0, most=1)
     prices: tuple[float, ...] = param(
         (10.0, 100.0, 1e3, 1e4, 1e5, math.inf),
         "What a demand of a group may cost, in median weights, from round to round.",
@@ -75,9 +75,6 @@ class SplittingSearchParams(Params):
     narrow: int = param(8_000, "Places of a narrow window, for all but the largest demands.", least=8)
     largest: float = param(
         0.2, "Share of the largest demand from which others need the wide window too.", least=0, most=1
-    )
-    windowed_prices: tuple[float, ...] = param(
-        (1e3, math.inf), "The prices where groups are met in windows.", least=0
     )
     windowed_groups: int = param(60, "Most windows in which groups are met.", least=0)
     windows_in_time: int = param(10_000, "The same with a time limit, narrow ones.", least=0)
@@ -139,21 +136,29 @@ class SplittingSearch:
         looked at through windows, and not all of the rest is.
         """
         params = self.params
-        singly = deadline.share(params.single_share).or_when(lambda: deadline.is_over)
-        self._one_by_one(ledger, singly, most=params.giants, only_dear=True)
+        singly = deadline.share(params.single_share)
+        self._one_by_one(ledger, deadline, most=params.giants, only_dear=True, starts=singly)
         if deadline.limit is None:
-            self._one_by_one(ledger, singly, most=params.tail)
+            self._one_by_one(ledger, deadline, most=params.tail, starts=singly)
         if self.is_windowed:
-            for price in params.windowed_prices:
-                self._protect_in_windows(ledger, deadline, price)
+            self._protect_in_windows(ledger, deadline)
             return
-        for price in params.prices:
-            if not ledger.num_open or deadline.is_over:
-                return
+        self._protect_in_groups(ledger, deadline)
+
+    def _protect_in_groups(self, ledger: Ledger, deadline: Deadline) -> None:
+        """Rounds of groups at rising prices; where time is short, some prices are left out."""
+        prices = list(self.params.prices)
+        while prices and ledger.num_open and not deadline.is_over:
+            before, terms = deadline.left, Terms(self.params.slack, prices.pop(0))
             self.harvest(ledger, deadline)
             for task in grouped(ledger, self.rng):
                 if not deadline.is_over:
-                    self._pay(ledger, [task], deadline, Terms(params.slack, price), self._whole)
+                    self._pay(ledger, [task], deadline, terms, self._whole)
+            left = deadline.left
+            while before is not None and left is not None and (before - left) * len(prices) > left:
+                if len(prices) <= 1:
+                    break
+                prices.pop(0)
 
     def regrow(self, ledger: Ledger, deadline: Deadline, tell: Callable[[Ledger], None]) -> None:
         """Ruin and recreate on a complete ledger: publish some secondaries, build anew, keep what is cheaper.
@@ -180,14 +185,16 @@ class SplittingSearch:
         ruined = secondaries[self.rng.random(len(secondaries)) < self.params.ruined]
         return trial(ledger, ruined, recreate, float(np.nextafter(before, -np.inf)))
 
-    def _one_by_one(self, ledger: Ledger, deadline: Deadline, *, most: int, only_dear: bool = False) -> None:
-        """The largest open demands: as long as they cost much, or all."""
+    def _one_by_one(
+        self, ledger: Ledger, deadline: Deadline, *, most: int, starts: Deadline, only_dear: bool = False
+    ) -> None:
+        """The largest open demands: as long as they cost much, or all; none begins when `starts` is over."""
         tried: set[int] = set()
         cheap = 0
         while len(tried) < most and not (only_dear and cheap >= self.params.cheap_ones):
             cells, up, _ = ledger.open_demands()
             untried = np.flatnonzero(~np.isin(cells, list(tried)))
-            if not len(untried) or deadline.is_over:
+            if not len(untried) or starts.is_over or deadline.is_over:
                 return
             cell = int(cells[untried[0]])
             tried.add(cell)
@@ -197,7 +204,7 @@ class SplittingSearch:
             if len(tried) % self.params.harvest_every == 0:
                 self.harvest(ledger, deadline, rounds=1)
 
-    def _protect_in_windows(self, ledger: Ledger, deadline: Deadline, price: float) -> None:
+    def _protect_in_windows(self, ledger: Ledger, deadline: Deadline) -> None:
         """Window after window around the largest open demand: what it shows of others like it as a group."""
         tried: set[int] = set()
         is_hurried = deadline.limit is not None
@@ -214,7 +221,7 @@ class SplittingSearch:
                     self._settle(ledger, task, slopes.inside(ledger.hidden))
             group = grouped(ledger, self.rng, slopes.projection.cells)
             if group and not deadline.is_over:
-                self._pay(ledger, group[:1], deadline, Terms(self.params.slack, price), slopes)
+                self._pay(ledger, group[:1], deadline, Terms(self.params.slack), slopes)
 
     def protect(self, ledger: Ledger, cell: int, up: bool, deadline: Deadline) -> bool:
         """Hide what an open demand needs, and its opposite if that is open too; tells whether it was met."""
