@@ -41,6 +41,9 @@ class AutoStepsParams(Params):
     most_to_relax: int = param(20_000, "Cells up to which a better bound is looked for.", least=0)
     good_enough: float = param(0.2, "A gap that needs no better bound.", least=-1, most=1)
     always_bounded: int = param(1_500, "Cells up to which a better bound is looked for anyway.", least=0)
+    most_begun: int = param(
+        100_000, "Cells up to which those that every safe pattern hides are hidden to begin with.", least=0
+    )
     most_to_merge: int = param(60_000, "Cells of irregular tables looked through for ties.", least=0)
     most_regular: int = param(700, "The same for tables with dimensions, which merging loses.", least=0)
     worth_merging: float = param(0.05, "Least share of cells that merging ties must save.", least=0, most=1)
@@ -98,7 +101,8 @@ class AutoState(Incumbent):
         super().__init__(problem, cover.bound, progress)
         self.cover, self.deadline, self.seed, self.params = cover, deadline, seed, params
         self.size = problem.table.num_cells
-        self.ledger = Ledger(problem, cover.forced if np.isfinite(cover.bound) else None)
+        is_begun = np.isfinite(cover.bound) and self.size <= params.most_begun
+        self.ledger = Ledger(problem, cover.forced if is_begun else None)
         self.start: Ledger | None = None
         self.completion: Completion | None = None
         self.ended: Draft | None = None

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cellveil.arrays import Bool
-from cellveil.clock import NO_LIMIT, Deadline
+from cellveil.clock import NO_LIMIT, Deadline, counted_time
 from cellveil.deviations.joint_witness import JointWitness, Task, grouped
 from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
@@ -65,9 +65,12 @@ class SplittingSearchParams(Params):
     )
     single_share: float = param(0.5, "Share of the time for demands met one by one.", least=0, most=1)
     prices: tuple[float, ...] = param(
-        (10.0, 100.0, 1e3, 1e4, 1e5, math.inf),
+        (10.0, 100.0, 1e3, 1e4, 1e5, math.inf, math.inf),
         "What a demand of a group may cost, in median weights, from round to round.",
         least=0,
+    )
+    round_demands: float = param(
+        2.0, "How many times as long as a single demand such a round takes, to begin with.", least=0
     )
     window: int = param(
         50_000, "Places of a window; tables of twice as many are looked at through it.", least=8
@@ -99,6 +102,7 @@ class SplittingSearch:
         self.rng = np.random.default_rng(seed)
         self._movable = problem.status != Status.FROZEN
         self._largest = float(np.maximum(problem.upl, problem.lpl).max(initial=0))
+        self._pace = 0.0  # seconds that a single demand takes
         self.deadline, self._joint = deadline, JointWitness(problem, deadline)
         self._whole = self._engine(projection_of(problem.table))
         projection = self._whole.projection
@@ -146,19 +150,17 @@ class SplittingSearch:
         self._protect_in_groups(ledger, deadline)
 
     def _protect_in_groups(self, ledger: Ledger, deadline: Deadline) -> None:
-        """Rounds of groups at rising prices; where time is short, some prices are left out."""
-        prices = list(self.params.prices)
+        """Rounds of groups at rising prices: the last ones, as many as there is time for."""
+        prices, pace = self.params.prices, self.params.round_demands * self._pace
         while prices and ledger.num_open and not deadline.is_over:
-            before, terms = deadline.left, Terms(self.params.slack, prices.pop(0))
+            begin, left = counted_time(), deadline.left
+            if left is not None and pace > 0:
+                prices = prices[-max(int(left / pace), 1) :]
             self.harvest(ledger, deadline)
             for task in grouped(ledger, self.rng):
                 if not deadline.is_over:
-                    self._pay(ledger, [task], deadline, terms, self._whole)
-            left = deadline.left
-            while before is not None and left is not None and (before - left) * len(prices) > left:
-                if len(prices) <= 1:
-                    break
-                prices.pop(0)
+                    self._pay(ledger, [task], deadline, Terms(self.params.slack, prices[0]), self._whole)
+            prices, pace = prices[1:], counted_time() - begin
 
     def regrow(self, ledger: Ledger, deadline: Deadline, tell: Callable[[Ledger], None]) -> None:
         """Ruin and recreate on a complete ledger: publish some secondaries, build anew, keep what is cheaper.
@@ -190,12 +192,12 @@ class SplittingSearch:
     ) -> None:
         """The largest open demands: as long as they cost much, or all; none begins when `starts` is over."""
         tried: set[int] = set()
-        cheap = 0
+        cheap, begin = 0, counted_time()
         while len(tried) < most and not (only_dear and cheap >= self.params.cheap_ones):
             cells, up, _ = ledger.open_demands()
             untried = np.flatnonzero(~np.isin(cells, list(tried)))
             if not len(untried) or starts.is_over or deadline.is_over:
-                return
+                break
             cell = int(cells[untried[0]])
             tried.add(cell)
             before = ledger.cost
@@ -203,6 +205,7 @@ class SplittingSearch:
             cheap = cheap + 1 if ledger.cost - before < self.params.cheap * ledger.cost else 0
             if len(tried) % self.params.harvest_every == 0:
                 self.harvest(ledger, deadline, rounds=1)
+        self._pace = (counted_time() - begin) / max(len(tried), 1)
 
     def _protect_in_windows(self, ledger: Ledger, deadline: Deadline) -> None:
         """Window after window around the largest open demand: what it shows of others like it as a group."""
