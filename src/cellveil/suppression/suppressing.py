@@ -94,7 +94,7 @@ def suppress(
         For methods that draw random numbers.
     workers
         Threads of the search and processes of the audit, at most: two by default where there are two cores.
-        The result does not depend on it.
+        Without a time limit the result does not depend on it.
     relax
         Where some primary cells cannot be protected whatever is hidden: take the cheapest way out (see
         `cellveil.suppression.infeasible.relaxing`), go on with the relaxed problem, and say so in the result.

@@ -18,7 +18,8 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.solvers.covering import Covering, proven_bound, solve_relaxed
 from cellveil.suppression import suppress
-from cellveil.suppression.bounds.cover import cover_bound
+from cellveil.suppression.bounds.cover import CoverParams, cover_bound
+from cellveil.suppression.bounds.implied_demands import with_implied_demands
 from cellveil.suppression.bounds.relation_rows import RelationBridges
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
@@ -53,7 +54,7 @@ def least_cost(problem: Problem) -> float:
         integrality=np.concatenate([np.ones(n), np.zeros(width - n)]),
         bounds=Bounds(np.concatenate([problem.hidden_at_start, -free]), np.concatenate([movable, free])),
         constraints=LinearConstraint(np.vstack(rows), np.concatenate(low)),
-        options={"mip_rel_gap": 0.0},
+        options={"mip_rel_gap": 0.0, "presolve": False},  # which was seen to cut off optima
     )
     assert found.status in (0, 2)
     return float(found.fun) if found.status == 0 else np.inf
@@ -100,6 +101,41 @@ def test_never_above_the_optimum(shape: str) -> None:
         solvable += best < np.inf
         reached += whole == pytest.approx(best) and 0 < best < np.inf
     assert reached
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_implied_demands_leave_the_optimum_as_it_is(shape: str) -> None:
+    rng = np.random.default_rng(40 + SHAPES.index(shape))
+    forced = solvable = 0
+    while solvable < 8:
+        problem = small_problem(shape, rng, primaries=2)
+        level = np.where(problem.status == Status.PRIMARY, rng.integers(1, 60, len(problem.status)), 0)
+        problem = problem.replace(upl=level)
+        implied = with_implied_demands(problem, problem.status != Status.FROZEN, 10)
+        more = implied.hidden_at_start & ~problem.hidden_at_start
+        best = least_cost(problem)
+        if best == np.inf:
+            continue
+        assert least_cost(implied) + problem.weight[more].sum() == pytest.approx(best)
+        solvable, forced = solvable + 1, forced + more.sum()
+    assert forced
+
+
+def test_what_covers_a_giant_is_hidden_at_every_level() -> None:
+    """All others together are smaller than what the giant must be able to rise by."""
+    tree = random_table((13, 9, 5), hierarchical=(0, 1), seed=3)
+    values, table = tree.table.values, tree.table
+    axes = list(zip(table.dimensions, table.keys, strict=True))
+    is_leaf = np.all([~dimension.is_parent[column] for dimension, column in axes], axis=0)
+    giant = int(np.argmax(np.where(is_leaf, values, 0)))
+    problem = Problem.of(table, {giant: (0, int(values.max()))})
+    above = np.ones(table.num_cells, dtype=bool)
+    for dimension, column in axes:
+        leaves, codes = dimension.closure
+        above &= np.isin(column, codes[leaves == column[giant]])
+    found = cover_bound(problem)
+    assert above.sum() > 8 and (found.forced >= above & ~problem.hidden_at_start).all()
+    assert found.bound >= problem.weight[above].sum() - problem.weight[giant]
 
 
 def test_never_above_the_optimum_where_much_is_hidden_at_the_start() -> None:
@@ -184,7 +220,9 @@ def test_other_coefficients_and_right_hand_sides() -> None:
     """3a − 2b + c = 4: a up by 2 needs 6, which b rises by 3 for, or c falls by 6 for."""
     values, coefs = [4, 6, 4], [3, -2, 1]
     problem = one_relation(values, coefs, {0: (0, 2)}, weight=np.array([1.0, 9.0, 5.0]))
-    assert cover_bound(problem).bound == 8, "c whole, a third of b"
+    alone = cover_bound(problem, params=CoverParams(implied_rounds=0))
+    assert alone.bound == 8, "c whole, a third of b"
+    assert cover_bound(problem).bound == 9 and cover_bound(problem).forced.tolist() == [False, True, False]
     assert cover_bound(problem, integral=True).bound == 9, "c can only give 4"
     wide = problem.replace(lb=np.array([0, 0, -2], dtype=np.int64))
     assert cover_bound(wide).bound == 5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from cellveil.clock import NO_LIMIT, Deadline
@@ -61,3 +63,24 @@ def test_ruin_and_recreate_ends_when_it_finds_nothing() -> None:
     search.regrow(ledger, deadline, lambda one: told.append(one.cost))
     assert not ledger.num_open
     assert ledger.cost == min([before, *told])
+
+
+def test_demands_of_groups_that_cost_more_than_their_price_are_left_for_later() -> None:
+    problem = table()
+    left, costs = [], []
+    for prices in ((1e-3,), (1e-3, 10.0), (1e-3, 10.0, math.inf)):
+        ledger = Ledger(problem)
+        SplittingSearch(problem, SplittingSearchParams(giants=0, tail=0, prices=prices)).build(
+            ledger, NO_LIMIT
+        )
+        left.append(ledger.num_open)
+        costs.append(ledger.cost)
+    assert left[0] > left[1] > left[2] == 0 and costs[0] < costs[1] < costs[2]
+
+
+def test_what_a_time_limit_cuts_short_hides_nothing() -> None:
+    """At the first weights nearly everything moves."""
+    problem = table()
+    ledger, looks = Ledger(problem), iter([False] * 3 + [True] * 1_000)
+    SplittingSearch(problem).build(ledger, NO_LIMIT.or_when(lambda: next(looks)))
+    assert ledger.cost == 0

@@ -11,6 +11,9 @@ rows per relation at most; and a third one for sliding levels, as up and down to
 Σ over both directions of the capacities, cut at what the cells themselves can move, is at least |c_p| spl.
 A level that one side cannot take (spl beyond the cell's own room) is a level of the other side.
 
+Cells that must move whatever is hidden (`implied_demands`), such as totals above a giant, are hidden and have
+demands of their own to begin with.
+
 A hidden cell that does not move is of no use: some cheapest pattern has none. So in a relation without a
 hidden cell at the start, where x_j = 1 another one must be hidden: x_j ≤ Σ_{i ≠ j} x_i. These rows are added
 where the solution breaks them: bridge-less inequalities of single relations.
@@ -27,6 +30,7 @@ References: cover inequalities as in Fischetti & Salazar (2001).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -37,6 +41,7 @@ from cellveil.clock import NO_LIMIT, Deadline, counted_time
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.solvers.covering import Covering, solve_relaxed
+from cellveil.suppression.bounds.implied_demands import with_implied_demands
 from cellveil.suppression.bounds.relation_rows import RelationBridges, RelationCovers
 from cellveil.suppression.bounds.whole_covers import rounded_point, solve_by_parts
 
@@ -51,6 +56,7 @@ class CoverParams(Params):
     rounds: int = param(20, "Rounds of bridge-less inequalities between relaxations.", least=1)
     whole_rounds: int = param(5, "The same between solves with whole cells.", least=1)
     most_entries: int = param(400_000, "Entries beyond which no inequality is added.", least=0)
+    implied_rounds: int = param(10, "Rounds of implied demands.", least=0)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -65,6 +71,8 @@ class CoverBound:
         Share of each cell the solution hides (0 for cells hidden at the start).
     suggestion
         Cells beyond the start that meet all needs of single relations, and cost little.
+    forced
+        Cells beyond the start that every safe pattern hides.
     is_integral_bound
         Whether the bound is that of whole cells, at least in part, not only of fractions.
     seconds
@@ -74,6 +82,7 @@ class CoverBound:
     bound: float
     fractional: Float
     suggestion: Bool
+    forced: Bool
     is_integral_bound: bool
     seconds: float
 
@@ -108,19 +117,24 @@ def cover_bound(
     >>> cover_bound(problem)
     CoverBound(39, relaxed, 3 cells suggested)
     """
-    start = counted_time()
-    model = _CoverProgram(problem, params or CoverParams())
+    start, params = counted_time(), params or CoverParams()
+    usable = (problem.status != Status.FROZEN) & ((problem.down > 0) | (problem.up > 0))
+    implied = with_implied_demands(problem, usable, params.implied_rounds)
+    forced = implied.hidden_at_start & ~problem.hidden_at_start
+    model = _CoverProgram(implied, usable, params)
     if model.is_infeasible:
-        everything = model.usable & ~problem.hidden_at_start
+        everything = usable & ~problem.hidden_at_start
         seconds = counted_time() - start
-        return CoverBound(np.inf, everything.astype(np.float64), everything, False, seconds)
+        return CoverBound(np.inf, everything.astype(np.float64), everything, forced, False, seconds)
     model.relax(deadline)
-    fractional = model.spread(np.nan_to_num(model.point))
+    fractional = np.where(forced, 1.0, model.spread(np.nan_to_num(model.point)))
     if integral:
         model.make_whole(deadline, nodes)
-    suggestion = model.spread(rounded_point(model.program, model.point)) > 0
-    bound = whole_bound(model.bound, model.program.cost)
-    return CoverBound(bound, fractional, suggestion, integral, counted_time() - start)
+    suggestion = forced | (model.spread(rounded_point(model.program, model.point)) > 0)
+    own = problem.weight[forced]
+    bound = model.bound + math.fsum(own) * (1 - 2.0**-50)
+    bound = whole_bound(bound, np.concatenate([own, model.program.cost]))
+    return CoverBound(bound, fractional, suggestion, forced, integral, counted_time() - start)
 
 
 class _CoverProgram:
@@ -140,9 +154,8 @@ class _CoverProgram:
         The best one proven.
     """
 
-    def __init__(self, problem: Problem, params: CoverParams) -> None:
-        self.problem, self.params = problem, params
-        self.usable = (problem.status != Status.FROZEN) & ((problem.down > 0) | (problem.up > 0))
+    def __init__(self, problem: Problem, usable: Bool, params: CoverParams) -> None:
+        self.problem, self.usable, self.params = problem, usable, params
         self.columns: Int = np.zeros(0, dtype=np.int64)
         upl, lpl = _levels(problem)
         slack = 1 - 2.0**-50  # beyond 2⁵³ levels and bounds are rounded

@@ -36,16 +36,24 @@ class Needs:
 class RelationCovers:
     """The entries of the relations that hold a primary cell, and how far each can make up for others.
 
+    Parameters
+    ----------
+    usable
+        Cells that can move at all.
+    sources
+        Primary cells whose relations are looked at; all where nothing is given.
+
     Attributes
     ----------
     rises, falls
         How far coefficient × deviation of an entry can go up and down.
     """
 
-    def __init__(self, problem: Problem, usable: Bool) -> None:
+    def __init__(self, problem: Problem, usable: Bool, sources: Bool | None = None) -> None:
         whole = problem.table.relations
         primary = problem.status == Status.PRIMARY
-        holds = np.bincount(whole.row_of_entry[primary[whole.cells]], minlength=len(whole)) > 0
+        sources = primary if sources is None else sources
+        holds = np.bincount(whole.row_of_entry[sources[whole.cells]], minlength=len(whole)) > 0
         relations = whole.take_rows(np.flatnonzero(holds))
         self.problem, self.cells, self.coefs = problem, relations.cells, relations.coefs
         self.row, self.indptr, self.num_rows = relations.row_of_entry, relations.indptr, len(relations)
@@ -68,17 +76,17 @@ class RelationCovers:
         need = np.where(spl > upl + lpl, spl, 0.0)[self.cells] * self.size
         cap = np.zeros(len(self.cells))
         for own, other in ((self.rises, self.falls), (self.falls, self.rises)):
-            cap += np.minimum(other, self._largest(np.minimum(own, need))[self.row])
+            cap += np.minimum(other, self.largest(np.minimum(own, need))[self.row])
         return need, cap
 
     def needs(self, need: Float, cap: Float) -> Needs:
         """The rows that are left when the cells hidden at the start have given what they can."""
-        cap = np.minimum(cap, self._largest(need)[self.row])  # beyond it nothing changes; and it is finite
+        cap = np.minimum(cap, self.largest(need)[self.row])  # beyond it nothing changes; and it is finite
         held = np.where(self.hidden, cap, 0.0)
         sums = np.bincount(self.row, weights=held, minlength=self.num_rows)[self.row]
-        doubt = np.where(sums + need < EXACT, 0.0, (sums + need) * self._longest * 2.0**-52)
+        doubt = np.where(sums + need < EXACT, 0.0, (sums + need) * self.longest * 2.0**-52)
         missing = np.where(need > 0, need - (sums - held) - doubt, 0.0)
-        residual = self._largest(missing)  # the right side of (17)
+        residual = self.largest(missing)  # the right side of (17)
         is_open = residual > 0
         share = np.where(self.hidden, 0.0, cap) / np.where(is_open, residual, np.inf)[self.row]
         return Needs(np.minimum(share * (1 + 2.0**-50), 1.0), is_open)
@@ -103,14 +111,16 @@ class RelationCovers:
         shape = (len(counts), self.problem.table.num_cells)
         return csr_matrix((needs.share[taken], self.cells[taken], indptr), shape=shape)
 
-    def _largest(self, amounts: Float) -> Float:
+    def largest(self, amounts: Float) -> Float:
+        """In each relation."""
         return np.asarray(np.maximum.reduceat(amounts, self.indptr[:-1]))
 
     def _any(self, entries: Bool) -> Bool:
         return np.asarray(np.logical_or.reduceat(entries, self.indptr[:-1]))
 
     @property
-    def _longest(self) -> int:
+    def longest(self) -> int:
+        """Entries of the longest relation, and two."""
         return int(np.diff(self.indptr).max(initial=0)) + 2
 
 

@@ -16,6 +16,7 @@ from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
+from cellveil.solvers.beside import Beside
 from cellveil.suppression.bounds.cover import CoverBound, CoverParams
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams
@@ -42,6 +43,9 @@ class AutoStepsParams(Params):
     most_to_relax: int = param(20_000, "Cells up to which a better bound is looked for.", least=0)
     good_enough: float = param(0.2, "A gap that needs no better bound.", least=-1, most=1)
     always_bounded: int = param(1_500, "Cells up to which a better bound is looked for anyway.", least=0)
+    most_begun: int = param(
+        100_000, "Cells up to which those that every safe pattern hides are hidden to begin with.", least=0
+    )
     most_to_merge: int = param(60_000, "Cells of irregular tables looked through for ties.", least=0)
     most_regular: int = param(700, "The same for tables with dimensions, which merging loses.", least=0)
     worth_merging: float = param(0.05, "Least share of cells that merging ties must save.", least=0, most=1)
@@ -95,6 +99,8 @@ class AutoState(Incumbent):
         Whether ruin and recreate ended before its time, having found nothing for a while.
     is_windowed
         Whether incremental programs look at the cells near a demand only.
+    beside
+        What works on `start` in a thread of its own.
     """
 
     def __init__(
@@ -104,7 +110,8 @@ class AutoState(Incumbent):
         super().__init__(problem, cover.bound, progress)
         self.cover, self.deadline, self.seed, self.params = cover, deadline, seed, params
         self.size = problem.table.num_cells
-        self.ledger = Ledger(problem)
+        is_begun = np.isfinite(cover.bound) and self.size <= params.most_begun
+        self.ledger = Ledger(problem, cover.forced if is_begun else None)
         self.start: Ledger | None = None
         self.completion: Completion | None = None
         self.ended: Draft | None = None
@@ -112,6 +119,7 @@ class AutoState(Incumbent):
         self.splitting: SplittingSearch | None = None
         self.kernel_search: KernelSearch | None = None
         self.has_stalled = self.is_windowed = False
+        self.beside: Beside | None = None
 
     @property
     def is_done(self) -> bool:

@@ -14,6 +14,8 @@ from functools import partial
 from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.ledger import Ledger
 from cellveil.problem import Problem
+from cellveil.solvers.beside import Beside
+from cellveil.solvers.parallel import num_workers
 from cellveil.suppression.engines.auto_state import AutoState
 from cellveil.suppression.engines.cube_packing import Packing
 from cellveil.suppression.engines.irregular import everything, finish_jointly, harvesting
@@ -42,6 +44,7 @@ class AutoRun(AutoState):
 
     def pack_rest(self, deadline: Deadline) -> None:
         """Sums of cubes for open demands; the pattern of cubes where there is no time for that."""
+        self.join()
         assert self.start is not None
         left = self.deadline.left
         if left is not None and left <= self.packing_time:
@@ -51,12 +54,23 @@ class AutoRun(AutoState):
         self.ledger.add_all(self.start.witnesses(), hide=True)
 
     def polish_start(self, deadline: Deadline) -> None:
-        """Ruin and recreate by cubes."""
+        """Ruin and recreate by cubes; with a time limit and two threads beside the stages that follow."""
         assert self.start is not None
-        self._polish(self.start, deadline)
+        if num_workers() > 1 and deadline.limit is not None:
+            self.beside = Beside(self._packing(self.start).improve, self.deadline)
+        else:
+            self._polish(self.start, deadline)
+
+    def join(self) -> None:
+        """End what runs beside the stages, and take what it has come to."""
+        if self.beside is not None and self.start is not None:
+            beside, self.beside = self.beside, None
+            beside.stop()
+            self.tell(self.start)
 
     def polish_cheapest(self, deadline: Deadline) -> None:
         """Ruin and recreate by cubes, from the cheaper pattern: that of cubes or that of splitting."""
+        self.join()
         if self.start is not None and not self.start.num_open and self.start.cost < self.ledger.cost:
             self.ledger = self.start
         self._polish(self.ledger, deadline)

@@ -17,7 +17,7 @@ The deviations are floating-point numbers and no proof; `joint_witness` makes th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import inf, prod
 
 import numpy as np
 
@@ -44,10 +44,22 @@ class ReweightedSplittingParams(Params):
     iterations: int = param(600, "Most iterations for one ε.", least=1)
     accuracy: float = param(1e-3, "Residual at which the weights are updated.", least=0)
     last_accuracy: float = param(1e-5, "Residual of the last run.", least=0)
-    reward: float = param(100.0, "Price of an amount not reached, in largest weights.", least=0)
+    reward: float = param(100.0, "Most that an amount not reached costs, in largest weights.", least=0)
     trace: float = param(1e-5, "Random cost on every cell, in median weights: breaks ties.", least=0)
     iteration: DouglasRachfordParams = part(DouglasRachfordParams)
     free_counts: float = param(10.0, "How often a hidden cell counts in the choice of a window.", least=0)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On which terms amounts are to be reached: some margin beyond them, and what one may cost at most.
+
+    The price is counted in median weights. It decides which demands of a group are left for later, and the
+    less it is above what they cost, the better conditioned is the iteration.
+    """
+
+    slack: float
+    price: float = inf
 
 
 class ReweightedSplitting:
@@ -69,7 +81,7 @@ class ReweightedSplitting:
         self._unit = float(np.median(priced[priced > 0])) if (priced > 0).any() else 1.0
 
     def cheapest(
-        self, hidden: Bool, tasks: list[Task], deadline: Deadline, slack: float
+        self, hidden: Bool, tasks: list[Task], deadline: Deadline, terms: Terms
     ) -> tuple[State, Bool]:
         """Deviations of least slope cost that do the tasks, and all cells that were moved on the way."""
         state = self.engine.start(len(tasks), self.params.first_step)
@@ -77,14 +89,14 @@ class ReweightedSplitting:
         for slope in self.params.slopes:
             if deadline.is_over:
                 break
-            state = self._at_slope(hidden, tasks, state, slope, slack, self.params.accuracy)
+            state = self._at_slope(hidden, tasks, state, slope, terms, self.params.accuracy)
             touched |= self.moved(state)
         return state, touched
 
-    def closer(self, hidden: Bool, tasks: list[Task], state: State, slack: float) -> State:
+    def closer(self, hidden: Bool, tasks: list[Task], state: State, terms: Terms) -> State:
         """Go on from a state with what is hidden by now for free, to a higher accuracy."""
         fresh = State(state.z, state.x, np.zeros_like(state.u), self.params.last_step, state.errors)
-        return self._at_slope(hidden, tasks, fresh, self.params.slopes[-1], slack, self.params.last_accuracy)
+        return self._at_slope(hidden, tasks, fresh, self.params.slopes[-1], terms, self.params.last_accuracy)
 
     def moved(self, state: State) -> Bool:
         """The cells that a state moves."""
@@ -101,7 +113,7 @@ class ReweightedSplitting:
         return np.asarray(inside & cells)
 
     def _at_slope(
-        self, hidden: Bool, tasks: list[Task], state: State, slope: float, slack: float, tolerance: float
+        self, hidden: Bool, tasks: list[Task], state: State, slope: float, terms: Terms, tolerance: float
     ) -> State:
         cells, places = self.projection.cells, self.projection.places
         is_free = (hidden | ~self._movable)[cells]
@@ -109,11 +121,12 @@ class ReweightedSplitting:
         moved = np.abs(state.z[places]).max(axis=1)
         cost = np.zeros(self.projection.size)
         cost[places] = weight / (moved + slope) + self.params.trace * self.rng.random(len(weight))
+        reward = min(self.params.reward * float(weight.max(initial=1.0)), terms.price)
         return self.engine.run(
             state,
             cost,
-            self._bounds(tasks, 1 - slack),
-            self._goals(tasks, self.params.reward * float(weight.max(initial=1.0)), slack),
+            self._bounds(tasks, 1 - terms.slack),
+            self._goals(tasks, reward, terms.slack),
             tolerance=tolerance,
             iterations=self.params.iterations,
         )

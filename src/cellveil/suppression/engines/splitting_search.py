@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from cellveil.arrays import Bool
-from cellveil.clock import NO_LIMIT, Deadline
+from cellveil.clock import NO_LIMIT, Deadline, counted_time
 from cellveil.deviations.joint_witness import JointWitness, Task, grouped
 from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
@@ -33,6 +33,7 @@ from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams, 
 from cellveil.suppression.engines.reweighted_splitting import (
     ReweightedSplitting,
     ReweightedSplittingParams,
+    Terms,
     window,
 )
 
@@ -43,7 +44,7 @@ class SplittingSearchParams(Params):
 
     slack: float = param(0.01, "Margin on amounts and rooms, for rounding to exact witnesses.", least=0)
     more_slack: float = param(3.0, "Factor on the margin from try to try.", least=1)
-    most_slack: float = param(0.2, "Largest margin; half of it for groups of demands.", least=0, most=1)
+    most_slack: float = param(0.2, "Largest margin.", least=0, most=1)
     attempts: int = param(4, "Tries to make a deviation exact before its demands stay open.", least=1)
     most_for_programs: int = param(
         15_000, "Movable cells of an irregular table up to which interior points find what to hide.", least=0
@@ -62,8 +63,15 @@ class SplittingSearchParams(Params):
     tail: int = param(
         400, "Most further ones; with a time limit only in tables looked at through windows.", least=0
     )
-    single_share: float = param(0.6, "Share of the time for demands met one by one.", least=0, most=1)
-    rounds: int = param(5, "Rounds of groups for the rest.", least=0)
+    single_share: float = param(0.5, "Share of the time for demands met one by one.", least=0, most=1)
+    prices: tuple[float, ...] = param(
+        (10.0, 100.0, 1e3, 1e4, 1e5, math.inf, math.inf),
+        "What a demand of a group may cost, in median weights, from round to round.",
+        least=0,
+    )
+    round_demands: float = param(
+        2.0, "How many times as long as a single demand such a round takes, to begin with.", least=0
+    )
     window: int = param(
         50_000, "Places of a window; tables of twice as many are looked at through it.", least=8
     )
@@ -94,6 +102,7 @@ class SplittingSearch:
         self.rng = np.random.default_rng(seed)
         self._movable = problem.status != Status.FROZEN
         self._largest = float(np.maximum(problem.upl, problem.lpl).max(initial=0))
+        self._pace = 0.0  # seconds that a single demand takes
         self.deadline, self._joint = deadline, JointWitness(problem, deadline)
         self._whole = self._engine(projection_of(problem.table))
         projection = self._whole.projection
@@ -131,24 +140,27 @@ class SplittingSearch:
         looked at through windows, and not all of the rest is.
         """
         params = self.params
-        singly = deadline.share(params.single_share).or_when(lambda: deadline.is_over)
-        self._one_by_one(ledger, singly, most=params.giants, only_dear=True)
+        singly = deadline.share(params.single_share)
+        self._one_by_one(ledger, deadline, most=params.giants, only_dear=True, starts=singly)
         if deadline.limit is None:
-            self._one_by_one(ledger, singly, most=params.tail)
+            self._one_by_one(ledger, deadline, most=params.tail, starts=singly)
         if self.is_windowed:
             self._protect_in_windows(ledger, deadline)
             return
-        slack = params.slack
-        for _ in range(params.rounds):
-            if not ledger.num_open or deadline.is_over:
-                return
+        self._protect_in_groups(ledger, deadline)
+
+    def _protect_in_groups(self, ledger: Ledger, deadline: Deadline) -> None:
+        """Rounds of groups at rising prices: the last ones, as many as there is time for."""
+        prices, pace = self.params.prices, self.params.round_demands * self._pace
+        while prices and ledger.num_open and not deadline.is_over:
+            begin, left = counted_time(), deadline.left
+            if left is not None and pace > 0:
+                prices = prices[-max(int(left / pace), 1) :]
             self.harvest(ledger, deadline)
-            left = ledger.num_open
             for task in grouped(ledger, self.rng):
                 if not deadline.is_over:
-                    self._pay(ledger, [task], deadline, slack, self._whole)
-            if 2 * ledger.num_open > left:
-                slack = min(slack * params.more_slack, params.most_slack / 2)
+                    self._pay(ledger, [task], deadline, Terms(self.params.slack, prices[0]), self._whole)
+            prices, pace = prices[1:], counted_time() - begin
 
     def regrow(self, ledger: Ledger, deadline: Deadline, tell: Callable[[Ledger], None]) -> None:
         """Ruin and recreate on a complete ledger: publish some secondaries, build anew, keep what is cheaper.
@@ -175,15 +187,17 @@ class SplittingSearch:
         ruined = secondaries[self.rng.random(len(secondaries)) < self.params.ruined]
         return trial(ledger, ruined, recreate, float(np.nextafter(before, -np.inf)))
 
-    def _one_by_one(self, ledger: Ledger, deadline: Deadline, *, most: int, only_dear: bool = False) -> None:
-        """The largest open demands: as long as they cost much, or all."""
+    def _one_by_one(
+        self, ledger: Ledger, deadline: Deadline, *, most: int, starts: Deadline, only_dear: bool = False
+    ) -> None:
+        """The largest open demands: as long as they cost much, or all; none begins when `starts` is over."""
         tried: set[int] = set()
-        cheap = 0
+        cheap, begin = 0, counted_time()
         while len(tried) < most and not (only_dear and cheap >= self.params.cheap_ones):
             cells, up, _ = ledger.open_demands()
             untried = np.flatnonzero(~np.isin(cells, list(tried)))
-            if not len(untried) or deadline.is_over:
-                return
+            if not len(untried) or starts.is_over or deadline.is_over:
+                break
             cell = int(cells[untried[0]])
             tried.add(cell)
             before = ledger.cost
@@ -191,6 +205,7 @@ class SplittingSearch:
             cheap = cheap + 1 if ledger.cost - before < self.params.cheap * ledger.cost else 0
             if len(tried) % self.params.harvest_every == 0:
                 self.harvest(ledger, deadline, rounds=1)
+        self._pace = (counted_time() - begin) / max(len(tried), 1)
 
     def _protect_in_windows(self, ledger: Ledger, deadline: Deadline) -> None:
         """Window after window around the largest open demand: what it shows of others like it as a group."""
@@ -209,7 +224,7 @@ class SplittingSearch:
                     self._settle(ledger, task, slopes.inside(ledger.hidden))
             group = grouped(ledger, self.rng, slopes.projection.cells)
             if group and not deadline.is_over:
-                self._pay(ledger, group[:1], deadline, self.params.slack, slopes)
+                self._pay(ledger, group[:1], deadline, Terms(self.params.slack), slopes)
 
     def protect(self, ledger: Ledger, cell: int, up: bool, deadline: Deadline) -> bool:
         """Hide what an open demand needs, and its opposite if that is open too; tells whether it was met."""
@@ -223,7 +238,7 @@ class SplittingSearch:
         ]
         amount = tasks[0].unit
         near = self._near(ledger, cell, amount, is_wide=self._is_wide(amount))
-        self._pay(ledger, tasks, deadline, self.params.slack, near)
+        self._pay(ledger, tasks, deadline, Terms(self.params.slack), near)
         return bool((ledger.witness_up if up else ledger.witness_down)[cell] >= 0)
 
     def protect_together(self, ledger: Ledger, task: Task, deadline: Deadline) -> None:
@@ -232,7 +247,7 @@ class SplittingSearch:
         In very large tables through windows around its largest demands, until each has been in one.
         """
         if not self.is_windowed:
-            self._pay(ledger, [task], deadline, self.params.slack, self._whole)
+            self._pay(ledger, [task], deadline, Terms(self.params.slack), self._whole)
             return
         for first in np.argsort(-task.amounts, kind="stable").tolist():
             cell, rises = int(task.cells[first]), bool(task.signs[first] > 0)
@@ -244,10 +259,10 @@ class SplittingSearch:
             inside = np.isin(task.cells, slopes.projection.cells)
             inside &= [ledger.is_open(one, rises) for one in task.cells.tolist()]
             part = Task(task.cells[inside], task.signs[inside], task.amounts[inside], task.both_ways)
-            self._pay(ledger, [part], deadline, self.params.slack, slopes)
+            self._pay(ledger, [part], deadline, Terms(self.params.slack), slopes)
 
     def _pay(
-        self, ledger: Ledger, tasks: list[Task], deadline: Deadline, slack: float, slopes: ReweightedSplitting
+        self, ledger: Ledger, tasks: list[Task], deadline: Deadline, terms: Terms, slopes: ReweightedSplitting
     ) -> None:
         """Look for the deviations, hide what they move, and make them exact.
 
@@ -260,7 +275,9 @@ class SplittingSearch:
                 if not deadline.is_over:
                     self._pay_by_programs(ledger, task)
             return
-        state, touched = slopes.cheapest(ledger.hidden, tasks, deadline, slack)
+        state, touched = slopes.cheapest(ledger.hidden, tasks, deadline, terms)
+        if deadline.is_over:  # what moves at large ε is far too much
+            return
         for _ in range(self.params.attempts):
             moved = slopes.moved(state)
             ledger.hide(np.flatnonzero(moved & ~ledger.hidden))
@@ -277,8 +294,9 @@ class SplittingSearch:
             if not left or deadline.is_over:
                 return
             tasks, state = [tasks[k] for k in left], state.part(left)
-            slack = min(slack * self.params.more_slack, self.params.most_slack)
-            state = slopes.closer(ledger.hidden, tasks, state, slack)
+            more = min(terms.slack * self.params.more_slack, self.params.most_slack)
+            terms = replace(terms, slack=more)
+            state = slopes.closer(ledger.hidden, tasks, state, terms)
 
     def _near(self, ledger: Ledger, cell: int, amount: float, *, is_wide: bool = True) -> ReweightedSplitting:
         """The engine in a window around a demand, or on the whole table if that is not much larger."""

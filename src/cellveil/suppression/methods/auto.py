@@ -236,7 +236,12 @@ def _planned(
     cover = cover_bound(problem, deadline=share, params=params.cover)
     run, is_feasible = _Run(problem, cover, deadline, seed, progress, params), bool(np.isfinite(cover.bound))
     try:
-        run_stages(_stages(plan_of(problem, is_feasible, params), params.without), run, deadline, progress)
+        try:
+            run_stages(
+                _stages(plan_of(problem, is_feasible, params), params.without), run, deadline, progress
+            )
+        finally:
+            run.join()
         draft = run.draft()
     except KeyboardInterrupt:
         if run.kept is None:

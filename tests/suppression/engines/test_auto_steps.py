@@ -1,0 +1,66 @@
+"""Steps of `auto` that run beside each other."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from cellveil.clock import NO_LIMIT, Deadline
+from cellveil.datasets import random_table
+from cellveil.deviations.witness import are_deviations
+from cellveil.problem import Problem
+from cellveil.progress import Progress
+from cellveil.solvers.beside import Beside
+from cellveil.solvers.parallel import using
+from cellveil.suppression.bounds.cover import cover_bound
+from cellveil.suppression.engines.auto_state import AutoStepsParams
+from cellveil.suppression.engines.auto_steps import AutoRun
+from cellveil.tables.structure import structured
+
+LONG = 10_000.0
+"""A time limit that is never reached."""
+
+
+def table() -> Problem:
+    problem = random_table((9, 8, 7), hierarchical=[0], seed=2)
+    return problem.replace(table=structured(problem.table))
+
+
+def test_the_pattern_of_cubes_is_polished_beside_what_follows() -> None:
+    problem, deadline = table(), Deadline(LONG)
+    run = AutoRun(problem, cover_bound(problem), deadline, 0, Progress(), AutoStepsParams())
+    run.pack(deadline)
+    assert run.start is not None
+    packed = run.start.cost
+    with using(2):
+        run.polish_start(deadline)
+        assert run.beside is not None
+        run.harvest(deadline)  # on another ledger
+        run.join()
+    assert run.beside is None and not run.start.num_open
+    assert run.kept is not None and run.least <= run.start.cost <= packed
+    assert are_deviations(problem, run.start.hidden, run.start.witnesses()).all()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_without_a_limit_threads_change_nothing(workers: int) -> None:
+    problem = table()
+    run = AutoRun(problem, cover_bound(problem), NO_LIMIT, 0, Progress(), AutoStepsParams())
+    run.pack(NO_LIMIT)
+    with using(workers):
+        run.polish_start(NO_LIMIT)
+    assert run.beside is None
+
+
+def test_work_beside_is_waited_for_and_its_faults_come_out() -> None:
+    def fails(deadline: Deadline) -> None:
+        while not deadline.is_over:
+            pass
+        raise ValueError("in vain")
+
+    before = threading.active_count()
+    beside = Beside(fails, NO_LIMIT)
+    with pytest.raises(ValueError, match="in vain"):
+        beside.stop()
+    assert threading.active_count() == before
