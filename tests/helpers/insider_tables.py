@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 import cellveil as cv
+from cellveil.arrays import Bool
 from cellveil.attackers.attacker import Attacker
 from cellveil.problem import Problem
 from helpers.insider_judge import Contributed, Key, broken
@@ -28,8 +29,11 @@ class Beside:
     seconds: float
 
 
-def small_table(seed: int) -> tuple[Problem, Contributed]:
-    """A random table: as a problem, and as its contributions; two of three have firms in several cells."""
+def small_table(seed: int, depth: int = 40) -> tuple[Problem, Contributed]:
+    """A random table: as a problem, and as its contributions; two of three have firms in several cells.
+
+    `depth` contributions of each cell are listed in the problem.
+    """
     rng = np.random.default_rng(seed)
     codes = [[f"{'abc'[d]}{i}" for i in range(size)] for d, size in enumerate(SHAPES[seed % 4])]
     firms = int(rng.integers(6, 14))
@@ -41,7 +45,7 @@ def small_table(seed: int) -> tuple[Problem, Contributed]:
     names = [f"d{d}" for d in range(len(codes))]
     frame = pd.DataFrame([[who, *key, amount] for who, key, amount in records], columns=["firm", *names, "x"])
     dims = [cv.Dimension.of(name, cv.Hierarchy.flat(some)) for name, some in zip(names, codes, strict=True)]
-    table = cv.tabulate(frame, dims, "x", contributor="firm", depth=40)
+    table = cv.tabulate(frame, dims, "x", contributor="firm", depth=depth)
     problem = cv.make_problem(table, cv.PPercent(PERCENT))
     return problem, Contributed([{"Total": some} for some in codes], records, PERCENT)
 
@@ -56,9 +60,14 @@ def beside_the_optimum(seed: int) -> Beside:
     began = time.process_time()
     found = cv.suppress(problem, attackers=[Attacker("insider")])
     seconds = time.process_time() - began
-    hidden = {table.key(int(cell)) for cell in np.flatnonzero(found.pattern.hidden)} & set(known.parts)
-    is_unsafe = best is not None and (bool(broken(known, hidden, attacks)) or not found.audit.is_safe)
+    through = broken(known, hidden_keys(problem, found.pattern.hidden, known), attacks)
+    is_unsafe = best is not None and (bool(through) or not found.audit.is_safe)
     return Beside(found.cost, None if best is None else _cost(known, weight, best), is_unsafe, seconds)
+
+
+def hidden_keys(problem: Problem, hidden: Bool, known: Contributed) -> set[Key]:
+    """The codes of hidden cells to which somebody contributes."""
+    return {problem.table.key(int(cell)) for cell in np.flatnonzero(hidden)} & set(known.parts)
 
 
 def _cost(known: Contributed, weight: dict[Key, float], hidden: set[Key]) -> float:

@@ -10,14 +10,18 @@ from cellveil.attackers.families import Families
 from cellveil.attackers.insiders import SelfKnowing
 from cellveil.attackers.own_parts import OwnParts
 from cellveil.clock import Deadline
+from cellveil.datasets import random_table
+from cellveil.deviations.witness import Witnesses
 from cellveil.judge import audit
 from cellveil.pattern import Pattern
+from cellveil.rules import PPercent
+from cellveil.rules.apply import make_problem
 from cellveil.suppression import suppress
 from cellveil.suppression.other_attackers.family_pool import FamilyPool
 from cellveil.suppression.other_attackers.family_search import FamilySearch
 from cellveil.suppression.other_attackers.insider_search import cheaper_pattern
 from helpers.insider_judge import Contributed, broken
-from helpers.insider_tables import beside_the_optimum, small_table
+from helpers.insider_tables import beside_the_optimum, hidden_keys, small_table
 
 INSIDER = Attacker("insider")
 
@@ -29,6 +33,20 @@ def test_small_tables_cost_little_more_than_the_optimum(first: int) -> None:
     assert not any(each.unsafe for each in found)
     ratios = [each.cost / each.least for each in found if each.least]
     assert len(ratios) > 5 and np.mean(ratios) < 1.02 and min(ratios) > 1 - 1e-6
+
+
+@pytest.mark.parametrize("depth", [3, 40])
+def test_families_keep_off_whoever_contributes(depth: int) -> None:
+    """Families on small tables, where all contributors can be asked by programs on contributions alone."""
+    judged = 0
+    for seed in range(200, 206):
+        problem, known = small_table(seed, depth)
+        found = suppress(problem, attackers=[INSIDER], options={"run.defence.families.fewest_cells": 0})
+        if found.audit.is_safe:
+            hidden = hidden_keys(problem, found.pattern.hidden, known)
+            assert not broken(known, hidden, known.attacks(known.groups(), known.primaries))
+            judged += 1
+    assert judged > 3
 
 
 def test_the_judge_of_contributions_finds_a_singleton() -> None:
@@ -85,3 +103,29 @@ def test_outsiders_alone_where_insiders_ask_for_nothing_more() -> None:
     problem, _ = small_table(1)
     with_insiders, without = suppress(problem, attackers=[INSIDER]), suppress(problem)
     assert with_insiders.cost == without.cost
+
+
+def test_levels_of_outsiders_are_not_paid_for_twice() -> None:
+    """A method that hands over no deviations: those of the audit vouch for its secondaries."""
+    table = random_table((24, 20), contributors=3, zeros=0.1, contributions=True, depth=4, seed=1).table
+    problem = make_problem(table, PPercent(15))
+    outsider = suppress(problem, "hypercube")
+    insiders = SelfKnowing(problem, OwnParts.of(problem))
+    search = FamilySearch(insiders, outsider.pattern.hidden, Deadline(None))
+    assert search.pool.is_short.any()
+    search.pool.vouch(Witnesses.proven_by(outsider.audit.certificate))
+    assert not search.pool.is_short.any()
+    search.pool.vouch(Witnesses.proven_by(outsider.audit.certificate))
+    search.run()
+    pattern = Pattern.hiding(problem, search.hidden, "families")
+    assert search.pool.settled.all() and audit(problem, pattern, attackers=[Attacker(), INSIDER]).is_safe
+
+
+def test_exempt_cells_are_kept_from_outsiders_all_the_same() -> None:
+    problem, _ = small_table(3)
+    insiders = SelfKnowing(problem, OwnParts.of(problem), exempt=problem.primaries[:3])
+    search = FamilySearch(insiders, problem.hidden_at_start, Deadline(None))
+    search.run()
+    assert set(problem.primaries[:3].tolist()) <= set(search.pool.cells.tolist())
+    assert search.pool.settled.all()
+    assert audit(problem, Pattern.hiding(problem, search.hidden, "families")).is_safe

@@ -91,6 +91,7 @@ class Defence:
         self.basis = problem.known_within(min(priors)) if priors else problem
         self.basis_name = with_prior("outsider", min(priors)) if priors else ""
         self.num_lps = 0
+        self._claims: Witnesses | None = None
         self.reason = MethodEnding.COMPLETE
         self._hurried = np.zeros(problem.table.num_cells, dtype=bool)
         self._deadline = Deadline(None)
@@ -104,15 +105,19 @@ class Defence:
         """
         moves = Movement.of(self.problem, deadline)
         self._deadline = overtime = deadline.overtime()
+        self._claims = claims
         self._believe(claims)
         self._progress.stage("other attackers")
         start = hidden
         for number in range(self._params.rounds):
             before = hidden
             for shield in self._everybody:
-                if (shield.goes_ahead or not shield.judge(hidden, deadline).is_safe) and not deadline.is_over:
+                goes_ahead = shield.goes_ahead
+                if (goes_ahead or not shield.judge(hidden, deadline).is_safe) and not deadline.is_over:
+                    shield.proven = self._outsider.proven
                     hidden = shield.strengthen(hidden, moves)
-                    self._believe(self.witnesses)
+                    if goes_ahead:
+                        self._believe(self.witnesses)
             self._progress.advance(number + 1, None, hidden=int(hidden.sum()))
             if self._is_infeasible or np.array_equal(before, hidden) or deadline.is_over:
                 break
@@ -130,7 +135,7 @@ class Defence:
     def witnesses(self) -> Witnesses | None:
         """Deviations that were found for the pattern, by the method or here."""
         found = [shield.witnesses for shield in self._shields if isinstance(shield, InsiderShield)]
-        known = [each for each in (self._outsider.claimed, *found) if each is not None]
+        known = [each for each in (self._claims, self._outsider.proven, *found) if each is not None]
         return Witnesses.joined(known) if known else None
 
     def _believe(self, claims: Witnesses | None) -> None:
@@ -258,7 +263,7 @@ class Defence:
         secondary = np.flatnonzero(hidden & ~self.problem.hidden_at_start)
         order = secondary[np.lexsort((secondary, -self.problem.weight[secondary], start[secondary]))]
         self._progress.stage("clean up")
-        if any(isinstance(shield, InsiderShield) and shield.is_cleaned for shield in self._shields):
+        if all(isinstance(shield, InsiderShield) and shield.is_cleaned for shield in self._shields):
             return hidden
         judges, work = self._everybody, 0
         for done, cell in enumerate(order[: self._params.trials].tolist()):

@@ -151,6 +151,8 @@ class InsiderShield(Shield):
         search = FamilySearch(self.insiders, hidden, moves.deadline, self._params)
         if self.claimed is not None:
             search.reuse(self.claimed)
+        if self.proven is not None:
+            search.pool.vouch(self.proven)
         search.run()
         self._claims, self.is_cleaned = search.claims, bool(search.pool.settled.all())
         return search.hidden
