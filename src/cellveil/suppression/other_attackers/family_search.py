@@ -118,11 +118,10 @@ class FamilySearch:
         if self._is_small:
             self._by_free_programs()
         self._in_batches()
-        if self.pool.settled.all():
-            exchange = FamilyExchange(
-                self.pool, self._moves, self.deadline, self.params.exchange, seed=self._seed
-            )
-            exchange.run(self._moves.hidden & ~self.insiders.problem.hidden_at_start)
+        exchange = FamilyExchange(
+            self.pool, self._moves, self.deadline, self.params.exchange, seed=self._seed
+        )
+        exchange.run(self._moves.hidden & ~self.insiders.problem.hidden_at_start)
 
     def _meet_by_one_cube(self) -> None:
         """One free cube for each open demand, against outsiders, or nobody in particular."""
