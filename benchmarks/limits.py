@@ -12,9 +12,9 @@ loaded. `seconds` are those of the search, audit and verification aside; a run k
 at most 1.1 × limit + 3. `CPU` are seconds of the processor for the same, which do not grow with what else
 the machine does; with two threads they may exceed `seconds`. A run that takes far longer is ended.
 
-Tables: AxB or AxBxC are random tables; 1560 and 17401 are business tables with contributions (industry ×
-size, 50,000 firms; industry × region × size, 3,000 firms); linked is all pairs of industry, region and size;
-demo is the linked table of `cellveil demo`; other names are public instance files.
+Tables: AxB or AxBxC are random tables; 1560, 17076 and 17401 are business tables with contributions (industry
+× size and industry × region, 50,000 firms; industry × region × size, 3,000 firms); linked is all pairs of
+industry, region and size; demo is the linked table of `cellveil demo`; other names are public instance files.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def problem_of(name: str) -> Any:
         return random_table([int(size) for size in sizes], seed=1)
     if name == "demo":
         return _demo()
-    if name in ("1560", "17401", "linked"):
+    if name in ("1560", "17076", "17401", "linked"):
         return _business(name)
     return cv.read_instance(next(INSTANCES.glob(f"*/{name}.jj")))
 
@@ -63,6 +63,7 @@ def _business(name: str) -> Any:
     industry, region, size = data.dimensions
     chosen = {
         "1560": [(industry, size)],
+        "17076": [(industry, region)],
         "17401": [(industry, region, size)],
         "linked": [(industry, region), (industry, size), (region, size)],
     }[name]

@@ -154,7 +154,7 @@ def test_what_families_settle_the_judge_finds_safe_by_programs() -> None:
         problem = make_problem(problem.table, PPercent(15))
         search = FamilySearch(insiders_of(problem), problem.hidden_at_start, Deadline(None))
         search.run()
-        assert search.left.settled.all()
+        assert search.pool.settled.all()
         pattern = Pattern.hiding(problem, search.hidden, "families")
         assert audit_insiders(problem, pattern).is_safe, "without any claims"
         assert audit_insiders(problem, pattern, claims=search.claims, time_limit=1e-9).is_safe

@@ -22,8 +22,10 @@ from cellveil.progress import Progress
 from cellveil.suppression import suppress
 from cellveil.suppression.bounds.cover import CoverBound, cover_bound
 from cellveil.suppression.draft import Draft
+from cellveil.suppression.suppressing import RunParams
 from cellveil.tables.scaled import UNBOUNDED
 from helpers.instances import INSTANCES, needs_instances
+from helpers.linked_tables import linked
 
 
 def test_a_level_beyond_the_bounds_is_infeasible() -> None:
@@ -172,3 +174,11 @@ def test_auto_closes_small_gaps_by_branch_and_cut_in_larger_tables(
 
 def _worthless(bound: CoverBound) -> CoverBound:
     return replace(bound, bound=min(bound.bound, 0.0))
+
+
+def test_large_linked_tables_leave_more_of_the_time_to_the_method() -> None:
+    """Their first pattern takes long; without it everything would be hidden."""
+    run = RunParams(irregular_cells=100)
+    assert run.share_of(linked(1).table) == run.irregular_share
+    assert run.share_of(random_table((12, 12), seed=1).table) == run.method_share
+    assert RunParams().share_of(linked(1).table) == run.method_share

@@ -198,6 +198,26 @@ class Families:
 
         The others as claim (position in `part`), insider and reach; only where that is less than `enough`.
         """
+        rows, starts = self._rows(claims, part, enough)
+        cells, is_target, rises = rows.cells, rows.is_target, rows.rises
+        down, up = self.everybody
+        unlisted_down, unlisted_up = self.unlisted
+        down, up = (
+            np.where(is_target, plain[cells], vague[cells])
+            for plain, vague in ((down, unlisted_down), (up, unlisted_up))
+        )
+        shown = _times(np.where(rises, up, down), rows.step, rows.moved)
+        return _reach(shown, rows, starts), self._insiders(rows, down, up)
+
+    def outsider_reaches(self, claims: Claims) -> Int:
+        """How far each claim reaches against somebody who knows what everybody knows."""
+        rows, starts = self._rows(claims, np.arange(len(claims)), np.zeros(len(claims), dtype=np.int64))
+        down, up = self.everybody
+        shown = _times(np.where(rows.rises, up[rows.cells], down[rows.cells]), rows.step, rows.moved)
+        return _reach(shown, rows, starts)
+
+    def _rows(self, claims: Claims, part: Int, enough: Int) -> tuple[_Rows, Int]:
+        """The moved cells of some claims, and where those of each claim begin."""
         witnesses, numbers = claims.witnesses, claims.numbers[part]
         lengths = np.diff(witnesses.starts)[numbers]
         ends = np.cumsum(lengths)
@@ -210,16 +230,7 @@ class Families:
         turned = (step > 0) != claims.up[part]
         rises = (moved > 0) != turned[owner]
         rows = _Rows(owner, cells, rises, is_target, np.abs(moved), np.abs(step)[owner], enough[owner])
-        down, up = self.everybody
-        unlisted_down, unlisted_up = self.unlisted
-        down, up = (
-            np.where(is_target, plain[cells], vague[cells])
-            for plain, vague in ((down, unlisted_down), (up, unlisted_up))
-        )
-        shown = _times(np.where(rises, up, down), rows.step, rows.moved)
-        reach = np.minimum.reduceat(shown, ends - lengths)
-        reach[step == 0] = 0
-        return reach, self._insiders(rows, down, up)
+        return rows, ends - lengths
 
     def _insiders(self, rows: _Rows, down: Int, up: Int) -> tuple[Int, Int, Int]:
         """Insiders against whom claims reach less far than enough."""
@@ -336,6 +347,11 @@ class _Tally:
         demand, who = demand[first], who[first]
         stuck = (times == self._generic[demand]) & (self._amounts[demand, -1] > 0)
         return StillOpen(self._cells, up, self._listed, self._is_open, demand[stuck], who[stuck])
+
+
+def _reach(shown: Int, rows: _Rows, starts: Int) -> Int:
+    """The least that a moved cell of each claim allows; nothing where the target does not move."""
+    return np.where(rows.step[starts] == 0, 0, np.minimum.reduceat(shown, starts))
 
 
 def _times(room: Int, step: Int, moved: Int) -> Int:

@@ -33,6 +33,8 @@ from cellveil.suppression.methods import METHODS
 from cellveil.suppression.other_attackers.defence import Defence, DefenceParams
 from cellveil.suppression.other_attackers.outsider_shield import mended
 from cellveil.suppression.result import Suppression
+from cellveil.tables.structure import is_product
+from cellveil.tables.table import Table
 
 REMEDY = "Give a longer time limit"
 FASTER = ", or take the method hypercube, which is the fastest"
@@ -50,6 +52,10 @@ class RunParams(Params):
     method_share: float = param(
         0.4, "Share of the time for the method where there are further attackers.", least=0, most=1
     )
+    irregular_share: float = param(
+        0.8, "The same in large tables that are no product: their first pattern takes long.", least=0, most=1
+    )
+    irregular_cells: int = param(10_000, "Cells from which on such tables count as large.", least=0)
     diagnosis_share: float = param(
         0.5, "Share of the time left for the diagnosis of an infeasible problem.", least=0, most=1
     )
@@ -63,6 +69,11 @@ class RunParams(Params):
     cover: CoverParams = part(CoverParams)
     diagnosis: DiagnosisParams = part(DiagnosisParams)
     defence: DefenceParams = part(DefenceParams)
+
+    def share_of(self, table: Table) -> float:
+        """The share of the method on a table, where there are further attackers."""
+        is_slow = table.num_cells >= self.irregular_cells and not is_product(table)
+        return self.irregular_share if is_slow else self.method_share
 
 
 def suppress(
@@ -88,8 +99,9 @@ def suppress(
         Whom to keep off besides the outsider: see `cellveil.suppression.other_attackers.defence`.
     time_limit
         Seconds for everything but audit and verification; when they are over, the best that is safe is
-        returned, and the reason says so. With other attackers two fifths are for the method, the rest for
-        what they make necessary; insiders that could not be judged by then count as not kept off.
+        returned, and the reason says so. With other attackers two fifths are for the method (more in large
+        linked tables), the rest for what they make necessary; insiders that could not be judged by then count
+        as not kept off.
     seed
         For methods that draw random numbers.
     workers
@@ -126,7 +138,7 @@ def suppress(
     several = OutsiderParams(workers=workers)
     watch, deadline = Stopwatch(), Deadline(time_limit)
     defence = Defence(problem, attackers, seed=seed, progress=progress, params=frame.defence)
-    share = deadline.share(frame.method_share) if attackers else deadline
+    share = deadline.share(frame.share_of(problem.table)) if attackers else deadline
     with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed, using(workers):
         draft = METHODS[method].run(
             defence.basis, deadline=share, seed=seed, progress=observed, params=chosen
@@ -186,7 +198,7 @@ def suppress(
         with watch.time("audit"):
             verdicts = defence.verdicts(pattern)
             report = audit_outsider(
-                problem, pattern, exact=False, params=several, claims=draft.witnesses, progress=progress
+                problem, pattern, exact=False, params=several, claims=defence.witnesses, progress=progress
             )
         draft.num_lps += defence.num_lps
         draft.reason = defence.reason if draft.reason is MethodEnding.COMPLETE else draft.reason

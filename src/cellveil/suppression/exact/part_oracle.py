@@ -68,7 +68,7 @@ class PartOracle:
         self, problem: Problem, own: Part, deadline: Deadline, seed: int, params: PartOracleParams
     ) -> None:
         self.part, self.params, self.seed, self.deadline = own, params, seed, deadline
-        self.separation = Separation(problem, own, deadline, params.separation)
+        self.separation = self._separation_of(problem)
         self.starter = starter_of(problem, self.separation, seed=seed, params=params.heuristics)
         self.is_network = isinstance(self.separation.attacker, FlowAttacker)
         self.unclear = math.inf
@@ -82,6 +82,10 @@ class PartOracle:
 
     def __len__(self) -> int:
         return self.part.num_cells
+
+    def _separation_of(self, problem: Problem) -> Separation:
+        """What tells whom a pattern does not keep off."""
+        return Separation(problem, self.part, self.deadline, self.params.separation)
 
     @property
     def is_as_at_first(self) -> bool:

@@ -4,7 +4,9 @@
 each attacker in turn judges the pattern; where one gets through, its shield hides what the cheapest deviation
 moves that keeps it off; and so on, until everybody is kept off or nothing is left to hide. Hiding more never
 helps an attacker against a single cell, so few rounds are needed. In the end secondaries are published again,
-the dearest first, where all attackers are still kept off.
+the dearest first, where all attackers are still kept off. If single contributors are the only ones besides
+outsiders, and the table is not too large, branch and cut with the cuts of both looks for less
+(`insider_search`), where insiders had to be paid for.
 
 Requires for insiders the contributions in the table. Ensures nothing by itself: the joint audit of the result
 is part of it, and decides. What no pattern protects is named, with the attacker. Does not ensure the least
@@ -24,6 +26,7 @@ import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.attackers.attacker import OUTSIDERS, Attacker
+from cellveil.attackers.insiders import SelfKnowing
 from cellveil.clock import Deadline
 from cellveil.deviations.movement import Movement
 from cellveil.deviations.witness import Witnesses
@@ -35,6 +38,7 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import MethodEnding
 from cellveil.suppression.other_attackers.family_search import FamilySearchParams
+from cellveil.suppression.other_attackers.insider_search import cheaper_pattern
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
 from cellveil.suppression.other_attackers.outsider_shield import OutsiderShield, WholeShield, with_prior
 from cellveil.suppression.other_attackers.shield import Judged, Shield
@@ -49,6 +53,9 @@ class DefenceParams(Params):
     trial_work: int = param(
         1_000_000, "Linear programs times hidden cells that these trials may take.", least=0
     )
+    exact_cells: int = param(300, "Cells up to which branch and cut is tried against insiders.", least=0)
+    exact_seconds: float = param(10.0, "Seconds that it may take at most.", least=0)
+    endless_cells: int = param(60, "The same where there is no time limit.", least=0)
     families: FamilySearchParams = part(FamilySearchParams)
 
 
@@ -84,6 +91,7 @@ class Defence:
         self.basis = problem.known_within(min(priors)) if priors else problem
         self.basis_name = with_prior("outsider", min(priors)) if priors else ""
         self.num_lps = 0
+        self._claims: Witnesses | None = None
         self.reason = MethodEnding.COMPLETE
         self._hurried = np.zeros(problem.table.num_cells, dtype=bool)
         self._deadline = Deadline(None)
@@ -97,15 +105,19 @@ class Defence:
         """
         moves = Movement.of(self.problem, deadline)
         self._deadline = overtime = deadline.overtime()
-        for shield in self._everybody:
-            shield.believe(claims)
+        self._claims = claims
+        self._believe(claims)
         self._progress.stage("other attackers")
         start = hidden
         for number in range(self._params.rounds):
             before = hidden
             for shield in self._everybody:
-                if (shield.goes_ahead or not shield.judge(hidden, deadline).is_safe) and not deadline.is_over:
+                goes_ahead = shield.goes_ahead
+                if (goes_ahead or not shield.judge(hidden, deadline).is_safe) and not deadline.is_over:
+                    shield.proven = self._outsider.proven
                     hidden = shield.strengthen(hidden, moves)
+                    if goes_ahead:
+                        self._believe(self.witnesses)
             self._progress.advance(number + 1, None, hidden=int(hidden.sum()))
             if self._is_infeasible or np.array_equal(before, hidden) or deadline.is_over:
                 break
@@ -115,7 +127,45 @@ class Defence:
         if not self._is_safe(hidden, overtime) and len(self._unsafe(hidden, overtime)):
             self.reason = MethodEnding.SURROUNDINGS_HIDDEN if deadline.is_over else MethodEnding.NOT_KEPT_OFF
             hidden = self._hidden_whole(hidden, moves, deadline)
-        return self._thinned(hidden, start, deadline) if self._is_safe(hidden, overtime) else hidden
+        if not self._is_safe(hidden, overtime):
+            return hidden
+        return self._cheaper(self._thinned(hidden, start, deadline), start, deadline)
+
+    @property
+    def witnesses(self) -> Witnesses | None:
+        """Deviations that were found for the pattern, by the method or here."""
+        found = [shield.witnesses for shield in self._shields if isinstance(shield, InsiderShield)]
+        known = [each for each in (self._claims, self._outsider.proven, *found) if each is not None]
+        return Witnesses.joined(known) if known else None
+
+    def _believe(self, claims: Witnesses | None) -> None:
+        for shield in self._everybody:
+            shield.believe(claims)
+
+    def _cheaper(self, hidden: Bool, start: Bool, deadline: Deadline) -> Bool:
+        """The pattern, or a cheaper one by branch and cut, if insiders alone made more necessary."""
+        shield = self._shields[0] if len(self._shields) == 1 else None
+        most = self._params.endless_cells if deadline.limit is None else self._params.exact_cells
+        is_small = self.problem.table.num_cells <= most
+        is_dearer = self._cost(hidden) > self._cost(start)
+        if not (isinstance(shield, InsiderShield) and shield.is_for_cuts and is_small and is_dearer):
+            return hidden
+        assert isinstance(shield.insiders, SelfKnowing)
+        self._progress.stage("branch and cut against insiders")
+        until = deadline.share(1.0, self._params.exact_seconds)
+        found, witnesses = cheaper_pattern(shield.insiders, hidden, until, seed=self._seed)
+        if self._cost(found) >= self._cost(hidden):
+            return hidden
+        before = [each.last for each in self._everybody]
+        shield.claim(witnesses)
+        self._believe(self.witnesses)
+        if self._is_safe(found, self._deadline):
+            return found
+        self._recall(before)
+        return hidden
+
+    def _cost(self, hidden: Bool) -> float:
+        return float(self.problem.weight[hidden & ~self.problem.hidden_at_start].sum())
 
     def hurried(self, hidden: Bool) -> Bool:
         """Those of the cells that are hidden only because time ran out."""
@@ -213,6 +263,8 @@ class Defence:
         secondary = np.flatnonzero(hidden & ~self.problem.hidden_at_start)
         order = secondary[np.lexsort((secondary, -self.problem.weight[secondary], start[secondary]))]
         self._progress.stage("clean up")
+        if all(isinstance(shield, InsiderShield) and shield.is_cleaned for shield in self._shields):
+            return hidden
         judges, work = self._everybody, 0
         for done, cell in enumerate(order[: self._params.trials].tolist()):
             if work > self._params.trial_work or deadline.is_over:

@@ -37,7 +37,7 @@ from cellveil.clock import Deadline
 from cellveil.deviations.cubes import has_cubes
 from cellveil.deviations.movement import NO_MOVE, Move, Movement
 from cellveil.deviations.movement_program import Feasibility
-from cellveil.deviations.witness import Witness
+from cellveil.deviations.witness import Witness, Witnesses
 from cellveil.judge.auditing import attack_as_insiders
 from cellveil.judge.insider import InsiderReport, Kind, insiders_of
 from cellveil.judge.outsider import OutsiderReport
@@ -51,7 +51,13 @@ from cellveil.tables.scaled import UNBOUNDED, unscale
 
 
 class InsiderShield(Shield):
-    """Protection against all contributors; see the head of the module."""
+    """Protection against all contributors; see the head of the module.
+
+    Attributes
+    ----------
+    is_cleaned
+        Whether secondaries were exchanged already, outsiders' among them.
+    """
 
     def __init__(
         self, problem: Problem, attacker: Attacker, params: FamilySearchParams | None = None
@@ -65,19 +71,35 @@ class InsiderShield(Shield):
         self.hopeless: dict[int, float] = {}
         self._found: dict[int, list[Witness]] = {}
         self._claims: Claims | None = None
-        self._params = params or FamilySearchParams()
+        self._params, self.is_cleaned = params or FamilySearchParams(), False
 
     @property
     def goes_ahead(self) -> bool:
         """Whether families of witnesses are looked for before anybody judges: that is how to know best."""
         return self._claims is None and self._has_families
 
+    @property
+    def witnesses(self) -> Witnesses | None:
+        """All deviations that were found, if families were looked for."""
+        return None if self._claims is None else self._claims.witnesses
+
+    def claim(self, witnesses: Witnesses) -> None:
+        """Name deviations before the judge, for all primaries that they move."""
+        is_primary = np.zeros(self.known.table.num_cells, dtype=bool)
+        is_primary[self.known.primaries] = True
+        found = Claims.of_all(witnesses, is_primary, len(is_primary), self._params.most_claimed)
+        self._claims = found if self._claims is None else Claims.joined([self._claims, found])
+
     @cached_property
     def _has_families(self) -> bool:
         """Whether the table is one for families of witnesses."""
-        table, insiders = self.known.table, self.insiders
-        is_alone = isinstance(insiders, SelfKnowing) and insiders.coalition == 1
-        return is_alone and table.num_cells >= self._params.fewest_cells and has_cubes(table)
+        table = self.known.table
+        return self.is_for_cuts and table.num_cells >= self._params.fewest_cells and has_cubes(table)
+
+    @property
+    def is_for_cuts(self) -> bool:
+        """Whether it is single contributors who know their own parts."""
+        return isinstance(self.insiders, SelfKnowing) and self.insiders.coalition == 1
 
     def attack(self, problem: Problem, pattern: Pattern, deadline: Deadline) -> InsiderReport:
         """Attack as every contributor."""
@@ -129,8 +151,10 @@ class InsiderShield(Shield):
         search = FamilySearch(self.insiders, hidden, moves.deadline, self._params)
         if self.claimed is not None:
             search.reuse(self.claimed)
+        if self.proven is not None:
+            search.pool.vouch(self.proven)
         search.run()
-        self._claims = search.claims
+        self._claims, self.is_cleaned = search.claims, bool(search.pool.settled.all())
         return search.hidden
 
     def _protect_totals(self, judged: Totals, report: InsiderReport, hidden: Bool, moves: Movement) -> Bool:

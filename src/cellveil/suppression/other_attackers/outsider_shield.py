@@ -43,7 +43,7 @@ class OutsiderShield(Shield):
             problem, pattern, exact=False, whole=self.whole, claims=self.claimed, deadline=deadline
         )
         if report.is_safe and problem is self.known:
-            self.claimed = Witnesses.proven_by(report.certificate)
+            self.claimed = self.proven = Witnesses.proven_by(report.certificate)
         return report.named(with_prior(report.attacker, self._prior))
 
     def strengthen(self, hidden: Bool, moves: Movement) -> Bool:

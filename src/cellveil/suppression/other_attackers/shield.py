@@ -49,6 +49,8 @@ class Shield(ABC):
         The last verdict.
     claimed
         Deviations that somebody claims against outsiders.
+    proven
+        Deviations that an audit against outsiders has checked, of a pattern that hides no more.
     """
 
     def __init__(self, known: Problem) -> None:
@@ -57,6 +59,7 @@ class Shield(ABC):
         self.hurried = np.zeros(known.table.num_cells, dtype=bool)
         self.last: Judged | None = None
         self.claimed: Witnesses | None = None
+        self.proven: Witnesses | None = None
 
     @property
     def goes_ahead(self) -> bool:

@@ -1,0 +1,136 @@
+"""Protection against insiders: the price beside the proven optimum on small tables, and a second judge.
+
+    export PYTHONPATH=tests
+    python benchmarks/insiders.py small 500             costs beside the optimum of the program over all pairs
+    python benchmarks/insiders.py judge 1560 --limit 60 --pairs 100000
+    python benchmarks/insiders.py judge 17401 --limit 60 --pairs 300
+    python benchmarks/insiders.py judge 17076 --level holding --limit 180
+
+`judge` takes a random sample of pairs, and as many of the giants, the largest contributors.
+Both work on contributions alone (`tests/helpers/insider_judge.py`): no object of the package takes part in
+the judgement. Time limits count processor time with `--cpu`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import numpy as np
+from ablation import count_processor_time
+
+import cellveil as cv
+from cellveil.attackers.attacker import Attacker
+from cellveil.datasets import business
+from helpers.insider_judge import Attack, Contributed, Group, broken
+from helpers.insider_tables import beside_the_optimum
+
+CHOSEN = {
+    "1560": (50_000, ("industry", "size")),
+    "17076": (50_000, ("industry", "region")),
+    "17401": (3_000, ("industry", "region", "size")),
+}
+"""Business tables: firms, dimensions."""
+
+GIANTS = 5
+"""The contributors with most turnover, all pairs of which are judged."""
+
+
+def small(number: int) -> None:
+    """Costs of random small tables beside the optimum."""
+    ratios, unsafe, seconds = [], 0, 0.0
+    for seed in range(number):
+        found = beside_the_optimum(seed)
+        unsafe += found.unsafe
+        seconds += found.seconds
+        if found.least:
+            ratios.append(found.cost / found.least)
+    print(
+        f"{number} tables, {len(ratios)} with costs: {np.mean(ratios):.4f} times the optimum in the mean, "
+        f"{np.max(ratios):.3f} at most, {np.mean(np.array(ratios) > 1 + 1e-9):.1%} above; {unsafe} unsafe; "
+        f"{seconds / number:.2f} s a table"
+    )
+
+
+def judge(given: argparse.Namespace) -> None:
+    """Protect business data, and judge the result anew."""
+    firms, names = CHOSEN[given.table]
+    data = business(firms)
+    dims = [dim for dim in data.dimensions if dim.name in names]
+    holding = "holding" if given.level == "holding" else None
+    table = cv.tabulate(data.frame, dims, "turnover", contributor="firm", holding=holding)
+    problem = cv.make_problem(table, cv.PPercent(10, level=given.level))
+    attacker = Attacker("insider", level=given.level, coalition=given.coalition)
+    began = time.monotonic()
+    found = cv.suppress(problem, attackers=[attacker], time_limit=given.limit)
+    seconds = time.monotonic() - began
+    print(f"{found.outcome}, cost {found.cost:,.0f}, {seconds:.1f} s: {found.reason[:120]}", flush=True)
+    known = _contributed(data, dims, given.level)
+    hidden = {table.key(int(cell)) for cell in np.flatnonzero(found.pattern.hidden)} & set(known.parts)
+    missing = set(known.primaries) - hidden
+    attacks = _attacks(known, given)
+    bad = broken(known, hidden, attacks)
+    print(f"{len(known.primaries)} primaries, {len(missing)} of them published; {len(attacks)} pairs judged, "
+          f"{len(bad)} of them get through")  # fmt: skip
+
+
+def _contributed(data: Any, dims: list[cv.Dimension], level: str) -> Contributed:
+    columns = [data.frame.column(dim.name).to_pylist() for dim in dims]
+    who = data.frame.column("holding" if level == "holding" else "firm").to_pylist()
+    amounts = data.frame.column("turnover").to_pylist()
+    trees = [dim.hierarchies[0].children for dim in dims]
+    records = (
+        (str(who[i]), tuple(column[i] for column in columns), int(amounts[i])) for i in range(len(who))
+    )
+    return Contributed(trees, records, 10)
+
+
+def _attacks(known: Contributed, given: argparse.Namespace) -> list[Attack]:
+    """All pairs where they are few; else a random sample, and all of the giants."""
+    rng = np.random.default_rng(1)
+    totals: dict[str, int] = {}
+    for key, parts in known.parts.items():
+        if all(key[dim] not in tree for dim, tree in enumerate(known.trees)):
+            for who, part in parts.items():
+                totals[who] = totals.get(who, 0) + part
+    giants = sorted(totals, key=lambda who: -totals[who])[:GIANTS]
+    cells = sorted(known.primaries)
+    found = list(known.attacks([frozenset([giant]) for giant in giants], cells))
+    rng.shuffle(cells)  # type: ignore[arg-type]
+    sample = []
+    for cell in cells:
+        if len(sample) >= given.pairs:
+            break
+        near = [who for _, who in known.ranked[cell][:4]]
+        groups: list[Group] = [frozenset(), *(frozenset([who]) for who in near)]
+        if given.coalition > 1:
+            groups += [frozenset(near[:2]), frozenset([near[0], giants[0]])]
+        others = rng.choice(known.everybody, 2)
+        sample += list(known.attacks([*groups, *(frozenset([str(who)]) for who in others)], [cell]))
+    found = list(rng.permutation(np.array(found, dtype=object))[: given.pairs]) + sample
+    return sorted(found, key=lambda attack: sorted(attack.group))
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("small")
+    one.add_argument("number", type=int)
+    two = commands.add_parser("judge")
+    two.add_argument("table", choices=list(CHOSEN))
+    two.add_argument("--limit", type=float, default=60.0)
+    two.add_argument("--level", choices=["unit", "holding"], default="unit")
+    two.add_argument("--coalition", type=int, default=1)
+    two.add_argument("--pairs", type=int, default=1000)
+    for each in (one, two):
+        each.add_argument("--cpu", action="store_true")
+    given = parser.parse_args()
+    if given.cpu:
+        count_processor_time()
+    small(given.number) if given.command == "small" else judge(given)
+
+
+if __name__ == "__main__":
+    main()

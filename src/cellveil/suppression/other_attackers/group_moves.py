@@ -1,0 +1,161 @@
+"""Deviations within the rooms of a group of insiders, by cubes or linear programs: free, cheap or cheapest.
+
+A group moves what none of its members can rule out: each cell within the least of their rooms, and nothing
+that one of them alone makes up. An empty group stands for somebody without a part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+
+from cellveil.arrays import Bool, Int
+from cellveil.attackers.families import Families
+from cellveil.attackers.insiders import SelfKnowing
+from cellveil.clock import Deadline
+from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.movement import Movement
+from cellveil.deviations.movement_program import MovementParams
+from cellveil.deviations.witness import Witness
+from cellveil.problem import Status
+from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing
+
+
+class GroupMoves:
+    """A pattern, and deviations for which it hides more.
+
+    Parameters
+    ----------
+    by_slopes
+        Whether programs look for cheaper deviations by slope scaling.
+    """
+
+    def __init__(
+        self,
+        insiders: SelfKnowing,
+        hidden: Bool,
+        deadline: Deadline,
+        *,
+        by_slopes: bool,
+        packing: CubePackingParams,
+        seed: int = 0,
+    ) -> None:
+        problem = insiders.problem
+        self.insiders, self.families, self.problem = insiders, Families(insiders.own), problem
+        idle = np.where(problem.status == Status.FROZEN, Status.FROZEN, Status.SAFE).astype(np.int8)
+        nothing = np.zeros_like(problem.lpl)
+        plain = problem.replace(status=idle, lpl=nothing, upl=nothing, spl=nothing, reasons={}, origins={})
+        self._ledger = Ledger(plain, hidden)
+        self._moves = Movement(
+            problem.table.relations,
+            problem.status != Status.FROZEN,
+            problem.weight,
+            deadline=deadline,
+            params=MovementParams(slopes=MovementParams().slopes if by_slopes else ()),
+        )
+        self._packing = Packing(self._ledger, packing, seed=seed)
+        self.hide(np.zeros(0, dtype=np.int64))
+
+    @property
+    def hidden(self) -> Bool:
+        """The pattern; a view."""
+        return self._ledger.hidden
+
+    @property
+    def cost(self) -> float:
+        """The weight of all secondaries."""
+        return float(self.problem.weight[self.hidden & ~self.problem.hidden_at_start].sum())
+
+    @property
+    def num_lps(self) -> int:
+        """How many programs were solved."""
+        return self._moves.num_lps
+
+    def hide(self, cells: Int) -> None:
+        """Hide cells."""
+        self._packing.hide(cells)
+
+    def publish(self, cells: Int) -> None:
+        """Publish cells again."""
+        for cell in cells.tolist():
+            self._ledger.publish(cell)
+        self._packing.sync()
+
+    def by_cubes(
+        self, cell: int, up: bool, amount: int, who: Int | None, *, beams: int, budget: float = np.inf
+    ) -> tuple[Witness | None, float]:
+        """A cube, or a sum of cubes from so many beams, against a group (None: outsiders), and its cost.
+
+        What it moves gets hidden, unless it costs more than the budget.
+        """
+        known = self.families.everybody if who is None else self.families.unlisted
+        with self._rooms(np.arange(len(known[0])), *known), self._rooms(*self._known_to(who, cell)):
+            return self._packing.meet(cell, up, amount, beams=beams, budget=budget)
+
+    def by_program(
+        self, cell: int, up: bool, amount: int, who: Int | None, hidden: Bool, budget: float = np.inf
+    ) -> Witness | None:
+        """The cheapest deviation against a group by a linear program, cells beyond the budget aside."""
+        rooms = self._rooms_of(who, cell)
+        if np.isfinite(budget):
+            too_dear = ~hidden & (self.problem.weight > budget)
+            rooms[0][too_dear] = rooms[1][too_dear] = 0
+        return self._moves.push(cell, amount, rooms, hidden, up=up).witness
+
+    def inside(self, deadline: Deadline) -> Movement:
+        """The programs of the cells that are hidden now."""
+        return Movement(self.problem.table.relations, self.hidden.copy(), deadline=deadline)
+
+    def by_free_program(
+        self, inside: Movement, cell: int, up: bool, amount: int, who: Int | None
+    ) -> Witness | None:
+        """A deviation of hidden cells against a group, by a linear program over them."""
+        return inside.find(cell, amount, self._rooms_of(who, cell), up=up)
+
+    def price(self, plan: Sequence[Witness]) -> float:
+        """What is to be hidden for some deviations."""
+        cells = moved_by(plan)
+        return float(self.problem.weight[cells][~self.hidden[cells]].sum())
+
+    def _rooms_of(self, who: Int | None, target: int) -> tuple[Int, Int]:
+        """How far all cells can move as far as a group can tell."""
+        known = self.families.everybody if who is None else self.families.unlisted
+        rooms = known[0].copy(), known[1].copy()
+        cells, down, up = self._known_to(who, target)
+        rooms[0][cells], rooms[1][cells] = down, up
+        return rooms
+
+    def _known_to(self, who: Int | None, target: int) -> tuple[Int, Int, Int]:
+        """The cells of some insiders, and how far these can move as far as all of them can tell."""
+        parts = self.insiders.parts
+        places = [parts.places[one] for one in ([] if who is None else who.tolist()) if one in parts.places]
+        nothing = np.zeros(0, dtype=np.int64)
+        cells = np.concatenate([nothing, *(cells for cells, _ in places)])
+        own = np.concatenate([nothing, *(own for _, own in places)])
+        order = np.lexsort((-own, cells))
+        cells, own = cells[order], own[order]
+        first = np.ones(len(cells), dtype=bool)
+        first[1:] = cells[1:] != cells[:-1]
+        cells, own = cells[first], own[first]
+        down, up = self.families.with_own(cells, own)
+        alone = (parts.count[cells] == 1) & (cells != target)
+        down[alone] = up[alone] = 0
+        return cells, down, up
+
+    @contextmanager
+    def _rooms(self, cells: Int, down: Int, up: Int) -> Iterator[None]:
+        """Other rooms for some cells."""
+        book = self._ledger
+        before = book.room_down[cells].copy(), book.room_up[cells].copy()
+        book.room_down[cells], book.room_up[cells] = down, up
+        try:
+            yield
+        finally:
+            book.room_down[cells], book.room_up[cells] = before
+
+
+def moved_by(plan: Sequence[Witness]) -> Int:
+    """The cells that some deviations move."""
+    return np.unique(np.concatenate([witness.cells for witness in plan]))
