@@ -1,4 +1,7 @@
-"""The program: `cellveil`, or `python -m cellveil`; stopped while it loads, it ends without a trace."""
+"""The programs: `cellveil`, or `python -m cellveil`, and `cellveil-argus`, its command `argus`.
+
+Stopped while it loads, a program ends without a trace.
+"""
 
 import os
 import sys
@@ -13,6 +16,12 @@ def main() -> None:
         sys.stderr.flush()
         os._exit(130)
     run()
+
+
+def argus() -> None:
+    """Run a batch file of tau-ARGUS: `cellveil argus` under a name of its own."""
+    sys.argv.insert(1, "argus")
+    main()
 
 
 if __name__ == "__main__":

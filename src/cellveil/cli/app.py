@@ -15,6 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from cellveil.cli.adjust import adjust
+from cellveil.cli.argus import argus
 from cellveil.cli.audit import audit
 from cellveil.cli.demo import demo
 from cellveil.cli.list_methods import methods
@@ -34,7 +35,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 safe, 1 not safe (nothing is released), 2 bad input or usage, 3 infeasible, "
     "130 interrupted.",
 )
-for _command in (demo, run, suppress, audit, verify, methods, adjust):
+for _command in (demo, run, suppress, audit, verify, methods, adjust, argus):
     app.command()(_command)
 
 

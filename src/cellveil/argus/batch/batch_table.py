@@ -1,0 +1,195 @@
+"""One table of a batch: from its data, recodings and rules to a problem, with a-priori statuses set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from cellveil.argus.apriori import AprioriFile, AprioriResult, apply_apriori
+from cellveil.argus.argus_table import ArgusTable
+from cellveil.argus.batch.batch_params import BatchParams
+from cellveil.argus.batch.float_noise import cleaned
+from cellveil.argus.batch.linked_problem import stricter
+from cellveil.argus.batch.rule_line import RuleLine
+from cellveil.argus.batch.table_line import TableLine
+from cellveil.argus.code_trees import CodeTree
+from cellveil.argus.metadata import DataKind, Metadata, VariableRole
+from cellveil.argus.rda import read_rda
+from cellveil.argus.recoded_cells import recode_cells
+from cellveil.argus.recoding import Recoding, recoded
+from cellveil.argus.records_file import RecordsFile, read_records
+from cellveil.argus.tab import read_tab
+from cellveil.argus.table_spec import NUMBERS, CostKind
+from cellveil.argus.tabular_file import TabularFile
+from cellveil.arrays import Float
+from cellveil.errors import InputError
+from cellveil.rules.apply import find_primaries
+from cellveil.rules.base import Rule
+from cellveil.rules.weights import weights
+from cellveil.tables.table import Table
+
+
+@dataclass(frozen=True, eq=False)
+class BatchData:
+    """A data file with its metadata, read when it is first needed."""
+
+    path: Path
+    kind: DataKind
+    metadata_path: Path
+
+    @cached_property
+    def metadata(self) -> Metadata:
+        """The variables."""
+        return read_rda(self.metadata_path, self.kind)
+
+    @cached_property
+    def records(self) -> RecordsFile:
+        """The records of microdata; numbers as floating-point numbers print are rounded."""
+        found = read_records(self.path, self.metadata)
+        frame, count = cleaned(found.frame, self._numeric())
+        return replace(found, frame=frame, notes=(*found.notes, *_told(count)))
+
+    @cached_property
+    def cells(self) -> TabularFile:
+        """The cells of a ready-made table, rounded likewise."""
+        found = read_tab(self.path, self.metadata)
+        data, count = cleaned(found.columns.data, self._numeric())
+        return replace(found, columns=replace(found.columns, data=data)) if count else found
+
+    def _numeric(self) -> list[str]:
+        return [variable.name for variable in self.metadata.variables if variable.roles & NUMBERS]
+
+
+def _told(count: int) -> list[str]:
+    return [f"{count} numbers are printed floating-point numbers, and were rounded"] if count else []
+
+
+@dataclass
+class BatchTable:
+    """A table while a batch runs.
+
+    Parameters
+    ----------
+    totals
+        What a ready-made table says of its totals: given, or to be computed.
+    recodings
+        Of its spanning variables, by name.
+    settings
+        A-priori files, in order.
+    made
+        The table with its unsafe cells, as it is now.
+    """
+
+    number: int
+    data: BatchData
+    line: TableLine
+    rules: RuleLine = field(default_factory=RuleLine)
+    totals: str = "given"
+    recodings: dict[str, Recoding] = field(default_factory=dict)
+    settings: list[AprioriFile] = field(default_factory=list)
+    made: ArgusTable | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is, as logs say it."""
+        spec = self.line.spec
+        return f"{' x '.join(spec.spanning)} | {spec.response or '<freq>'}"
+
+    @property
+    def table(self) -> ArgusTable:
+        """The table with its unsafe cells."""
+        assert self.made is not None, "the state of the batch says that tables were read"
+        return self.made
+
+    def trees(self) -> Mapping[str, CodeTree]:
+        """The codes of the data, before recoding."""
+        is_micro = self.data.kind is DataKind.MICRODATA
+        return self.data.records.trees if is_micro else self.data.cells.trees
+
+    def build(self, params: BatchParams) -> list[str]:
+        """Make the table from its data, and set anew what a-priori files say; return notes."""
+        is_micro = self.data.kind is DataKind.MICRODATA
+        self.made, notes = self._from_records(params) if is_micro else self._from_cells()
+        told = [*notes, *self.made.notes]
+        for given in self.settings:
+            result = self._apply(given, ignore_errors=True)
+            told += [f"{len(result.faults)} a-priori lines no longer apply"] if result.faults else []
+        return list(dict.fromkeys(told))
+
+    def set_apriori(self, given: AprioriFile, *, ignore_errors: bool) -> AprioriResult:
+        """Set what a file says."""
+        result = self._apply(given, ignore_errors=ignore_errors)
+        self.settings.append(given)
+        return result
+
+    def _apply(self, given: AprioriFile, *, ignore_errors: bool) -> AprioriResult:
+        result = apply_apriori(self.table, given, safety_range=self.rules.manual, ignore_errors=ignore_errors)
+        self.made = result.table
+        return result
+
+    def _rule(self, trees: Mapping[str, CodeTree]) -> Rule | None:
+        spanning = self.line.spec.dimensions(self.data.metadata)
+        used = {v.name: recoded(trees, v, self.recodings)[0].missing for v in spanning}
+        return self.rules.rule(used)
+
+    def _from_records(self, params: BatchParams) -> tuple[ArgusTable, Sequence[str]]:
+        records, spec = self.data.records, self.line.spec
+        rule = self._rule(records.trees)
+        table = records.table(
+            spec,
+            recodings=self.recodings,
+            weighted=self.rules.weighted,
+            depth=max(rule.depth if rule else 1, params.kept_contributions),
+            all_cells=rule is not None and rule.needs_all_cells,
+            rounding=True,
+        )
+        primary = find_primaries(table, rule, safety_range=self.rules.manual)
+        problem = primary.problem.replace(weight=self._costs(table))
+        made = ArgusTable.of(problem, records.metadata, spec, records.trees, self.recodings, records.notes)
+        return made, [] if rule else ["no rule is given: cells are unsafe by a-priori files only"]
+
+    def _from_cells(self) -> tuple[ArgusTable, Sequence[str]]:
+        cells, spec, manual = self.data.cells, self.line.spec, self.rules.manual
+        if self.recodings:
+            cells = recode_cells(cells, self.recodings)
+        rule = self.rules.rule({name: tree.missing for name, tree in cells.trees.items()})
+        given = cells.read(spec, totals=self.totals, safety_range=manual) if cells.has_status else None
+        if given is not None and rule is None:
+            return given.replace(problem=given.problem.replace(weight=self._costs(given.problem.table))), []
+        table = cells.table(spec, totals=self.totals)
+        problem = find_primaries(table, rule, safety_range=manual).problem
+        problem = problem.replace(weight=self._costs(table))
+        if given is None:
+            told = [] if rule else ["neither rule nor status: cells are unsafe by a-priori files only"]
+            return ArgusTable.of(problem, cells.metadata, spec, cells.trees), told
+        made = ArgusTable.of(
+            stricter(problem, given.problem.replace(weight=problem.weight)), cells.metadata, spec, cells.trees
+        )
+        numbers = np.where(
+            np.isin(np.arange(table.num_cells), problem.primaries), made.numbers, given.numbers
+        )
+        return made.replace(numbers=numbers.astype(np.int8), notes=(*made.notes, *given.notes)), []
+
+    def _costs(self, table: Table) -> Float:
+        """Information loss, to the power of lambda; its logarithm where lambda is 0."""
+        spec, metadata = self.line.spec, self.data.metadata
+        if spec.cost is CostKind.UNITY:
+            base = weights(table, "one")
+        elif spec.cost is CostKind.FREQUENCY:
+            base = weights(table, "count")
+        else:
+            asked = spec.cost if isinstance(spec.cost, str) else None
+            given = spec.number(metadata, asked) or metadata.only(VariableRole.COST)
+            if given is not None and given.name not in (*table.columns, table.variable):
+                raise InputError(
+                    f"variable {given.name!r} holds no costs",
+                    file=metadata.file,
+                    remedy="Name the response, or another numeric variable.",
+                )
+            column = given.name if given is not None and given.name in table.columns else None
+            base = weights(table, column=column)
+        return np.log1p(base) if self.line.power == 0 else base**self.line.power

@@ -1,0 +1,96 @@
+"""One problem of several tables that share cells: statuses, levels and weights of their joint table.
+
+Where tables differ about a common cell, the stricter holds: unsafe before hidden before published, and the
+larger level. What everybody knows beforehand is what the joint table tells: values of at least 0, unless some
+are negative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from cellveil.arrays import Int
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem, Status, defaults
+from cellveil.tables.link import cells_in, link
+from cellveil.tables.table import Table
+
+STRICTNESS = (Status.SAFE, Status.FROZEN, Status.SECONDARY, Status.PRIMARY)
+LEVELS = ("lpl", "upl", "spl")
+
+
+def linked_problem(problems: Sequence[Problem]) -> tuple[Problem, list[Int]]:
+    """The joint problem, and for each table the numbers that its cells have there.
+
+    Raises
+    ------
+    InputError
+        When common cells have different values.
+    """
+    if len(problems) == 1:
+        return problems[0], [np.arange(problems[0].table.num_cells)]
+    table = link([problem.table for problem in problems])
+    places = [cells_in(table, problem.table) for problem in problems]
+    return _joined(table, problems, places), places
+
+
+def stricter(first: Problem, second: Problem) -> Problem:
+    """Two problems of one table as one."""
+    places = [np.arange(first.table.num_cells)] * 2
+    return _joined(first.table, [first, second], places)
+
+
+def _joined(table: Table, problems: Sequence[Problem], places: Sequence[Int]) -> Problem:
+    fields = _fields(defaults(table), problems, places, table.decimals)
+    unsafe = fields["status"] == Status.PRIMARY
+    fields["reasons"] = _marked([problem.reasons for problem in problems], places, unsafe)
+    fields["origins"] = _marked([problem.origins for problem in problems], places, unsafe)
+    waived = np.zeros(table.num_cells, dtype=bool)
+    for problem, cells in zip(problems, places, strict=True):
+        if problem.waived is not None:
+            waived[cells[problem.waived]] = True
+    fields["waived"] = waived & ~unsafe if (waived & ~unsafe).any() else None
+    return Problem(table, **fields)
+
+
+def _fields(
+    fields: dict[str, Any], problems: Sequence[Problem], places: Sequence[Int], decimals: int
+) -> dict[str, Any]:
+    """Statuses, weights and levels, cell by cell the strictest of the tables'."""
+    rank = np.zeros(len(fields["status"]), dtype=np.int64)
+    weight = np.zeros(len(rank))
+    order = {int(status): place for place, status in enumerate(STRICTNESS)}
+    for problem, cells in zip(problems, places, strict=True):
+        factor = 10 ** (decimals - problem.table.decimals)
+        np.maximum.at(rank, cells, np.array([order[int(status)] for status in problem.status]))
+        np.maximum.at(weight, cells, problem.weight)
+        for name in LEVELS:
+            np.maximum.at(fields[name], cells, getattr(problem, name) * factor)
+    fields["status"] = np.array([int(status) for status in STRICTNESS], dtype=np.int8)[rank]
+    fields["weight"] = weight
+    return fields
+
+
+def _marked(parts: Sequence[Any], places: Sequence[Int], unsafe: Any) -> dict[Any, Any]:
+    """The cells of each name, in the joint table, as far as they are unsafe."""
+    joint: dict[Any, Any] = {}
+    for part, cells in zip(parts, places, strict=True):
+        for name, marks in part.items():
+            joint.setdefault(name, np.zeros(len(unsafe), dtype=bool))[cells[marks]] = True
+    return {name: marks & unsafe for name, marks in joint.items()}
+
+
+def with_published(problem: Problem, cells: Int, pattern: Pattern) -> Problem:
+    """The problem in which some cells are as they were published: hidden ones stay so, others are frozen.
+
+    An unsafe cell that was published stays unsafe: then no pattern is possible.
+    """
+    status = problem.status.copy()
+    hidden = pattern.hidden
+    free = np.isin(status[cells], (Status.SAFE, Status.FROZEN))
+    status[cells[free & hidden]] = Status.SECONDARY
+    status[cells[free & ~hidden]] = Status.FROZEN
+    return problem.replace(status=status)

@@ -1,0 +1,83 @@
+"""Result files of a batch: public ones only of tables that were shown safe, and the report beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cellveil.argus.argus_table import ArgusTable
+from cellveil.argus.batch.batch_file import BatchCommand
+from cellveil.argus.batch.protecting import ProtectedTable
+from cellveil.argus.batch.write_line import WriteLine
+from cellveil.argus.intermediate import write_intermediate
+from cellveil.argus.result_files import ResultKind, is_public, write_result
+from cellveil.errors import NotSafeError
+from cellveil.files import write_text
+from cellveil.judge import audit
+from cellveil.pattern import Pattern
+
+INTERNAL = "The file is internal: it shows values of hidden cells, or which cells are unsafe"
+UNPROTECTED = "NOT SAFE: only the unsafe cells are hidden, no SUPPRESS protects them"
+
+
+class ResultWriter:
+    """Writes one table, protected or not.
+
+    Parameters
+    ----------
+    protected
+        What the table is published as; None where nothing asked for its protection.
+    inputs
+        Files that no result may overwrite.
+    """
+
+    def __init__(self, table: ArgusTable, protected: ProtectedTable | None, inputs: set[Path]) -> None:
+        self.table, self.protected, self.inputs = table, protected, inputs
+
+    def write(self, line: WriteLine, target: Path, command: BatchCommand) -> list[str]:
+        """Write the file, and return what the log tells of it.
+
+        Raises
+        ------
+        NotSafeError
+            When a public file would show a table that was not shown safe.
+        """
+        beside = [target.with_suffix(".rda")] if line.kind is ResultKind.INTERMEDIATE else []
+        for path in (target, target.with_suffix(".html"), *beside):
+            if path.resolve() in self.inputs:
+                raise command.fault(f"{path.name} would overwrite data", "Name another file.")
+        public = is_public(line.kind, line.options)
+        told = [] if public else [INTERNAL]
+        if self.protected is None and not self._is_safe_as_it_is():
+            if public:
+                raise NotSafeError(f"{UNPROTECTED}, so {target.name} was not written. Write SUPPRESS before.")
+            told.append(UNPROTECTED)
+        told += self._write(line, target)
+        report = None if self.protected is None else self.protected.report
+        if report is not None:
+            write_text(target.with_suffix(".html"), report.to_html())
+        return told
+
+    def _is_safe_as_it_is(self) -> bool:
+        """Whether hiding the unsafe cells alone protects them: mostly where there are none."""
+        problem = self.table.problem
+        pattern = Pattern.hiding(problem, problem.hidden_at_start, "unsafe cells only")
+        return audit(problem, pattern).is_safe
+
+    def _write(self, line: WriteLine, target: Path) -> tuple[str, ...]:
+        pattern = None if self.protected is None else self.protected.pattern
+        values = None if self.protected is None else self.protected.adjusted
+        options = line.options
+        if line.kind is ResultKind.INTERMEDIATE and options.audit and pattern is not None:
+            return write_intermediate(
+                self.table, target, pattern=pattern, drop_empty=options.drop_empty, quotes=options.quotes,
+                simple=options.status_only, holding=options.holding, audit=self._intervals(pattern),
+            )  # fmt: skip
+        return write_result(self.table, line.kind, target, pattern=pattern, adjusted=values, options=options)
+
+    def _intervals(self, pattern: Pattern) -> dict[int, tuple[float, float]]:
+        """Feasibility intervals of the unsafe cells, of this table alone."""
+        judged = audit(self.table.problem, pattern).with_exact_intervals().outsider
+        assert judged is not None, "outsiders were asked"
+        unit = 10.0**self.table.problem.table.decimals
+        ends = zip(judged.cells.tolist(), judged.lower / unit, judged.upper / unit, strict=True)
+        return {cell: (float(lower), float(upper)) for cell, lower, upper in ends}

@@ -1,0 +1,160 @@
+"""The tables of a batch, what is asked for each, and how those that share cells are protected together."""
+
+from __future__ import annotations
+
+from cellveil.argus.batch.arguments import located
+from cellveil.argus.batch.batch_file import BatchCommand
+from cellveil.argus.batch.batch_params import BatchParams
+from cellveil.argus.batch.batch_table import BatchTable
+from cellveil.argus.batch.linked_problem import linked_problem
+from cellveil.argus.batch.logbook import Logbook
+from cellveil.argus.batch.protecting import ProtectedTable, TableGroup, adjusted, protect
+from cellveil.argus.batch.suppress_line import ALL_TABLES, ArgusMethod, SuppressLine
+from cellveil.clock import Stopwatch
+from cellveil.errors import CellveilError, InputError
+from cellveil.pattern import Pattern
+
+
+class TableShelf:
+    """The tables, numbered from 1.
+
+    Parameters
+    ----------
+    protected
+        What each table is published as, by its number.
+    asked
+        What SUPPRESS asks for each table, done or not.
+    pending
+        The tables for which it is still to be done.
+    wanted
+        The tables that are to be written: those that share cells with a protected one are protected with it.
+    written
+        Patterns of the tables that were written, by their number: what they show stays as it is.
+    """
+
+    def __init__(self, params: BatchParams, log: Logbook) -> None:
+        self.params, self.log = params, log
+        self.tables: list[BatchTable] = []
+        self.protected: dict[int, ProtectedTable] = {}
+        self.asked: dict[int, SuppressLine] = {}
+        self.pending: set[int] = set()
+        self.wanted: set[int] = set()
+        self.written: dict[int, Pattern] = {}
+
+    def table(self, number: int, command: BatchCommand) -> BatchTable:
+        """A table by its number."""
+        if not 1 <= number <= len(self.tables):
+            raise command.fault(f"there is no table {number}", f"Use 1 to {len(self.tables)}.")
+        return self.tables[number - 1]
+
+    def ask(self, line: SuppressLine) -> None:
+        """Note down what a line asks for."""
+        numbers = [line.table] if line.table != ALL_TABLES else range(1, len(self.tables) + 1)
+        for number in numbers:
+            self.table(number, line.command)
+            if number in self.written:
+                raise line.command.fault(
+                    f"table {number} was written already", "Write tables after they are protected."
+                )
+            self.asked[number] = line
+            self.pending.add(number)
+
+    def was_written(self, table: BatchTable) -> None:
+        """Note down what a file shows of a table."""
+        found = self.protected.get(table.number)
+        pattern = None if found is None else found.pattern
+        problem = table.table.problem
+        self.written[table.number] = pattern or Pattern.hiding(problem, problem.hidden_at_start, "as written")
+
+    def changed(self, table: BatchTable) -> None:
+        """A table is another one now: it has to be protected anew."""
+        if table.number in self.written:
+            raise InputError(f"table {table.number} was written already", remedy="Change it before.")
+        self.protected.pop(table.number, None)
+        if table.number in self.asked:
+            self.pending.add(table.number)
+
+    def protect_pending(self) -> None:
+        """Protect what is asked for, tables that share cells together.
+
+        Raises
+        ------
+        CellveilError
+            Where a table cannot be shown safe; it names the line that asks for its protection.
+        """
+        while self.pending:
+            first = min(self.pending)
+            group = self._linked_with(first)
+            line = self.asked[first]
+            try:
+                self._protect(first, group)
+            except InputError as error:
+                raise located(error, line.command) from None
+            except CellveilError as error:
+                error.add_note(f"{line.command.file}, line {line.command.line}")
+                raise
+            self.pending -= set(group)
+
+    def _linked_with(self, first: int) -> list[int]:
+        """The table, and those to be protected or written that share cells with it."""
+        group = [first]
+        line = self.asked[first]
+        for number in sorted((self.wanted | set(self.asked)) & set(range(1, len(self.tables) + 1))):
+            if number == first:
+                continue
+            together = self.asked.get(number) is line
+            if not together and not self._is_same_variable(first, number):
+                continue
+            problems = [self.tables[place - 1].table.problem for place in (*group, number)]
+            try:
+                linked_problem(problems)
+            except InputError as error:
+                if together:
+                    raise located(error, line.command) from None
+                self.log.write(
+                    f"Note: tables {first} and {number} were protected apart, as they cannot be linked: "
+                    f"{error.what}"
+                )
+                continue
+            group.append(number)
+        return group
+
+    def _is_same_variable(self, first: int, second: int) -> bool:
+        one, other = (self.tables[number - 1].table.problem.table for number in (first, second))
+        return one.variable == other.variable
+
+    def _protect(self, first: int, group: list[int]) -> None:
+        lines = [self.asked[number] for number in group if number in self.asked]
+        watch = Stopwatch()
+        with watch.time("protection"):
+            if any(line.method is ArgusMethod.ADJUSTMENT for line in lines):
+                found, notes = self._adjusted(first, group)
+            else:
+                found, notes = self._suppressed(group)
+        for number, table in zip(group, found, strict=True):
+            self.protected[number] = table
+        told = [f"Number of suppressions: {sum(table.num_secondaries for table in found)}"]
+        if len(group) > 1:
+            told.append(f"Tables {', '.join(map(str, group))} share cells and were protected together")
+        used = round(watch.seconds["protection"])
+        self.log.write(f"End of protection ({lines[0].method}). Time used {used} seconds", *told, *notes)
+
+    def _adjusted(self, first: int, group: list[int]) -> tuple[list[ProtectedTable], list[str]]:
+        line = self.asked[first]
+        if len(group) > 1:
+            raise line.command.fault(
+                f"tables {' and '.join(map(str, group))} share cells, and one is to be adjusted",
+                "True values beside adjusted ones would tell how these were moved: suppress both.",
+            )
+        table, notes = adjusted(self.tables[first - 1].table.problem, line, self.params)
+        return [table], notes
+
+    def _suppressed(self, group: list[int]) -> tuple[list[ProtectedTable], list[str]]:
+        problems = [self.tables[number - 1].table.problem for number in group]
+        published = {}
+        for place, number in enumerate(group):
+            if number in self.written:
+                published[place] = self.written[number]
+        asked = [self.asked[number] for number in group if number in self.asked]
+        lines = list({id(line): line for line in asked}.values())
+        return protect(TableGroup(problems, lines, published), self.params)

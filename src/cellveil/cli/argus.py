@@ -1,0 +1,36 @@
+"""The command `argus`, which is also the program `cellveil-argus`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cellveil.cli.shell import say
+
+NOT_GIVEN = ("-", "/v")
+"""What stands in the place of an argument that is left out."""
+
+
+def argus(
+    batch: Annotated[Path, typer.Argument(metavar="JOB.arb", help="The batch file.")],
+    log: Annotated[str, typer.Argument(metavar="LOG", help="The logbook; - for the usual one.")] = "-",
+    temporary: Annotated[
+        str, typer.Argument(metavar="TEMPDIR", help="Folder for temporary files; - for the usual one.")
+    ] = "-",
+    data: Annotated[
+        str, typer.Argument(metavar="DATADIR", help="Where data are that are not beside the batch file.")
+    ] = "-",
+) -> None:
+    """Run a batch file of tau-ARGUS; `cellveil-argus` is the same as a program of its own.
+
+    Tables are protected by the methods of cellveil, those that share cells together, and audited. A table
+    that was not shown safe is not written to a public file; the run ends there, and the logbook says why.
+    """
+    from cellveil.argus.batch.running_batch import run_batch
+
+    given = [None if text in NOT_GIVEN else Path(text) for text in (log, temporary, data)]
+    result = run_batch(batch, log=given[0], temporary=given[1], data=given[2])
+    for path in result.files:
+        say(result.is_silent, f"Written     {path}")
