@@ -24,6 +24,7 @@ from cellveil.files import write_text
 from cellveil.job.output_folder import RUN_FILE, open_output
 from cellveil.public_view import PublicView
 from cellveil.publishing import swap, write_release
+from cellveil.publishing.kept_releases import RELEASES, changed_files, kept_releases
 from cellveil.publishing.publication import Publication
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.dimension import Dimension
@@ -159,6 +160,15 @@ def disagreements(home: Path) -> list[str]:
     return [*found, *(["public and internal are of different runs"] if released != announced else [])]
 
 
+def lost_releases(home: Path, made: list[dict[str, bytes]]) -> list[str]:
+    """Releases that a run made, and of which no whole copy is kept; and what else is in their folder."""
+    kept = kept_releases(home)
+    found = [f"{path.name} is not what it was" for path in kept if changed_files(path)]
+    found += [f"{path.name} was left" for path in (home / RELEASES).glob(".*")]
+    copies = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in kept]
+    return [*found, *("a release was lost" for files in made if files and files not in copies)]
+
+
 def main(base: Path, scenario: str, way: str) -> None:
     begin, go_on = SCENARIOS[scenario]
     os.fsync = lambda handle: None  # a kill loses nothing that was written, and waiting takes long
@@ -191,7 +201,8 @@ def main(base: Path, scenario: str, way: str) -> None:
             found += disagreements(home)
         found += ["a whole run after it failed"] if in_a_process(lambda: go_on(home)) else []
         found += faults(home, [allowed[1]], foreign)
-        found += disagreements(home) if scenario != "direct" else []
+        if scenario != "direct":
+            found += [*disagreements(home), *lost_releases(home, allowed)]
         wrong += [f"kill {kills + 1}: {one}" for one in found]
     print(json.dumps({"kills": kills, "wrong": wrong}))
 

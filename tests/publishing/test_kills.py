@@ -12,6 +12,7 @@ import pytest
 
 from cellveil.errors import InputError
 from cellveil.job.output_folder import open_output
+from cellveil.publishing.kept_releases import changed_files, kept_releases
 from cellveil.publishing.staging import Staging
 from helpers.command import Command, listing
 from helpers.kill_points import NEW, OLD, SCENARIOS, run
@@ -165,4 +166,8 @@ def test_a_hundred_jobs_killed_at_random_moments(tmp_path: Path) -> None:
         for path in (tmp_path / "out").iterdir():
             assert path.name == "public" or path.is_file() or path.stat().st_mode & 0o077 == 0
     assert run_with(one) == wanted[one]
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["internal", "public"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["internal", "public", "releases"]
+    kept = kept_releases(tmp_path / "out")
+    assert [changed_files(path) for path in kept] == [[], []]
+    copies = [{path.name: path.read_bytes() for path in folder.iterdir()} for folder in kept]
+    assert all(files in copies for files in wanted.values())

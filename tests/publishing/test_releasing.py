@@ -223,8 +223,12 @@ def test_the_public_description_has_nothing_else(safe, tmp_path):
     about = json.loads((done.folder / "about.json").read_text())
     assert set(about) == {
         *("title", "variable", "decimals", "dimensions", "cells", "hidden_cells", "rows", "symbol"),
-        *("files", "software"),
+        *("files", "software", "hierarchies"),
     }
+    codes = {row.split(",")[1] for row in (done.folder / "table.csv").read_text().splitlines()[1:]}
+    for name, trees in about["hierarchies"].items():
+        assert {"name": name, "codes": 5, "total": "Total"} in about["dimensions"]
+        assert {code for tree in trees for pair in tree for code in pair} == codes
     assert about["cells"] == 16 and about["hidden_cells"] == 4 and about["rows"] == 20
 
 

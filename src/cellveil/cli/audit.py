@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -26,9 +28,11 @@ from cellveil.errors import InputError
 
 if TYPE_CHECKING:
     from cellveil.attackers.attacker import Attacker
+    from cellveil.judge.over_time import ReleasesTogether
     from cellveil.judge.published_table import PublishedTable
     from cellveil.pattern import Pattern
     from cellveil.problem import Problem
+    from cellveil.progress import Progress
 
 PUBLISHED = "Without PATTERN.csv: a table that somebody published"
 MAX_LISTED = 20
@@ -59,6 +63,22 @@ def audit(
     level: WhoAttacks = "unit",
     coalition: Coalition = 1,
     prior: Prior = None,
+    former: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--with",
+            metavar="RELEASE",
+            help="Folder of a former release of the same or overlapping data, also several: attack the "
+            "pattern together with them.",
+        ),
+    ] = None,
+    revised: Annotated[
+        bool,
+        typer.Option(
+            "--revised",
+            help="With --with: hidden values may have changed since. Otherwise they count as the same.",
+        ),
+    ] = False,
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -106,6 +126,8 @@ def audit(
 
         if any(name is not AttackerName.outsider for name in attacker or []):
             raise InputError("such an attack needs a pattern", remedy="Name INSTANCE and PATTERN.csv.")
+        if former:
+            raise InputError("--with needs a pattern", remedy="Name INSTANCE and PATTERN.csv.")
         marks = {"hidden": hidden, "zero": zero, "hidden_flags": hidden_flag, "zero_flags": zero_flag}
         options: dict[str, Any] = {key: texts for key, texts in marks.items() if texts is not None}
         options |= {"rounding": rounding, "nonnegative": not signed}
@@ -125,7 +147,8 @@ def audit(
         raise InputError("a pattern and hierarchies are given", remedy="Give one or the other.")
     attackers = attackers_of(attacker or [AttackerName.outsider], p, q, level, coalition, prior)
     problem, given = _read(instance, pattern, report)
-    _audit_pattern(problem, given, attackers, Deadline(time_limit), report, quiet, as_json)
+    beside = _beside(former or [], revised, problem, given, attackers)
+    _audit_pattern(problem, given, attackers, beside, Deadline(time_limit), report, quiet, as_json)
 
 
 def _audit_publication(
@@ -159,10 +182,26 @@ def _read(instance: Path, pattern: Path, report: Path | None) -> tuple[Problem, 
     return problem, read_pattern(pattern, problem)
 
 
+def _beside(
+    folders: list[Path], revised: bool, problem: Problem, pattern: Pattern, attackers: list[Attacker]
+) -> Callable[[Deadline, Progress], ReleasesTogether] | None:
+    """The attack together with the former releases in these folders, which are read at once."""
+    if not folders:
+        return None
+    from cellveil.formats.former_releases import read_former_releases
+    from cellveil.judge.over_time import audit_together
+
+    formers = read_former_releases(folders, problem.table)
+    return lambda deadline, shown: audit_together(
+        problem, pattern, formers, attackers=attackers, revised=revised, deadline=deadline, progress=shown
+    )
+
+
 def _audit_pattern(
     problem: Problem,
     pattern: Pattern,
     attackers: list[Attacker],
+    beside: Callable[[Deadline, Progress], ReleasesTogether] | None,
     deadline: Deadline,
     report: Path | None,
     quiet: bool,
@@ -173,12 +212,15 @@ def _audit_pattern(
 
     with progress(quiet or as_json) as shown:
         verdict = judge(problem, pattern, attackers=attackers, time_limit=deadline.left, progress=shown)
+        if beside is not None:
+            verdict = replace(verdict, together=beside(deadline, shown))
     figures = audit_figures(verdict)
     write_json(report, as_json, figures)
     unsafe = problem.table.cell_names(verdict.unsafe_cells)
     lines = [f"  not protected: {name}" for name in unsafe[:MAX_LISTED]]
     if len(unsafe) > MAX_LISTED:
         lines.append(f"  … and {len(unsafe) - MAX_LISTED} more; see --report")
+    lines += [] if verdict.together is None else verdict.together.lines()
     lines += [f"{verdict.verdict}.", f"Not asked: {verdict.not_asked}."]
     say(quiet or as_json, "\n".join(lines))
     leave_with(0 if verdict.is_safe else 1)

@@ -55,6 +55,7 @@ def read_publication(
     absent: Absent = "zero",
     incomplete: Incomplete = "allow",
     total_code: str = TOTAL,
+    must_hide: bool = True,
 ) -> PublishedTable:
     """Read a published table of which some cells are hidden.
 
@@ -78,6 +79,8 @@ def read_publication(
     incomplete
         What to do where a total has no parts at all in the file: ``allow`` (the detail is not published) or
         ``error``.
+    must_hide
+        Whether a file in which nothing is hidden is an error.
 
     Examples
     --------
@@ -86,7 +89,7 @@ def read_publication(
     >>> read_publication(cells, {"region": None})
     PublishedTable('value', 3 cells, 1 hidden, 0 relations set aside)
     """
-    marks = SuppressionMarks(hidden, zero, flag, hidden_flags, zero_flags)
+    marks = SuppressionMarks(hidden, zero, flag, hidden_flags, zero_flags, must_hide)
     parts = {"value": value, "lower end": lower, "upper end": upper}
     parts |= {"flag": flag} if flag != value else {}
     check_ready_made(hierarchies, parts)

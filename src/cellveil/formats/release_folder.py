@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from cellveil.errors import InputError, nearest_name
 from cellveil.formats.columns import Columns, read_columns
 from cellveil.formats.published_file import read_publication
 from cellveil.judge.published_table import PublishedTable
-from cellveil.publishing.public_folder import ABOUT, SOFTWARE
-from cellveil.tables.dimension import Dimension
+from cellveil.publishing.csv_parquet import VALUE
+from cellveil.publishing.public_folder import ABOUT, PUBLIC, SOFTWARE
+from cellveil.tables.dimension import Dimension, Equation
 from cellveil.tables.hierarchy import TOTAL, Hierarchy
 from cellveil.tables.table import VARIABLE
 
@@ -22,36 +24,107 @@ def is_release(folder: Path) -> bool:
     return (folder / ABOUT).is_file()
 
 
-def read_release(folder: Path | str, hierarchies: Mapping[str, Any], **options: Any) -> PublishedTable:
-    """Read the tables of a release; a dimension that a table does not have counts as its total.
+def find_release(folder: Path) -> Path | None:
+    """The folder of the release: the one that is named, or ``public`` in it; None where there is none."""
+    return next((place for place in (folder, folder / PUBLIC) if is_release(place)), None)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class ReleaseRows:
+    """The rows of all tables of a release, each cell once.
 
     Parameters
     ----------
-    hierarchies
-        As in `read_publication`; dimensions that are left out are flat.
-    options
-        Further ones of `read_publication`.
+    about
+        What the release says about itself.
+    columns
+        A column for each dimension, one for the variable where there are several, and the values as texts.
+    totals
+        The code of the total of each dimension.
+    variables
+        The response variables.
     """
+
+    about: Mapping[str, Any]
+    columns: Columns
+    totals: Mapping[str, str]
+    variables: Sequence[str]
+
+    @property
+    def is_adjusted(self) -> bool:
+        """Whether values were changed to protect respondents, and none is hidden."""
+        return bool(self.about.get("adjusted"))
+
+    @property
+    def names(self) -> list[str]:
+        """The dimensions, with that of the variable where there are several."""
+        return [*self.totals, *([VARIABLE] if len(self.variables) > 1 else [])]
+
+    @property
+    def texts(self) -> list[str]:
+        """The values as they are written."""
+        return list(self.columns.column(VALUE).to_pylist())
+
+    def is_hidden(self, text: str) -> bool:
+        """Whether a value is the symbol of hidden ones."""
+        return not self.is_adjusted and text == self.about.get("symbol", "")
+
+    def codes(self, name: str) -> list[str]:
+        """The codes that rows have in one dimension, each once."""
+        return list(dict.fromkeys(self.columns.codes(name).tolist()))
+
+    def trees(self, name: str) -> list[Hierarchy]:
+        """The hierarchies of a dimension that the release names; none where it is flat."""
+        given = self.about.get("hierarchies", {}).get(name, [])
+        return [Hierarchy.from_pairs([(str(above), str(below)) for above, below in pairs]) for pairs in given]
+
+    def variable_dimension(self) -> Dimension:
+        """The response variables with their equations."""
+        number = {name: place for place, name in enumerate(self.variables)}
+        equations = [
+            Equation(tuple(number[name] for name in terms), tuple(terms.values()))
+            for terms in self.about.get("equations", [])
+            if all(name in number for name in terms)
+        ]
+        return Dimension(VARIABLE, tuple(self.variables), tuple(equations))
+
+
+def read_release_rows(folder: Path | str) -> ReleaseRows:
+    """Read the tables of a release; a dimension that a table does not have counts as its total."""
     folder = Path(folder)
     about = _about(folder)
     tables = about.get("tables") or [about | {"files": list(about["files"])}]
     totals = {d["name"]: d.get("total", TOTAL) for table in tables for d in table["dimensions"]}
-    unknown = [name for name in hierarchies if name not in (*totals, VARIABLE)]
+    variables = list(dict.fromkeys(table["variable"] for table in tables))
+    return ReleaseRows(about, _joined(folder, tables, totals, variables), totals, variables)
+
+
+def read_release(folder: Path | str, hierarchies: Mapping[str, Any], **options: Any) -> PublishedTable:
+    """Read a release as a published table.
+
+    Parameters
+    ----------
+    hierarchies
+        As in `read_publication`; others are those that the release names, and flat where it names none.
+    options
+        Further ones of `read_publication`.
+    """
+    rows = read_release_rows(folder)
+    unknown = [name for name in hierarchies if name not in (*rows.totals, VARIABLE)]
     if unknown:
         raise InputError(
             f"no table of the release has the dimension {unknown[0]!r}",
             file=folder,
-            remedy=nearest_name(unknown[0], list(totals)),
+            remedy=nearest_name(unknown[0], list(rows.totals)),
         )
-    variables = list(dict.fromkeys(table["variable"] for table in tables))
-    joint = _joined(folder, tables, totals, variables)
     trees: dict[str, Any] = {
-        name: hierarchies.get(name) or _flat(joint, name, total) for name, total in totals.items()
+        name: hierarchies.get(name) or rows.trees(name) or _flat(rows.codes(name), total)
+        for name, total in rows.totals.items()
     }
-    if len(variables) > 1:
-        trees[VARIABLE] = hierarchies.get(VARIABLE) or Dimension.unstructured(VARIABLE, variables)
-    hidden = [] if about.get("adjusted") else [about.get("symbol", "")]
-    return read_publication(joint, trees, **({"hidden": hidden} | options))
+    if len(rows.variables) > 1:
+        trees[VARIABLE] = hierarchies.get(VARIABLE) or rows.variable_dimension()
+    hidden = [] if rows.is_adjusted else [rows.about.get("symbol", "")]
+    return read_publication(rows.columns, trees, **({"hidden": hidden} | options))
 
 
 def _about(folder: Path) -> dict[str, Any]:
@@ -95,6 +168,5 @@ def _csv_of(folder: Path, table: Mapping[str, Any]) -> Path:
     )
 
 
-def _flat(joint: Columns, name: str, total: str) -> Hierarchy:
-    codes = dict.fromkeys(joint.codes(name).tolist())
+def _flat(codes: Sequence[str], total: str) -> Hierarchy:
     return Hierarchy.flat([code for code in codes if code != total], total)

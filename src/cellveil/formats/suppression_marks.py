@@ -40,6 +40,8 @@ class SuppressionMarks:
         Name of a column of flags.
     hidden_flags, zero_flags
         The same for flags; the value beside such a flag is not looked at.
+    must_hide
+        Whether a file in which nothing is hidden is an error.
     """
 
     hidden: Sequence[str] = HIDDEN
@@ -47,6 +49,7 @@ class SuppressionMarks:
     flag: str | None = None
     hidden_flags: Sequence[str] = ()
     zero_flags: Sequence[str] = ()
+    must_hide: bool = True
 
     def __post_init__(self) -> None:
         for hidden, zero in ((self.hidden, self.zero), (self.hidden_flags, self.zero_flags)):
@@ -181,7 +184,7 @@ def _named_text(text: str) -> str:
 
 
 def _check_some_hidden(rows: Rows, marks: SuppressionMarks, hidden: Bool) -> None:
-    if hidden.any():
+    if hidden.any() or not marks.must_hide:
         return
     looked = name_some([repr(mark) for mark in marks.hidden], 12)
     if marks.flag is not None:

@@ -17,10 +17,12 @@ from cellveil.job.data_sections import DimensionJob, MicrodataJob, TableJob
 from cellveil.job.places import JobSource
 from cellveil.job.sections import (
     AdjustJob,
+    Against,
     AttackerJob,
     CellJob,
     File,
     LevelsJob,
+    Previous,
     ReleaseJob,
     RuleTable,
     Section,
@@ -68,6 +70,13 @@ class Job(Section):
         None,
         description="Whom else to keep off. By default every single contributor, where the contributors are "
         "known; an empty list is the decision to keep off outsiders only.",
+    )
+    previous: Previous | None = Field(
+        None, description="The pattern of a former month, or its path alone: the same cells are preferred."
+    )
+    against: Against | None = Field(
+        None,
+        description="Former releases that everybody can lay beside the new one, or the list of them alone.",
     )
     release: ReleaseJob = Field(ReleaseJob(), description="The public files.")
 
@@ -137,6 +146,12 @@ class Job(Section):
                 "output": base / self.output,
                 "instance": self.instance and base / self.instance,
                 "labels": self.labels and base / self.labels,
+                "against": self.against
+                and self.against.model_copy(
+                    update={"releases": [base / folder for folder in self.against.releases]}
+                ),
+                "previous": self.previous
+                and self.previous.model_copy(update={"file": base / self.previous.file}),
                 "microdata": micro
                 and micro.model_copy(update={"file": [under(base, name) for name in micro.file]}),
                 "dimensions": {

@@ -5,7 +5,8 @@ disk, interruption) leaves both as they were. So ``public`` never holds a releas
 not cover. Each of the two folders changes in one step. Of a release, ``internal`` comes first, so that there
 is no release without its report; of a withdrawal, ``public``. When a run dies between the two steps, the next
 one finds it out from ``internal/run.json`` and makes the folders agree again: a release that was not made is
-not made up for, and a withdrawal is completed.
+not made up for, and a withdrawal is completed. ``releases`` keeps a dated copy of every release
+(`cellveil.publishing.kept_releases`).
 """
 
 from __future__ import annotations
@@ -13,18 +14,19 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cellveil.errors import InputError
 from cellveil.files import write_text
 from cellveil.publishing import Release
+from cellveil.publishing.kept_releases import RELEASES, keep_release
 from cellveil.publishing.lock import locked
-from cellveil.publishing.public_folder import files_of_release, release_id
+from cellveil.publishing.public_folder import PUBLIC, files_of_release, release_id
 from cellveil.publishing.staging import Staging, clear_leftovers, leftovers, new_run, staged
 
-PUBLIC, INTERNAL = "public", "internal"
+INTERNAL = "internal"
 
 RUN_FILE = "run.json"
 """In ``internal``: the run it is of, and the digest of the release that the run made, if any."""
@@ -86,6 +88,7 @@ class Output:
 
     def __init__(self, public: Path, internal: Path, names: Collection[str]) -> None:
         self.public, self.internal = public, internal
+        self.releases = public.parent / RELEASES
         self._ours = (*names, RUN_FILE)
 
     @contextmanager
@@ -108,6 +111,7 @@ class Output:
             write_text(internal.new / RUN_FILE, json.dumps({"run": run, "release": released}) + "\n")
             internal.complete(self._ours, private=True)
             old = files_of_release(self.public)
+            keep_release(self.public, self.releases)  # where the run that made it died before it did
             if released is not None:
                 public.complete(old)
                 _in_turn(internal.exchange, internal.exchange, public)
@@ -119,6 +123,8 @@ class Output:
                 _in_turn(public.withdraw, public.bring_back, internal)
             public.carry_late(old)
             internal.carry_late(self._ours)
+            with suppress(OSError):  # the release is made; the next run keeps it before it replaces it
+                keep_release(self.public, self.releases)
 
     @contextmanager
     def _telling_faults(self, run: str) -> Iterator[None]:

@@ -23,13 +23,13 @@ from cellveil.job.build_tables import BuiltTables, Labels, build_tables, read_la
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import (
     INTERNAL,
-    PUBLIC,
     NewFiles,
     Output,
     check_apart,
     check_folder,
     open_output,
 )
+from cellveil.job.past import Past
 from cellveil.job.sections import AdjustJob
 from cellveil.judge import Audit
 from cellveil.pattern import Pattern
@@ -39,6 +39,7 @@ from cellveil.public_view import PublicView
 from cellveil.publishing import Publication, Release, TablePart, check_room, release
 from cellveil.publishing.csv_parquet import header
 from cellveil.publishing.excel import require_excel
+from cellveil.publishing.public_folder import PUBLIC
 from cellveil.report import Report, build_report
 from cellveil.report.adjustment_figures import adjusted_figures, infeasible_adjustment
 from cellveil.report.infeasible_figures import infeasible_figures
@@ -132,18 +133,16 @@ def run_job(
 def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Progress) -> JobResult:
     taker = NoteTaker(progress)
     prepared = prepare(job, taker, records)
-    problem, labels = prepared.problem, prepared.labels
+    past = Past.of(job, prepared.problem)
+    problem, labels = past.problem, prepared.labels
     _check_release(job, prepared)
     asked_whom = attackers_asked(job, problem)
     try:
         suppression = suppress(
             problem,
-            job.suppress.method,
+            **job.suppress.model_dump(),
             attackers=asked_whom.attackers,
-            time_limit=job.suppress.time_limit,
-            seed=job.suppress.seed,
-            relax=job.suppress.relax,
-            options=job.suppress.options,
+            may_free=past.may_free,
             progress=progress,
         )
     except InfeasibleError as error:
@@ -152,12 +151,13 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
         raise
     if suppression.was_interrupted and not keep_best:
         raise KeyboardInterrupt
-    asked = problem  # an adjusted table has no part in what a pattern makes it necessary to relax
+    asked = prepared.problem  # an adjusted table has no part in what a pattern makes it necessary to relax
     if suppression.relaxation is not None:
         problem = suppression.relaxation.problem
     verdict = suppression.audit
     if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
         verdict = verdict.with_exact_intervals(progress)
+    verdict = past.beside(verdict, progress)
     progress.stage("write")
     with output.replaced() as new:
         write_folder(problem, new.internal / FILES["instance"])
@@ -167,7 +167,9 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
         adjusted, adjustment = _adjusted(job, asked, suppression, new.internal, progress)
         instead: Audit | str | None = None
         if job.adjust is not None and job.adjust.publish:
-            instead = "no adjusted table was found" if adjusted is None else adjusted.audit
+            instead = "no adjusted table was found"
+            if adjusted is not None:
+                instead = past.beside(adjusted.audit, progress)
         released = _release(job, instead or verdict, prepared, new)
         report = build_report(
             problem,
@@ -182,6 +184,7 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
             why_no_insiders=asked_whom.why_no_insiders,
             notes=taker.notes,
             tables=prepared.tables,
+            changes=past.changes_to(suppression.pattern),
         )
         write_text(new.internal / FILES["report"], report.to_html())
         _write_figures(new.internal, report.to_dict())

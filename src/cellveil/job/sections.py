@@ -241,6 +241,52 @@ class AttackerJob(Section):
         return self
 
 
+class PreviousJob(Section):
+    """The pattern of a former month, which the new one is to resemble."""
+
+    file: File = Field(description="A pattern.csv, the folder of a former release, or an output folder.")
+    weight: float = Field(
+        0.5,
+        gt=0,
+        le=1,
+        description="Factor on what it costs to hide a cell that was hidden before: the smaller, the more "
+        "such cells are preferred; 1 for no preference.",
+    )
+    freeze: Literal["nothing", "published"] = Field(
+        "nothing",
+        description="published: cells that were published before may not be hidden now, unless they are "
+        "unsafe. Where that leaves no safe pattern, the cheapest of them are freed and named.",
+    )
+
+
+class AgainstJob(Section):
+    """Former releases that everybody can lay beside the new one."""
+
+    releases: Files = Field(
+        min_length=1,
+        description="Folders of former releases of the same or overlapping data, or output folders: the new "
+        "release is attacked together with them, and refused where that opens cells of one or the other.",
+    )
+    revised: bool = Field(
+        False,
+        description="Hidden values of the former releases may have changed since. Otherwise they count as "
+        "the same, but for those that the figures show to be revised.",
+    )
+
+
+def _as_previous(given: Any) -> Any:
+    return {"file": given} if isinstance(given, str | Path) else given
+
+
+def _as_against(given: Any) -> Any:
+    return {"releases": given} if isinstance(given, str | Path | list) else given
+
+
+Previous = Annotated[PreviousJob, BeforeValidator(_as_previous)]
+
+Against = Annotated[AgainstJob, BeforeValidator(_as_against)]
+
+
 class ReleaseJob(Section):
     """The public files."""
 

@@ -27,6 +27,7 @@ from cellveil.errors import InputError, name_some
 from cellveil.judge.adjusted import AdjustedAudit, audit_adjusted
 from cellveil.judge.adjusted_attack import AdjustedAttackParams
 from cellveil.judge.attack_report import Ending
+from cellveil.judge.beside import Beside
 from cellveil.judge.explanations import ExplanationParams, explanations
 from cellveil.judge.insider import InsiderReport, audit_insiders
 from cellveil.judge.insider_certificate import joint_certificate
@@ -83,6 +84,8 @@ class Audit:
         The judgement of an adjusted table; None for a pattern.
     explanations
         For cells not shown safe, by number: how they can be worked out, in words without values.
+    together
+        The verdict on the view beside former releases; None where there are none.
     """
 
     problem: Problem
@@ -91,6 +94,7 @@ class Audit:
     pattern: Pattern | None = None
     adjusted: AdjustedAudit | None = None
     explanations: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    together: Beside | None = None
 
     @classmethod
     def of(
@@ -112,6 +116,11 @@ class Audit:
     @cached_property
     def findings(self) -> tuple[str, ...]:
         """What the attacks found, in words; empty exactly where everybody who was asked is kept off."""
+        return (*self._findings_alone, *(() if self.together is None else self.together.findings))
+
+    @property
+    def _findings_alone(self) -> tuple[str, ...]:
+        """What the attacks on the view alone found."""
         if self.adjusted is not None:
             pinned = int(self.adjusted.pinned.sum())
             told = [f"{pinned} sensitive cells could be pinned down"] if pinned else []
@@ -145,7 +154,8 @@ class Audit:
     @property
     def against(self) -> str:
         """Against whom the verdict holds, in words."""
-        return ADJUSTED if self.adjusted is not None else in_words(self.attackers)
+        who = ADJUSTED if self.adjusted is not None else in_words(self.attackers)
+        return who if self.together is None else f"{who}, also beside {self.together.words}"
 
     @property
     def not_asked(self) -> str:
@@ -254,7 +264,7 @@ class Audit:
         report = audit_outsider(self.problem, self.pattern, exact=True, claims=claims, progress=progress)
         sharper = Verdict.of(standard.attacker, standard.known, self.pattern, report)
         verdicts = [sharper if verdict is standard else verdict for verdict in self.verdicts]
-        return Audit.of(self.problem, self.pattern, verdicts)
+        return replace(Audit.of(self.problem, self.pattern, verdicts), together=self.together)
 
     def __repr__(self) -> str:
         if self.is_safe:

@@ -13,6 +13,9 @@ from cellveil.publishing.lock import locked
 from cellveil.publishing.staging import check_foreign, clear_leftovers, new_run, staged
 
 ABOUT = "about.json"
+PUBLIC = "public"
+"""Where a job puts its release."""
+
 SOFTWARE = "cellveil"
 
 
@@ -81,3 +84,17 @@ def release_id(folder: Path) -> str | None:
     if not folder.is_dir() or not files_of_release(folder):
         return None
     return hashlib.sha256((folder / ABOUT).read_bytes()).hexdigest()
+
+
+def damaged_files(folder: Path) -> list[str]:
+    """Files of the release in the folder that are missing, or are not those that its description names."""
+    listed: dict[str, str] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))["files"]
+    return [name for name, digest in listed.items() if digest_of(folder / name) != digest]
+
+
+def digest_of(path: Path) -> str | None:
+    """SHA-256 of a file; None where there is none."""
+    if not path.is_file():
+        return None
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

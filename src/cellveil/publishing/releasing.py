@@ -11,7 +11,6 @@ next to adjusted ones, or a suppressed table, would tell the senses.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -25,9 +24,10 @@ from cellveil.judge import Audit
 from cellveil.publishing.csv_parquet import header, write_csv, write_parquet
 from cellveil.publishing.excel import MAX_ROWS, fits_excel, require_excel, write_excel
 from cellveil.publishing.html_page import page_of
-from cellveil.publishing.public_folder import ABOUT, SOFTWARE, files_of_release, replaced_folder
+from cellveil.publishing.public_folder import ABOUT, SOFTWARE, digest_of, files_of_release, replaced_folder
 from cellveil.publishing.publication import Labels, Publication, TablePart
 from cellveil.publishing.staging import check_foreign
+from cellveil.tables.table import VARIABLE
 
 
 def _write_page(publication: Publication, path: Path) -> None:
@@ -254,11 +254,11 @@ def write_release(
     with replaced_folder(folder, [*wanted, ABOUT]) as staging:
         for name, (form, part) in wanted.items():
             FORMATS[form][1](part, staging / name)
-            files[name] = _digest(staging / name)
+            files[name] = str(digest_of(staging / name))
         write_text(
             staging / ABOUT, json.dumps(_about(publication, files), indent=2, ensure_ascii=False) + "\n"
         )
-        files[ABOUT] = _digest(staging / ABOUT)
+        files[ABOUT] = str(digest_of(staging / ABOUT))
     return files, skipped
 
 
@@ -277,6 +277,8 @@ def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]
         "hidden_cells": publication.num_hidden,
         "rows": publication.num_rows,
         "tables": _about_parts(publication, files),
+        "hierarchies": _hierarchies(publication),
+        "equations": _equations(publication),
         "symbol": publication.symbol,
         "adjusted": "yes" if publication.is_adjusted else "",
         "note": publication.note,
@@ -284,7 +286,26 @@ def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]
         "files": dict(files),
         "software": {"name": SOFTWARE, "version": __version__},
     }
-    return {name: entry for name, entry in about.items() if entry not in ("", []) or name == "symbol"}
+    return {name: entry for name, entry in about.items() if entry not in ("", [], {}) or name == "symbol"}
+
+
+def _hierarchies(publication: Publication) -> dict[str, list[list[list[str]]]]:
+    """The trees of each dimension that is not flat, as pairs of parent and child."""
+    return {
+        dimension.name: [[list(pair) for pair in tree.pairs()] for tree in dimension.hierarchies]
+        for dimension in publication.dimensions
+        if len(dimension.hierarchies) > 1 or any(tree.depth > 1 for tree in dimension.hierarchies)
+    }
+
+
+def _equations(publication: Publication) -> list[dict[str, int]]:
+    """What ties response variables together: coefficients that add them up to 0."""
+    return [
+        {dimension.codes[code]: coef for code, coef in zip(equation.codes, equation.coefs, strict=True)}
+        for dimension in publication.dimensions
+        if dimension.name == VARIABLE
+        for equation in dimension.equations
+    ]
 
 
 def _about_table(table: Publication) -> dict[str, Any]:
@@ -312,8 +333,3 @@ def _about_parts(publication: Publication, files: Mapping[str, str]) -> list[dic
         }
         for table in publication.parts
     ]
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

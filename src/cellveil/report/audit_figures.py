@@ -20,7 +20,8 @@ def audit_figures(audit: Audit) -> dict[str, Any]:
     found.
     """
     parts = [_figures(audit, verdict) for verdict in audit.verdicts]
-    told = {"safe": audit.is_safe, "verdict": audit.verdict, "not_asked": audit.not_asked}
+    told: dict[str, Any] = {"safe": audit.is_safe, "verdict": audit.verdict, "not_asked": audit.not_asked}
+    told |= {} if audit.together is None else {"former_releases": audit.together.to_dict()}
     if len(parts) == 1:
         return parts[0] | told
     rows: dict[str, list[tuple[str, dict[str, Any]]]] = {}

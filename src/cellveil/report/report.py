@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
 from cellveil.publishing import Labels, Release, TablePart
+from cellveil.publishing.pattern_changes import PatternChanges
 from cellveil.report.adjusted_release import ADJUSTED, adjusted_summary, with_adjusted
 from cellveil.report.attacker_figures import Price, exempt_cells, open_cells, told_exempt, told_open
 from cellveil.report.audit_figures import attackers_summary
@@ -48,6 +49,7 @@ def build_report(
     why_no_insiders: str = "",
     notes: Sequence[str] = (),
     tables: Sequence[TablePart] = (),
+    changes: PatternChanges | None = None,
 ) -> Report:
     """Report on a suppression and its audit.
 
@@ -73,6 +75,8 @@ def build_report(
         What was taken for granted about the data, for somebody to confirm.
     tables
         The tables that a joint table was linked from.
+    changes
+        What is hidden otherwise than in the pattern of a former month.
     """
     view = PublicView.of(problem, suppression.pattern)
     return Report(
@@ -90,6 +94,7 @@ def build_report(
         why_no_insiders,
         tuple(notes),
         tuple(tables),
+        changes,
     )
 
 
@@ -121,6 +126,7 @@ class Report:
     why_no_insiders: str = ""
     notes: tuple[str, ...] = ()
     tables: tuple[TablePart, ...] = ()
+    changes: PatternChanges | None = None
 
     def __repr__(self) -> str:
         return f"Report({self.heading!r}, {self.verdict!r})"
@@ -184,6 +190,16 @@ class Report:
         """Cells that are exempt from attackers, and cells that nothing protects from them: a line each."""
         exempt = exempt_cells(self.suppression.audit)
         return [*map(told_exempt, exempt), *map(told_open, open_cells(self.problem, self.suppression))]
+
+    @property
+    def over_time(self) -> list[str]:
+        """How the pattern differs from a former one, and what former releases tell beside it: a line each."""
+        together = None if self.decisive is None else self.decisive.together
+        changes = [] if self.changes is None else self.changes.lines()
+        return [
+            *(f"Previous pattern: {line}" for line in changes),
+            *([] if together is None else together.lines()),
+        ]
 
     @property
     def out_of_time(self) -> str:
@@ -265,6 +281,10 @@ class Report:
             "unprotectable_cells": open_cells(self.problem, run),
             "parameters": self.parameters,
             "notes": list(self.notes),
+            "changes": None if self.changes is None else self.changes.to_dict(),
+            "former_releases": None
+            if self.decisive is None or self.decisive.together is None
+            else self.decisive.together.to_dict(),
             "hashes": {"problem": self.problem.content_hash, "view": self.view.content_hash},
             "release": None if self.release is None else asdict(self.release),
             "override": self.override,
@@ -293,7 +313,7 @@ class Report:
         lines += [self.out_of_time] if self.out_of_time else []
         lines += [f"Released under an exception: {self.override}"] if self.override else []
         lines += [] if run.relaxation is None else run.relaxation.lines()
-        lines += [f"Note: {note}" for note in self.notes]
+        lines += [*self.over_time, *(f"Note: {note}" for note in self.notes)]
         lines += ["", f"{'':10} {'cells':>12} {'%':>6} {'value':>{width}} {'%':>6}"]
         for line in self.classes:
             value, share = line.value or "–", line.percent_value

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cellveil.arrays import Bool
 from cellveil.attackers.attacker import Attacker
 from cellveil.clock import Deadline, Stopwatch
 from cellveil.errors import InputError, nearest_name
@@ -26,6 +27,7 @@ from cellveil.suppression.infeasible.relaxing import (
     DiagnosisParams,
     Relaxation,
     diagnose,
+    freeing_all,
     infeasibility,
     relaxed_like,
 )
@@ -85,6 +87,7 @@ def suppress(
     seed: int = 0,
     workers: int | None = None,
     relax: bool = False,
+    may_free: Bool | None = None,
     options: Mapping[str, object] | None = None,
     params: Params | None = None,
     progress: Progress | None = None,
@@ -110,6 +113,9 @@ def suppress(
     relax
         Where some primary cells cannot be protected whatever is hidden: take the cheapest way out (see
         `cellveil.suppression.infeasible.relaxing`), go on with the relaxed problem, and say so in the result.
+    may_free
+        Cells that are freed, in the same way, where they stand in the way of protection: such as cells that
+        are frozen only because they were published before. Nothing else is relaxed for that.
     options
         Parameters of the method by name: those that its line in `METHODS` declares; engine.name for those of
         its engines, run.name for those of the run (`RunParams`).
@@ -143,19 +149,19 @@ def suppress(
         draft = METHODS[method].run(
             defence.basis, deadline=share, seed=seed, progress=observed, params=chosen
         )
+    settings: dict[str, Any] = {"seed": seed, "workers": workers, "progress": progress}
+    settings |= {"options": options, "params": params}
     if draft.infeasible:
-        share = deadline.overtime().share(frame.diagnosis_share)
-        diagnosis = diagnose(defence.basis, deadline=share, seed=seed, params=frame.diagnosis)
-        if relax and diagnosis.relaxation is not None:
-            left = deadline.overtime().left
-            settings: dict[str, Any] = {
-                "time_limit": left,
-                "seed": seed,
-                "workers": workers,
-                "progress": progress,
-            }
-            settings |= {"options": options, "params": params}
-            return _relaxed(problem, diagnosis.relaxation, method, attackers, settings)
+        ways = [may_free] if may_free is not None else []
+        for freeable in [*ways, None]:
+            share = deadline.overtime().share(frame.diagnosis_share)
+            diagnosis = diagnose(
+                defence.basis, may_free=freeable, deadline=share, seed=seed, params=frame.diagnosis
+            )
+            way_out = diagnosis.relaxation
+            if way_out is not None and (relax or (freeable is not None and not way_out.lowered)):
+                settings["time_limit"] = deadline.overtime().left
+                return _relaxed(problem, way_out, method, attackers, settings)
         cells = np.unique([demand.cell for demand in draft.infeasible])
         raise infeasibility(problem, cells, defence.basis_name, diagnosis)
     is_bounded_late = problem.table.num_cells <= frame.most_bounded_late
@@ -193,7 +199,10 @@ def suppress(
             hidden = defence.strengthened(pattern.hidden, deadline, draft.witnesses)
             draft.add_hurried(defence.hurried(hidden))
             if impossible := defence.infeasible(hidden):
-                raise infeasibility(problem, *impossible)
+                if may_free is None or not (may_free & (problem.status == Status.FROZEN)).any():
+                    raise infeasibility(problem, *impossible)
+                settings["time_limit"] = deadline.overtime().left
+                return _thawed(problem, may_free, method, attackers, settings)
             pattern = Pattern.hiding(problem, hidden, method)
         with watch.time("audit"):
             verdicts = defence.verdicts(pattern)
@@ -208,6 +217,11 @@ def suppress(
     found = _conclude(problem, pattern, judged, draft, watch, seed)
     if hopeless := defence.told_hopeless():
         found = replace(found, reason=f"{found.reason}; {hopeless}", unprotectable=defence.hopeless)
+        if may_free is not None and (may_free & (problem.status == Status.FROZEN)).any():
+            settings["time_limit"] = deadline.overtime().left
+            thawed = _thawed(problem, may_free, method, attackers, settings)
+            if len(thawed.unprotectable) < len(found.unprotectable):
+                return thawed
     return replace(found, outsiders_pattern=outsiders)
 
 
@@ -244,6 +258,19 @@ def _relaxed(
         found,
         reason=f"{found.reason}; requirements relaxed: {relaxation}",
         relaxation=replace(relaxation, problem=relaxed),
+    )
+
+
+def _thawed(
+    problem: Problem, cells: Bool, method: str, attackers: Sequence[Attacker], settings: dict[str, Any]
+) -> Suppression:
+    """All these cells may be hidden; the result names those that are."""
+    found = _relaxed(problem, freeing_all(problem, cells), method, attackers, settings)
+    assert found.relaxation is not None
+    used = freeing_all(problem, cells & found.pattern.hidden)
+    relaxation = replace(used, problem=found.relaxation.problem)
+    return replace(
+        found, reason=found.reason.replace(str(found.relaxation), str(relaxation)), relaxation=relaxation
     )
 
 

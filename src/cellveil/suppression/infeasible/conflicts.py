@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -71,6 +71,11 @@ class Conflict:
     name: str
     side: Side
     facts: tuple[Fact, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data for JSON; names only."""
+        facts = [{"cell": fact.name, "why": fact.why} for fact in self.facts]
+        return {"cell": self.name, "level": self.side, "facts": facts}
 
     def __str__(self) -> str:
         return f"the {self.side} level of {self.name}: " + ", ".join(

@@ -18,12 +18,12 @@ linear programs tell (`suppress` audits it like any other), and the least weight
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from cellveil.arrays import Int
+from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.errors import InfeasibleError, name_some
 from cellveil.judge.outsider import audit_outsider
@@ -74,6 +74,8 @@ class Relaxation:
         Sum of the weights of the freed cells.
     is_cheapest
         Whether it was proven that no cheaper set of freed cells would do.
+    conflicts
+        What stood in the way of the first levels that could not be met.
     """
 
     problem: Problem
@@ -82,6 +84,7 @@ class Relaxation:
     lowered: tuple[Lowered, ...]
     cost: float
     is_cheapest: bool
+    conflicts: tuple[Conflict, ...] = ()
 
     def __repr__(self) -> str:
         return f"Relaxation({self})"
@@ -97,6 +100,7 @@ class Relaxation:
         return [
             *(f"  freed, may be hidden: {name}" for name in self.freed_names),
             *(f"  lowered to {one.kept:.1%}: the {one.side} level of {one.name}" for one in self.lowered),
+            *(f"  in the way of {conflict}" for conflict in self.conflicts),
         ]
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,6 +112,7 @@ class Relaxation:
             ],
             "cost": self.cost,
             "is_cheapest": self.is_cheapest,
+            "conflicts": [one.to_dict() for one in self.conflicts],
         }
 
 
@@ -141,23 +146,26 @@ class Diagnosis:
     def to_dict(self) -> dict[str, Any]:
         """As data for JSON; names and shares only."""
         return {
-            "conflicts": [
-                {
-                    "cell": one.name,
-                    "level": one.side,
-                    "facts": [{"cell": fact.name, "why": fact.why} for fact in one.facts],
-                }
-                for one in self.conflicts
-            ],
+            "conflicts": [one.to_dict() for one in self.conflicts],
             "relaxation": None if self.relaxation is None else self.relaxation.to_dict(),
             "hopeless_cells": list(self.hopeless),
         }
 
 
 def diagnose(
-    problem: Problem, *, deadline: Deadline = NO_LIMIT, seed: int = 0, params: DiagnosisParams | None = None
+    problem: Problem,
+    *,
+    may_free: Bool | None = None,
+    deadline: Deadline = NO_LIMIT,
+    seed: int = 0,
+    params: DiagnosisParams | None = None,
 ) -> Diagnosis:
     """Find out why no pattern is safe, and the cheapest way out; see the head of the module.
+
+    Parameters
+    ----------
+    may_free
+        The cells that a way out may free; by default all that are not zero.
 
     Examples
     --------
@@ -172,6 +180,7 @@ def diagnose(
     ('(r0, c1)',)
     """
     params = params or DiagnosisParams()
+    may_free = problem.table.values != 0 if may_free is None else may_free
     everything = problem.status != Status.FROZEN
     pattern, share = Pattern.hiding(problem, everything, "everything"), deadline.share(params.audit_share)
     unsafe = audit_outsider(problem, pattern, exact=False, deadline=share).unsafe_cells
@@ -183,14 +192,15 @@ def diagnose(
         conflict_with(reach, level) for level in levels[: params.most_conflicts] if not deadline.is_over
     )
     cells = np.unique(np.array([level.cell for level in levels], dtype=np.int64))
-    lowered = {} if deadline.is_over else _lowered(reach, levels)
+    lowered = {} if deadline.is_over else _lowered(reach, levels, may_free)
     if deadline.is_over:  # what was not asked yet might stand in the way as well
         return Diagnosis(cells, conflicts, None, (), was_cut=True)
     weaker = _with_levels(problem, lowered)
     if isinstance(weaker, tuple):
         return Diagnosis(cells, conflicts, None, weaker)
-    draft = optimal(_to_free(problem, weaker, cells), deadline=deadline, seed=seed)
-    return Diagnosis(cells, conflicts, _freeing(problem, weaker, lowered, draft), ())
+    draft = optimal(_to_free(problem, weaker, cells, may_free), deadline=deadline, seed=seed)
+    found = _freeing(problem, weaker, lowered, draft)
+    return Diagnosis(cells, conflicts, found and replace(found, conflicts=conflicts), ())
 
 
 def infeasibility(
@@ -250,10 +260,10 @@ def relaxed_like(problem: Problem, relaxation: Relaxation) -> Problem:
     return problem.replace(status=status, **levels)
 
 
-def _lowered(reach: Reach, levels: list[Level]) -> dict[tuple[int, Side], tuple[int, float]]:
-    """For levels out of reach even if all cells are freed: what is in reach, and as a share."""
+def _lowered(reach: Reach, levels: list[Level], may_free: Bool) -> dict[tuple[int, Side], tuple[int, float]]:
+    """For levels out of reach even if all cells are freed that may be: what is in reach, and as a share."""
     problem = reach.problem
-    rooms = reach.rooms((problem.status != Status.FROZEN) | (problem.table.values != 0))
+    rooms = reach.rooms((problem.status != Status.FROZEN) | may_free)
     found = {}
     for level in levels:
         if not reach.is_met(level, *rooms):
@@ -275,15 +285,25 @@ def _with_levels(
     return problem.replace(**levels)
 
 
-def _to_free(problem: Problem, weaker: Problem, cells: Int) -> Problem:
+def _to_free(problem: Problem, weaker: Problem, cells: Int, may_free: Bool) -> Problem:
     """Which cells to free, as a suppression problem: everything else is hidden."""
-    is_frozen, is_zero = problem.status == Status.FROZEN, problem.table.values == 0
+    is_frozen = problem.status == Status.FROZEN
     status = np.where(is_frozen, Status.SAFE, Status.SECONDARY).astype(np.int8)
-    status[is_frozen & is_zero] = Status.FROZEN
+    status[is_frozen & ~may_free] = Status.FROZEN
     status[cells] = Status.PRIMARY
     is_asked = status == Status.PRIMARY
     levels = {name: np.where(is_asked, getattr(weaker, name), 0) for name in FIELDS.values()}
     return problem.replace(status=status, reasons={}, **levels)
+
+
+def freeing_all(problem: Problem, cells: Bool) -> Relaxation:
+    """The relaxation that frees all these cells, where no cheaper one is known."""
+    freed = np.flatnonzero(cells & (problem.status == Status.FROZEN))
+    status = problem.status.copy()
+    status[freed] = Status.SAFE
+    names = tuple(problem.table.cell_names(freed))
+    cost = float(problem.weight[freed].sum())
+    return Relaxation(problem.replace(status=status), tuple(freed.tolist()), names, (), cost, False)
 
 
 def _freeing(

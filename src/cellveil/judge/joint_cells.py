@@ -1,0 +1,217 @@
+"""The union of the cells and relations of several releases, as an attacker lays them side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cellveil.arrays import Bool, Int
+from cellveil.clock import Deadline
+from cellveil.judge.former_release import FormerRelease
+from cellveil.judge.published_table import PublishedTable
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem
+from cellveil.solvers.mip import Budget, Program, solve
+from cellveil.tables.named_keys import CellKey, cell_keys, key_name, own_names, same_variable
+from cellveil.tables.relations import Relations
+from cellveil.tables.scaled import UNBOUNDED, rescale
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """The relations of one former release over its own cells, and what these are in the union.
+
+    `hides` marks the cells it does not show and shares with another release; `slack` has for each relation
+    the cell of its rounding, or nothing where values are exact.
+    """
+
+    place: int
+    relations: Relations
+    number: Int
+    hides: Bool
+    slack: list[int]
+
+
+class JointCells:
+    """The cells of the new table, and what former releases add to them one by one."""
+
+    def __init__(self, problem: Problem, pattern: Pattern) -> None:
+        self.table, self.decimals = problem.table, problem.table.decimals
+        self.num_own = problem.table.num_cells
+        self.values: list[int] = problem.table.values.tolist()
+        self.known = [True] * self.num_own
+        """Cells whose value the audit knows; of others some value is found by `base_point`."""
+        self.hidden: list[bool] = pattern.hidden.tolist()
+        self.lb: list[int] = problem.lb.tolist()
+        self.ub: list[int] = problem.ub.tolist()
+        self.names = problem.table.cell_names(np.arange(self.num_own))
+        self.added: list[tuple[int, int]] = []
+        """For each cell beyond those of the new table its release and its number there, −1 for rounding."""
+        self.suppressed: list[int] = []
+        """Cells that only former releases have, and hide."""
+        self.common: set[int] = set()
+        self.revised: list[str] = []
+        self._keys = cell_keys(problem.table)
+        self._number: dict[CellKey, int] = {key: cell for cell, key in enumerate(self._keys)}
+        self._pieces: list[_Piece] = []
+
+    def add(self, place: int, former: FormerRelease, apart: set[int]) -> None:
+        """Add a release; its cells `apart` are not those of the same name elsewhere."""
+        release = former.published
+        assert release is not None
+        more = self.decimals - release.table.decimals
+        if more < 0:
+            self._refine(-more)
+        factor = 10 ** max(more, 0)
+        half = max(10 ** abs(more) // 2 if more else 0, release.rounding * factor // 2)
+        hidden, shown = release.view.hidden, rescale(release.view.published, max(more, 0)).tolist()
+        number, hides = np.empty(len(former.keys), dtype=np.int64), np.zeros(len(former.keys), dtype=bool)
+        for cell, key in enumerate(self._called_here(former)):
+            there = None if cell in apart else self._number.get(key)
+            if there is not None and not hidden[cell] and self._differs(there, shown[cell], half):
+                self.revised.append(f"{former.name}: {key_name(key)}")
+                there = None
+            if there is None:
+                there = self._append(release, place, cell, shown[cell], factor)
+                self.names.append(f"{former.name}: {key_name(former.keys[cell])}")
+                self._number.setdefault(key, there)
+            elif hidden[cell]:
+                hides[cell] = True
+            else:
+                self.values[there] = self.values[there] if self.known[there] else shown[cell]
+                self.known[there], self.hidden[there] = True, False
+            if there < self.num_own:
+                self.common.add(there)
+            number[cell] = there
+        rows = _scaled(release.table.relations, factor)
+        slack = [self._append_slack(place, terms * half) for terms in np.diff(rows.indptr).tolist() if half]
+        self._pieces.append(_Piece(place, rows, number, hides, slack))
+
+    def contradicted(self) -> set[tuple[int, int]]:
+        """Hidden cells, by release, of former relations that do not hold with the values of today."""
+        values, known = np.array(self.values, dtype=np.int64), np.array(self.known)
+        found = set()
+        for piece in self._pieces:
+            if piece.slack:  # up to rounding: left to `base_point`
+                continue
+            for row in self._joint(piece, keep_empty=True).residuals(values):
+                own = piece.relations.row(row)[0]
+                if known[piece.number[own]].all():
+                    found |= {(piece.place, cell) for cell in own[piece.hides[own]].tolist()}
+        return found
+
+    def relations(self) -> Relations:
+        """All relations, each once."""
+        own = self.table.relations.renumber(len(self.values), np.arange(self.num_own))
+        own = _scaled(own, 10 ** (self.decimals - self.table.decimals))
+        return Relations.stack([own, *map(self._joint, self._pieces)]).distinct()
+
+    def base_point(self, relations: Relations, deadline: Deadline) -> Int | None:
+        """Values of all cells that agree with everything; None where none were found. Checked exactly."""
+        unknown = np.flatnonzero(~np.array(self.known))
+        values = np.array(self.values, dtype=np.int64)
+        lb, ub = np.array(self.lb, dtype=np.int64), np.array(self.ub, dtype=np.int64)
+        for whole in (False, True):
+            if len(unknown):
+                point = _completed(relations, values, unknown, (lb, ub), whole, deadline)
+                if point is None:
+                    continue
+                values[unknown] = point
+            if not relations.residuals(values) and ((lb <= values) & (values <= ub)).all():
+                return values
+        return None
+
+    def _differs(self, cell: int, shown: int, half: int) -> bool:
+        """Whether a published value is another one than that of a joint cell, beyond rounding."""
+        return self.known[cell] and abs(self.values[cell] - shown) > half
+
+    def _called_here(self, former: FormerRelease) -> list[CellKey]:
+        """The cells of a release under the names that the new table has for them."""
+        variables = same_variable(former.keys, self._keys)
+        called = [(variables.get(variable, variable), codes) for variable, codes in former.keys]
+        return own_names(called, self.table)
+
+    def _append(self, release: PublishedTable, place: int, cell: int, shown: int, factor: int) -> int:
+        hidden = bool(release.view.hidden[cell])
+        self.values.append(0 if hidden else shown)
+        self.known.append(not hidden)
+        self.hidden.append(hidden)
+        self.lb.append(_bound(int(release.view.lb[cell]), factor) if hidden else shown)
+        self.ub.append(_bound(int(release.view.ub[cell]), factor) if hidden else shown)
+        self.added.append((place, cell))
+        if release.suppressed[cell]:
+            self.suppressed.append(len(self.values) - 1)
+        return len(self.values) - 1
+
+    def _append_slack(self, place: int, room: int) -> int:
+        """A cell for what the terms of a relation were rounded by."""
+        self.values.append(0)
+        self.known.append(False)
+        self.hidden.append(True)
+        self.lb.append(-room)
+        self.ub.append(room)
+        self.names.append("rounding")
+        self.added.append((place, -1))
+        return len(self.values) - 1
+
+    def _refine(self, more: int) -> None:
+        """Count in units of further decimals."""
+        self.decimals += more
+        self.values = rescale(np.array(self.values, dtype=np.int64), more).tolist()
+        self.lb, self.ub = ([_bound(end, 10**more) for end in ends] for ends in (self.lb, self.ub))
+
+    def _joint(self, piece: _Piece, keep_empty: bool = False) -> Relations:
+        """The relations of a release over joint cells; two of its cells may have become one."""
+        from scipy.sparse import csr_array
+
+        rows, number = piece.relations, len(self.values)
+        cells, coefs, row = piece.number[rows.cells], rows.coefs, rows.row_of_entry
+        if piece.slack:
+            cells = np.concatenate([cells, piece.slack])
+            coefs = np.concatenate([coefs, np.ones(len(rows), dtype=np.int64)])
+            row = np.concatenate([row, np.arange(len(rows))])
+        matrix = csr_array((coefs, (row, cells)), shape=(len(rows), number))
+        matrix.sum_duplicates()
+        matrix.eliminate_zeros()
+        joint = Relations(
+            number,
+            matrix.indptr.astype(np.int64),
+            matrix.indices.astype(np.int32),
+            matrix.data.astype(np.int64),
+            rows.rhs,
+        )
+        return joint if keep_empty else joint.take_rows(np.flatnonzero(np.diff(joint.indptr) > 0))
+
+
+def _completed(
+    relations: Relations, values: Int, unknown: Int, bounds: tuple[Int, Int], whole: bool, deadline: Deadline
+) -> Int | None:
+    """Whole numbers for the unknown cells, as far as a solver finds them."""
+    matrix = relations.matrix.tocsc()
+    part = matrix[:, unknown]
+    rest = values.astype(np.float64)
+    rest[unknown] = 0.0
+    right = relations.rhs - matrix @ rest
+    rows = np.flatnonzero(np.diff(part.tocsr().indptr))
+    low, high = (ends[unknown].astype(np.float64) for ends in bounds)
+    low[bounds[0][unknown] == -UNBOUNDED], high[bounds[1][unknown] == UNBOUNDED] = -np.inf, np.inf
+    program = Program(
+        part.tocsr()[rows].tocsc(),
+        (right[rows], right[rows]),
+        (low, high),
+        np.zeros(len(unknown)),
+        np.full(len(unknown), whole),
+    )
+    point = solve(program, budget=Budget(deadline)).point
+    return None if point is None else np.rint(point).astype(np.int64)
+
+
+def _scaled(relations: Relations, factor: int) -> Relations:
+    return Relations(
+        relations.num_cells, relations.indptr, relations.cells, relations.coefs, relations.rhs * factor
+    )
+
+
+def _bound(end: int, factor: int) -> int:
+    return end if abs(end) == UNBOUNDED else end * factor
