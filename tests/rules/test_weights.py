@@ -34,6 +34,13 @@ def test_power_and_own_column():
     assert weights(TABLE, "value", 0).tolist() == [1.0, 1.0, 1.0]
 
 
+def test_box_cox():
+    assert weights(TABLE, box_cox=0.5, column="cost").tolist() == [1.0, 2.0, 3.0]
+    assert weights(TABLE, box_cox=0).tolist() == pytest.approx([np.log(41), np.log(6), 0.0])
+    with pytest.raises(InputError, match="both a power and a box_cox"):
+        weights(TABLE, power=2.0, box_cox=0.5)
+
+
 def test_counts_of_a_table_without_contributions():
     bare = TABLE.replace(units=None)
     assert weights(bare.replace(contributors=np.array([3, 2, 1])), "count").tolist() == [3.0, 2.0, 1.0]

@@ -239,6 +239,7 @@ def _tabulated(
         request=micro.request,
         request_codes=(first, second),
         waiver=micro.waiver,
+        passive=micro.passive,
         depth=depth,
         all_cells=bool(job.rules) and rule_from_dict(job.rules).needs_all_cells,
         allow_negative=micro.allow_negative,

@@ -116,7 +116,16 @@ class MicrodataJob(SourceJob):
     request_codes: list[str] = Field(
         default=["1", "2"], min_length=2, max_length=2, description="The two codes that request it."
     )
-    waiver: str | None = Field(None, description="Column that says who waived protection.")
+    passive: bool = Field(
+        False,
+        description="Passive confidentiality: who has not requested protection counts as having waived it, "
+        "for all rules.",
+    )
+    waiver: str | None = Field(
+        None,
+        description="Column of yes and no that says who waived protection: such a contributor still hides "
+        "others, but is no target.",
+    )
     allow_negative: bool = Field(False, description="Whether contributions may be negative.")
     memory_limit: str | None = Field(None, description="For tabulation, for example 4GB; by default 2GB.")
 
@@ -124,6 +133,12 @@ class MicrodataJob(SourceJob):
     def _used(self) -> MicrodataJob:
         if self.first_given("request_codes") and self.request is None:
             raise fault("request_codes are given, but no request column", "Name it.", "request_codes")
+        if self.passive and self.request is None:
+            raise fault(
+                "confidentiality is passive, but there is no request column, so nobody would be protected",
+                "Name the column that says who requests protection.",
+                "passive",
+            )
         return self
 
 

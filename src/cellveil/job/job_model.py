@@ -229,15 +229,16 @@ def _check_columns(job: Job) -> None:
 
 
 def _check_weights(job: Job) -> None:
-    from cellveil.rules.weights import KINDS
+    from cellveil.rules.weights import DISTANCE, KINDS
 
     tabulated = [[*table.costs, table.shadow] for table in job.tables if table.file is None]
     own = [name for name in (tabulated or [[]])[0] if name and all(name in costs for costs in tabulated)]
     kind = job.weights.kind
-    if tabulated and kind not in KINDS and kind not in own:  # a column of files is looked for in them
+    named = [*KINDS, DISTANCE]
+    if tabulated and kind not in named and kind not in own:  # a column of files is looked for in them
         raise fault(
             f"there are no weights {kind!r}",
-            f"{nearest_name(kind, [*KINDS, *own])} A cost column must stand in the costs of every table.",
+            f"{nearest_name(kind, [*named, *own])} A cost column must stand in the costs of every table.",
             *("weights", "kind"),
         )
 

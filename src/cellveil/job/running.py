@@ -44,7 +44,7 @@ from cellveil.report import Report, build_report
 from cellveil.report.adjustment_figures import adjusted_figures, infeasible_adjustment
 from cellveil.report.infeasible_figures import infeasible_figures
 from cellveil.rules import Rule, rule_from_dict
-from cellveil.rules.apply import Primary, find_primaries
+from cellveil.rules.apply import Primary, find_primaries, num_excused
 from cellveil.suppression import Suppression, suppress
 from cellveil.tables.cells import cell_number
 from cellveil.tables.table import Table
@@ -231,6 +231,9 @@ def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
     progress.stage("rules")
     primary = _primaries(job, built, rule)
     facts = {"levels cut at known bounds": primary.num_clipped, "cells waived": primary.num_waived}
+    excused = num_excused(built.table, rule) if rule else None
+    if excused is not None:
+        facts["cells safe by waivers of contributors"] = excused
     return Prepared(primary.problem, facts, labels, _parts(job, built))
 
 
@@ -265,6 +268,8 @@ def _primaries(job: Job, built: BuiltTables, rule: Rule | None) -> Primary:
             rule,
             weight=job.weights.kind,
             power=job.weights.power,
+            box_cox=job.weights.box_cox,
+            distance=job.weights.distance,
             statuses=statuses,
             waived=waived,
             given=built.given,

@@ -108,9 +108,33 @@ class WeightsJob(Section):
     """What hiding a cell costs."""
 
     kind: str = Field(
-        "value", description="value, one, count (contributors), log (of the value), or a cost column."
+        "value",
+        description="value, one, count (contributors), log (of the value), distance (from unsafe cells), or "
+        "a cost column.",
     )
     power: float = Field(1.0, gt=0, description="Exponent of the weights.")
+    box_cox: float | None = Field(
+        None,
+        ge=0,
+        description="λ, in place of the exponent: weights w become w^λ, and log(1 + w) for λ = 0.",
+    )
+    distance: dict[str, list[float]] = Field(
+        default_factory=dict,
+        description="Of distance, by dimension: costs of 1, 2, 3, 4, and of 5 or more places in the order of "
+        "the codes; by default 1 for all.",
+    )
+
+    @model_validator(mode="after")
+    def _fitting(self) -> WeightsJob:
+        is_distance = self.kind == "distance"
+        if self.box_cox is not None and self.first_given("power"):
+            raise fault("both power and box_cox are given", "Leave one of them out.", "box_cox")
+        if self.distance and not is_distance:
+            raise fault("distance is given for other weights", 'Write kind = "distance".', "distance")
+        odd = self.first_given("power", "box_cox")
+        if is_distance and odd:
+            raise fault(f"weights by distance have no {odd}", "Leave it out.", odd)
+        return self
 
 
 class LevelsJob(Section):

@@ -19,7 +19,7 @@ from cellveil.job.job_model import Job
 from cellveil.microdata.roles import check_ready_made
 from cellveil.progress import Progress
 from cellveil.rules.given_marks import GivenMarks
-from cellveil.rules.weights import KINDS
+from cellveil.rules.weights import DISTANCE, KINDS
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.table import Table
 
@@ -152,7 +152,7 @@ def _guessed(job: Job, table: TableJob, columns: Columns, progress: Progress) ->
         told = ", ".join(f"{key} = {column!r}" for key, column in guessed.items())
         progress.note(f"{_title(columns)}: columns taken for what their names say: {told}")
     kind = job.weights.kind
-    return replace(named, **guessed, others=() if kind in KINDS else (kind,))
+    return replace(named, **guessed, others=() if kind in (*KINDS, DISTANCE) else (kind,))
 
 
 def _totals(table: TableJob, file: TableFile, dimensions: list[Dimension], progress: Progress) -> Totals:

@@ -50,6 +50,7 @@ class Roles:
     request: str | None = None
     request_codes: tuple[str, str] = ("1", "2")
     waiver: str | None = None
+    passive: bool = False
 
     def __post_init__(self) -> None:
         ids = {"contributor": self.members.get("unit"), "holding": self.members.get("holding")}
@@ -57,6 +58,16 @@ class Roles:
         parts = {name: getattr(self, name) for name in single} | ids
         check_roles(self.dimensions, [*parts.items(), *(("cost", column) for column in self.costs)])
         check_one_column_each(self.dimensions)
+        if self.passive and self.request is None:
+            raise InputError(
+                "confidentiality is passive, and no column says who requests protection",
+                remedy="Name the request variable: otherwise nobody would be protected.",
+            )
+
+    @property
+    def may_waive(self) -> bool:
+        """Whether some may count as having waived protection."""
+        return self.waiver is not None or self.passive
 
     def needed(self) -> list[str]:
         """All columns to read."""
@@ -198,9 +209,8 @@ class Records:
                 f"{sql.flag(column, types[roles.request], [code])} AS request{number}"
                 for number, code in enumerate(roles.request_codes, 1)
             ]
-        if roles.waiver:
-            waiver = sql.yes_or_no(of_record(roles.waiver), types[roles.waiver])
-            columns.append(f"{waiver} AS waived")
+        if roles.may_waive:
+            columns.append(f"{self._waived()} AS waived")
         texts = [
             sql.as_text(of_record(column), types[column], trim=trim)
             for column, trim in zip(roles.dimensions, self._trims, strict=True)
@@ -210,6 +220,15 @@ class Records:
             f"LEFT JOIN codes{axis} ON codes{axis}.code = {text}" for axis, text in enumerate(texts)
         )
         return f"SELECT {', '.join(columns)} FROM {SOURCE} AS m {joins}"
+
+    def _waived(self) -> str:
+        """SQL: 1 if a record waives protection, or, where confidentiality is passive, requests none."""
+        roles, types = self._roles, self._microdata.types
+        waived = sql.yes_or_no(of_record(roles.waiver), types[roles.waiver]) if roles.waiver else "0"
+        if not roles.passive or roles.request is None:
+            return waived
+        requested = sql.flag(of_record(roles.request), types[roles.request], roles.request_codes)
+        return f"1 - (1 - ({waived})) * ({requested})"  # NULL where the answer cannot be read
 
     def _is_padded(self) -> str:
         """SQL: whether a code or id of a record has outer blanks, and no code of its dimension has."""
@@ -284,7 +303,7 @@ class Records:
             columns["weight"] = f"CAST(round({self._weight} * {sql.WEIGHT_UNIT}) AS BIGINT)"
         columns |= {level: level for level in self._roles.members}
         columns |= {"request1": "request1", "request2": "request2"} if self._roles.request else {}
-        columns |= {"waived": "waived"} if self._roles.waiver else {}
+        columns |= {"waived": "waived"} if self._roles.may_waive else {}
         chosen = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
         return f"SELECT {', '.join(sql.codes(len(self._dimensions)))}, {chosen} FROM raw"
 
@@ -308,7 +327,7 @@ class Records:
             self._progress.note(
                 f"{self._microdata.title}: blanks around codes and ids were cut off ({padded} records)"
             )
-        if self._roles.waiver:
+        if self._roles.may_waive:
             self.has_waivers = bool(self._row("SELECT max(waived) FROM raw")[0])
 
     def _faults(self, allow_negative: bool) -> Iterator[RecordFault]:

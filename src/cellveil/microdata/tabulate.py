@@ -45,6 +45,7 @@ def tabulate(
     request: str | None = None,
     request_codes: tuple[str, str] = ("1", "2"),
     waiver: str | None = None,
+    passive: bool = False,
     depth: int = 3,
     allow_negative: bool = False,
     all_cells: bool = False,
@@ -95,6 +96,8 @@ def tabulate(
         requests if one of its records does.
     waiver
         Column of yes/no that says who waived protection: a contributor or holding, if all its records do.
+    passive
+        Passive confidentiality: who has not requested protection counts as having waived it.
     depth
         How many of the largest contributions are kept for each cell.
     allow_negative
@@ -133,6 +136,7 @@ def tabulate(
         request=request,
         request_codes=request_codes,
         waiver=waiver,
+        passive=passive,
         dimensions=_dimension_columns(dimensions, columns or {}),
     )
     if all_cells:

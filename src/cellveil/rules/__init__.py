@@ -3,7 +3,9 @@
 from cellveil.rules.base import Judgement, Rule, options
 from cellveil.rules.combinations import AllOf, AnyOf, Exempt, FirstOf
 from cellveil.rules.concentration import Dominance, PPercent, PriorPosterior
+from cellveil.rules.distance_costs import distance_costs
 from cellveil.rules.frequency import Manual, Request, Threshold, ZeroRule
+from cellveil.rules.group_disclosure import GroupDisclosure
 from cellveil.rules.presets import PRESETS, acro, gauss_suppression, sdctable, tau_argus
 from cellveil.rules.syntax import RULES, rule_from_dict, rule_to_dict
 from cellveil.rules.weights import weights
@@ -16,6 +18,7 @@ __all__ = [
     "Dominance",
     "Exempt",
     "FirstOf",
+    "GroupDisclosure",
     "Judgement",
     "Manual",
     "PPercent",
@@ -25,6 +28,7 @@ __all__ = [
     "Threshold",
     "ZeroRule",
     "acro",
+    "distance_costs",
     "gauss_suppression",
     "options",
     "rule_from_dict",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -14,10 +14,11 @@ from cellveil.errors import InputError, name_some, nearest_name
 from cellveil.problem import STATUS_OF_LETTER, Problem, Status, defaults
 from cellveil.rules.base import DEFAULT_RANGE, Judgement, Rule
 from cellveil.rules.combinations import AnyOf
+from cellveil.rules.distance_costs import distance_costs
 from cellveil.rules.frequency import Manual
 from cellveil.rules.given_marks import GivenMarks
 from cellveil.rules.percentages import Number, as_levels, fraction, round_up
-from cellveil.rules.weights import weights
+from cellveil.rules.weights import DISTANCE, weights
 from cellveil.tables.cells import CellRef, cell_number, cell_numbers
 from cellveil.tables.scaled import UNBOUNDED, scale
 from cellveil.tables.table import Table
@@ -69,6 +70,8 @@ def find_primaries(
     weight: str = "value",
     power: float = 1.0,
     column: str | None = None,
+    box_cox: float | None = None,
+    distance: Mapping[str, Sequence[float]] | None = None,
     frozen: Iterable[CellRef] = (),
     waived: Iterable[CellRef] = (),
     statuses: Iterable[Override] | Mapping[Any, Status | str] = (),
@@ -87,8 +90,10 @@ def find_primaries(
     ----------
     rule
         None if all primaries are set by hand.
-    weight, power, column
+    weight, power, column, box_cox
         Information loss, see `cellveil.rules.weights.weights`.
+    distance
+        Of the weights “distance”: costs by dimension, see `cellveil.rules.distance_costs`.
     frozen
         Cells that must be published. An unsafe one among them is an error, unless it is waived too.
     waived
@@ -115,7 +120,6 @@ def find_primaries(
     by_hand = _with_given(_by_hand(table, frozen, statuses), marks)
     judgement = _judge(table, rule, by_hand, safety_range, marks.judgement(table, safety_range))
     fields = defaults(table)
-    fields["weight"] = weights(table, weight, power, column)
     fields["lb"], fields["ub"] = marks.bounds(*_known_bounds(table, bounds))
 
     unsafe, num_waived = _without_waived(table, judgement.unsafe, excused, by_hand)
@@ -125,6 +129,11 @@ def find_primaries(
     for cell, wanted in by_hand.items():
         status[cell] = wanted
     status[unsafe] = Status.PRIMARY
+    fields["weight"] = (
+        distance_costs(table, unsafe, distance)
+        if weight == DISTANCE
+        else weights(table, weight, power, column, box_cox=box_cox)
+    )
 
     factors = fraction(lower_factor, "lower_factor"), fraction(upper_factor, "upper_factor")
     lower, upper = _times(judgement.lpl, unsafe, factors[0]), _times(judgement.upl, unsafe, factors[1])
@@ -138,6 +147,15 @@ def find_primaries(
     fields["origins"] = {origin.times(*factors): cells for origin, cells in kept.origins.items()}
     num_clipped = int((fields["lpl"] < lower).sum() + (fields["upl"] < upper).sum())
     return Primary(Problem(table, **fields), num_clipped, num_waived)
+
+
+def num_excused(table: Table, rule: Rule) -> int | None:
+    """How many cells are safe only because contributors waived protection; None where nobody has."""
+    found = {"units": table.units, "holdings": table.holdings}
+    if all(one is None or one.largest_unwaived is None for one in found.values()):
+        return None
+    nobody = {name: one and replace(one, waived=None, largest_unwaived=None) for name, one in found.items()}
+    return int((rule.judge(table.replace(**nobody)).unsafe & ~rule.judge(table).unsafe).sum())
 
 
 def _by_hand(

@@ -19,10 +19,15 @@ from cellveil.rules.base import Rule, options
 from cellveil.rules.combinations import AllOf, AnyOf, Combination, Exempt, FirstOf
 from cellveil.rules.concentration import Dominance, PPercent, PriorPosterior
 from cellveil.rules.frequency import Manual, Request, Threshold, ZeroRule
+from cellveil.rules.group_disclosure import GroupDisclosure
 from cellveil.rules.presets import PRESETS
 
 RULES: Mapping[str, type[Rule]] = {
-    rule.name: rule for rule in (Threshold, Dominance, PPercent, PriorPosterior, Request, ZeroRule, Manual)
+    rule.name: rule
+    for rule in (
+        *(Threshold, Dominance, PPercent, PriorPosterior, Request, ZeroRule),
+        *(GroupDisclosure, Manual),
+    )
 }
 """Rules by the name job files use."""
 

@@ -10,9 +10,19 @@ from cellveil.arrays import Float
 from cellveil.errors import InputError, nearest_name
 from cellveil.tables.table import Table
 
+DISTANCE = "distance"
+"""Weights that are no column but depend on which cells are unsafe, see `cellveil.rules.distance_costs`."""
 
-def weights(table: Table, kind: str = "value", power: float = 1.0, column: str | None = None) -> Float:
-    """Weights of all cells.
+
+def weights(
+    table: Table,
+    kind: str = "value",
+    power: float = 1.0,
+    column: str | None = None,
+    *,
+    box_cox: float | None = None,
+) -> Float:
+    """Weights of all cells; those that grow with the distance from unsafe cells: `distance_costs`.
 
     Parameters
     ----------
@@ -23,6 +33,8 @@ def weights(table: Table, kind: str = "value", power: float = 1.0, column: str |
         Each weight is raised to this power: below 1 small cells gain weight against large ones.
     column
         Take this own column, whatever `kind` says.
+    box_cox
+        λ, in place of the power: each weight w becomes w^λ, and log(1 + w) for λ = 0.
 
     Examples
     --------
@@ -34,6 +46,9 @@ def weights(table: Table, kind: str = "value", power: float = 1.0, column: str |
     >>> weights(table, power=0.5).tolist()
     [5.0, 3.0, 4.0]
     """
+    if box_cox is not None and power != 1.0:
+        raise InputError("weights have both a power and a box_cox", remedy="Give one of the two.")
+    power = power if box_cox is None else box_cox
     if not np.isfinite(power):
         raise InputError("the power of the weights is not finite", remedy="Give a number such as 1 or 0.5.")
     is_own = column is not None or kind not in KINDS
@@ -41,6 +56,8 @@ def weights(table: Table, kind: str = "value", power: float = 1.0, column: str |
     _check(table, base, "its weight is negative or not finite", "Correct the column of weights.")
     if power == 1.0:
         return base
+    if box_cox == 0:
+        return np.log1p(base)
     with np.errstate(divide="ignore", over="ignore"):
         powered: Float = base**power
     _check(table, powered, "its weight is not finite after taking the power", "Use a power above 0.")
