@@ -25,6 +25,7 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.report import Report, build_report
 from cellveil.suppression import Suppression, suppress
+from cellveil.tables.table import Table
 
 WITHIN_RULE = "no pattern can protect them from a single contributor"
 
@@ -64,6 +65,8 @@ class TableGroup:
     ----------
     problems
         One for each table.
+    tables
+        The tables as they are linked.
     lines
         What was asked for.
     published
@@ -71,6 +74,7 @@ class TableGroup:
     """
 
     problems: Sequence[Problem]
+    tables: Sequence[Table]
     lines: Sequence[SuppressLine]
     published: dict[int, Pattern] = field(default_factory=dict)
 
@@ -107,7 +111,7 @@ def protect(group: TableGroup, params: BatchParams) -> tuple[list[ProtectedTable
     InfeasibleError
         When none can be.
     """
-    problem, places = linked_problem(group.problems)
+    problem, places = linked_problem(group.problems, group.tables)
     for place, pattern in group.published.items():
         problem = with_published(problem, places[place], pattern)
     found, notes = _suppressed(problem, group, params)

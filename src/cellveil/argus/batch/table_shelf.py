@@ -6,13 +6,13 @@ from cellveil.argus.batch.arguments import located
 from cellveil.argus.batch.batch_file import BatchCommand
 from cellveil.argus.batch.batch_params import BatchParams
 from cellveil.argus.batch.batch_table import BatchTable
-from cellveil.argus.batch.linked_problem import linked_problem
 from cellveil.argus.batch.logbook import Logbook
 from cellveil.argus.batch.protecting import ProtectedTable, TableGroup, adjusted, protect
 from cellveil.argus.batch.suppress_line import ALL_TABLES, ArgusMethod, SuppressLine
 from cellveil.clock import Stopwatch
 from cellveil.errors import CellveilError, InputError
 from cellveil.pattern import Pattern
+from cellveil.tables.link import link
 
 
 class TableShelf:
@@ -105,9 +105,9 @@ class TableShelf:
             together = self.asked.get(number) is line
             if not together and not self._is_same_variable(first, number):
                 continue
-            problems = [self.tables[place - 1].table.problem for place in (*group, number)]
+            tables = [self.tables[place - 1].linkable() for place in (*group, number)]
             try:
-                linked_problem(problems)
+                link(tables)
             except InputError as error:
                 if together:
                     raise located(error, line.command) from None
@@ -157,4 +157,5 @@ class TableShelf:
                 published[place] = self.written[number]
         asked = [self.asked[number] for number in group if number in self.asked]
         lines = list({id(line): line for line in asked}.values())
-        return protect(TableGroup(problems, lines, published), self.params)
+        tables = [self.tables[number - 1].linkable() for number in group]
+        return protect(TableGroup(problems, tables, lines, published), self.params)
