@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import cellveil as cv
+from cellveil.argus.batch import protecting
 from cellveil.argus.batch.batch_file import BatchCommand, Keyword, read_batch
 from cellveil.argus.batch.batch_params import BatchParams
 from cellveil.argus.batch.linked_problem import linked_problem, refined
@@ -253,6 +254,21 @@ def test_what_cannot_be_protected(office: Path) -> None:
     assert not (office / "out.csv").exists()
     assert "no pattern can protect" in (office / "log.txt").read_text()
     assert run_command(["argus", str(office / "job.arb"), str(office / "log.txt")]) == 3
+
+
+def test_contributors_that_cannot_be_kept_off(office: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f'{READ}<SUPPRESS> GH(1)\n<WRITETABLE> (1, 1, , "a.csv")\n'
+    log = run(office, text)
+    assert "Safe against outsiders and every single contributor" in log and "WARNING" not in log
+
+    def hopeless(problem: cv.Problem, *given: str, attackers: list[cv.Attacker], **further: object) -> object:
+        if attackers:
+            raise InfeasibleError(["(n1, a)"], attacker=attackers[0].words)
+        return cv.suppress(problem, *given, **further)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(protecting, "suppress", hopeless)
+    log = run(office, text).rpartition("Start of batch")[2]
+    assert "WARNING: single contributors" in log and "Safe against outsiders: " in log
 
 
 def test_exit_codes(office: Path, capsys: pytest.CaptureFixture[str]) -> None:
