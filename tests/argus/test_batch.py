@@ -3,10 +3,14 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import cellveil as cv
+from cellveil.argus.batch import protecting
 from cellveil.argus.batch.batch_file import BatchCommand, Keyword, read_batch
 from cellveil.argus.batch.batch_params import BatchParams
+from cellveil.argus.batch.linked_problem import linked_problem, refined
 from cellveil.argus.batch.rule_line import rule_line
 from cellveil.argus.batch.running_batch import run_batch
 from cellveil.argus.batch.suppress_line import ArgusMethod, suppress_line
@@ -15,6 +19,7 @@ from cellveil.argus.lexer import tokens_of
 from cellveil.argus.table_spec import CostKind
 from cellveil.cli.app import run_command
 from cellveil.errors import InfeasibleError, InputError, NotSafeError
+from cellveil.pattern import Pattern
 
 SECRET = "987654"
 
@@ -36,6 +41,10 @@ START = """<OPENMICRODATA> "firms.csv"
 <SAFETYRULE> P(10,1)|
 """
 READ = f"{START}<READMICRODATA>\n"
+TWO_WAY = [
+    *(("T", "T", 100), ("T", "p", 40), ("T", "q", 60), ("a", "T", 30), ("b", "T", 70)),
+    *(("a", "p", 10), ("a", "q", 20), ("b", "p", 30), ("b", "q", 40)),
+]
 
 
 def records() -> str:
@@ -247,6 +256,21 @@ def test_what_cannot_be_protected(office: Path) -> None:
     assert run_command(["argus", str(office / "job.arb"), str(office / "log.txt")]) == 3
 
 
+def test_contributors_that_cannot_be_kept_off(office: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = f'{READ}<SUPPRESS> GH(1)\n<WRITETABLE> (1, 1, , "a.csv")\n'
+    log = run(office, text)
+    assert "Safe against outsiders and every single contributor" in log and "WARNING" not in log
+
+    def hopeless(problem: cv.Problem, *given: str, attackers: list[cv.Attacker], **further: object) -> object:
+        if attackers:
+            raise InfeasibleError(["(n1, a)"], attacker=attackers[0].words)
+        return cv.suppress(problem, *given, **further)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(protecting, "suppress", hopeless)
+    log = run(office, text).rpartition("Start of batch")[2]
+    assert "WARNING: single contributors" in log and "Safe against outsiders: " in log
+
+
 def test_exit_codes(office: Path, capsys: pytest.CaptureFixture[str]) -> None:
     log = str(office / "log.txt")
     (office / "job.arb").write_text(f'{READ}<SUPPRESS> OPT(1)\n<WRITETABLE> (1, 1, , "a.csv")\n')
@@ -289,11 +313,69 @@ def test_ready_made_tables_with_statuses_and_rules(office: Path) -> None:
     tail = '<SUPPRESS> OPT(1)\n<WRITETABLE> (1, 3, AS+QU-, "t.csv")\n'
     run(office, f"{start}<READTABLE>\n{tail}")
     alone = dict(line.split(",")[::2] for line in (office / "t.csv").read_text().splitlines())
-    assert (alone["a"], alone["b"], alone["d"]) in {("12", "9", "10"), ("2", "9", "10")}
+    assert (alone["b"], alone["d"], sorted([alone["a"], alone["c"]])) == ("9", "10", ["12", "2"])
     log = run(office, f"{start}<SAFETYRULE> FREQ(3,20)|\n<READTABLE> 1\n{tail}")
     ruled = dict(line.split(",")[::2] for line in (office / "t.csv").read_text().splitlines())
     assert (ruled["a"], ruled["b"], ruled["d"]) == ("5", "9", "10")
     assert "what is unsafe stays so" in log
+
+
+def test_recoded_tables_follow_from_others(office: Path) -> None:
+    sizes = [cv.Dimension.of("size", cv.Hierarchy.flat(codes)) for codes in ("bcde", "xy")]
+    fine = cv.table_from_interior(sizes[:1], {"size": list("bcde")}, [10, 20, 30, 40])
+    coarse = cv.table_from_interior(sizes[1:], {"size": ["x", "y"]}, [30, 70])
+    problems = [cv.Problem.of(fine, {1: (5, 5)}), cv.Problem.of(coarse, {})]
+    tables = [fine, refined(coarse, "size", {"b": "x", "c": "x", "d": "y", "e": "y"})]
+    joint, (first, second) = linked_problem(problems, tables)
+    assert len(joint.table.relations) == 4
+    hidden = np.isin(np.arange(joint.table.num_cells), [first[1], first[3]])  # b and d
+    assert not cv.audit(joint, Pattern.hiding(joint, hidden, "by hand")).is_safe
+    assert joint.table.cell_names(second) == ["(Total)", "(x)", "(y)"]
+    same = refined(coarse, "size", {"b": "x", "x": "x", "d": "y", "e": "y"})  # x is one of its own parts
+    assert same.cell_names(np.arange(3)) == ["(Total)", "(x+)", "(y)"]
+
+    (office / "size.grc").write_text("x : b, c\n")
+    both = START + '<SPECIFYTABLE> "Size"|"Sales"||\n<SAFETYRULE> P(10,1)|\n<READMICRODATA>\n'
+    text = f"""{both}<RECODE> 2, Size, "size.grc"
+<APRIORI> "set.hst", 1, ";"
+<SUPPRESS> OPT(1)
+<WRITETABLE> (1, 2, , "fine.csv")
+<WRITETABLE> (2, 2, , "coarse.csv")
+"""
+    (office / "set.hst").write_text("Total;b;u\nTotal;c;c;1\n")
+    log = run(office, text)
+    assert "Tables 1, 2 share cells and were protected together" in log
+    fine_cells = dict(line.rpartition(",")[::2] for line in (office / "fine.csv").read_text().splitlines())
+    coarse_cells = dict(
+        line.rpartition(",")[::2] for line in (office / "coarse.csv").read_text().splitlines()
+    )
+    assert fine_cells['"Total","b"'] == fine_cells['"Total","c"'] == "x" != coarse_cells['"x"']
+
+
+def test_ready_made_tables_are_linked(office: Path) -> None:
+    for name, code in (("r", "R"), ("q", "Q")):
+        (office / f"{name}.rda").write_text(
+            f'<SEPARATOR> ";"\n{code}\n <RECODEABLE>\n <TOTCODE> "T"\nS\n <RECODEABLE>\n <TOTCODE> "T"\n'
+            "V\n <NUMERIC>\nX\n <STATUS>\n"
+        )
+        rows = [f"{one};{two};{value};S" for one, two, value in TWO_WAY]
+        (office / f"{name}.tab").write_text("\n".join(rows) + "\n")
+    text = (office / "r.tab").read_text()
+    (office / "r.tab").write_text(text.replace("a;p;10;S", "a;p;10;U"))
+    opens = "".join(
+        f'<OPENTABLEDATA> "{name}.tab"\n<OPENMETADATA> "{name}.rda"\n<SPECIFYTABLE> "{code}""S"|"V"\n'
+        for name, code in (("r", "R"), ("q", "Q"))
+    )
+    writes = "".join(f'<WRITETABLE> ({number}, 2, QU-, "{number}.csv")\n' for number in (1, 2))
+    log = run(office, f"{opens}<READTABLE>\n<SUPPRESS> GH(0,75)\n{writes}")
+    assert "Tables 1, 2 share cells and were protected together" in log
+    first, second = ((office / f"{number}.csv").read_text().splitlines() for number in (1, 2))
+    assert "a,p,x" in first
+    margins = [[line for line in lines if line.startswith("T,")] for lines in (first, second)]
+    assert margins[0] == margins[1]
+    (office / "q.tab").write_text((office / "q.tab").read_text().replace("T;T;100", "T;T;101"))
+    with pytest.raises(InputError):
+        run(office, f"{opens}<READTABLE>\n<SUPPRESS> GH(0,75)\n{writes}")
 
 
 def test_adjusted_tables_stand_alone(office: Path) -> None:

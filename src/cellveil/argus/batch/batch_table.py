@@ -13,7 +13,7 @@ from cellveil.argus.apriori import AprioriFile, AprioriResult, apply_apriori
 from cellveil.argus.argus_table import ArgusTable
 from cellveil.argus.batch.batch_params import BatchParams
 from cellveil.argus.batch.float_noise import cleaned
-from cellveil.argus.batch.linked_problem import stricter
+from cellveil.argus.batch.linked_problem import refined, stricter
 from cellveil.argus.batch.rule_line import RuleLine
 from cellveil.argus.batch.table_line import TableLine
 from cellveil.argus.code_trees import CodeTree
@@ -109,6 +109,15 @@ class BatchTable:
         """The codes of the data, before recoding."""
         is_micro = self.data.kind is DataKind.MICRODATA
         return self.data.records.trees if is_micro else self.data.cells.trees
+
+    def linkable(self) -> Table:
+        """The table with the codes that recodings have joined, so that it can be linked with others."""
+        table = self.table.problem.table
+        for name, recoding in self.recodings.items():
+            if not recoding.is_tree:
+                _, goal = recoding.apply(self.trees()[name], self.data.metadata.variable(name))
+                table = refined(table, name, goal)
+        return table
 
     def build(self, params: BatchParams) -> list[str]:
         """Make the table from its data, and set anew what a-priori files say; return notes."""

@@ -7,7 +7,7 @@ are negative.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,26 +15,70 @@ import numpy as np
 from cellveil.arrays import Int
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status, defaults
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import cells_in, link
 from cellveil.tables.table import Table
 
 STRICTNESS = (Status.SAFE, Status.FROZEN, Status.SECONDARY, Status.PRIMARY)
 LEVELS = ("lpl", "upl", "spl")
+JOINED = "+"
+"""Set behind a joined code that has the name of a code from before."""
 
 
-def linked_problem(problems: Sequence[Problem]) -> tuple[Problem, list[Int]]:
+def linked_problem(
+    problems: Sequence[Problem], tables: Sequence[Table] | None = None
+) -> tuple[Problem, list[Int]]:
     """The joint problem, and for each table the numbers that its cells have there.
+
+    Parameters
+    ----------
+    tables
+        The tables as they are linked, see `refined`; by default those of the problems.
 
     Raises
     ------
     InputError
-        When common cells have different values.
+        When common cells have different values, or codes contradict each other.
     """
     if len(problems) == 1:
         return problems[0], [np.arange(problems[0].table.num_cells)]
-    table = link([problem.table for problem in problems])
-    places = [cells_in(table, problem.table) for problem in problems]
+    tables = [problem.table for problem in problems] if tables is None else tables
+    table = link(tables)
+    places = [cells_in(table, one) for one in tables]
     return _joined(table, problems, places), places
+
+
+def refined(table: Table, name: str, goal: Mapping[str, str]) -> Table:
+    """The same cells in a dimension that also has the codes from before a recoding, below the joined ones.
+
+    Linked with a table of these codes, the joined ones are then seen to be their sums.
+
+    Parameters
+    ----------
+    goal
+        The joined code of each code.
+    """
+    axis = [dimension.name for dimension in table.dimensions].index(name)
+    dimension = table.dimensions[axis]
+    parts: dict[str, list[str]] = {}
+    for old, new in goal.items():
+        parts.setdefault(new, []).append(old)
+    renamed = {code: code for code in dimension.codes}
+    for new, olds in parts.items():
+        while olds != [new] and renamed[new] in goal:
+            renamed[new] += JOINED
+    pairs = [
+        (renamed[above], renamed[below]) for tree in dimension.hierarchies for above, below in tree.pairs()
+    ]
+    pairs += [(renamed[new], old) for new, olds in parts.items() for old in olds if olds != [new]]
+    finer = Dimension.of(name, Hierarchy.from_pairs(pairs, root=renamed[dimension.hierarchies[0].root]))
+    numbers = np.array([finer.index[renamed[code]] for code in dimension.codes], dtype=np.int32)
+    keys = [*table.keys]
+    keys[axis] = numbers[keys[axis]]
+    dimensions = [*table.dimensions]
+    dimensions[axis] = finer
+    return table.replace(dimensions=tuple(dimensions), keys=tuple(keys))
 
 
 def stricter(first: Problem, second: Problem) -> Problem:

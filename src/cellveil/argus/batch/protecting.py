@@ -19,14 +19,19 @@ from cellveil.argus.batch.suppress_line import ArgusMethod, SuppressLine
 from cellveil.arrays import Int
 from cellveil.attackers.attacker import Attacker
 from cellveil.attackers.own_parts import OwnParts
-from cellveil.errors import InputError, NotSafeError, name_some
+from cellveil.errors import InfeasibleError, InputError, NotSafeError, name_some
 from cellveil.judge import Audit
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.report import Report, build_report
 from cellveil.suppression import Suppression, suppress
+from cellveil.tables.table import Table
 
 WITHIN_RULE = "no pattern can protect them from a single contributor"
+OUTSIDERS_ONLY = (
+    "WARNING: single contributors who know their own part were not shown to be kept off; the pattern is one "
+    "against outsiders. More minutes (MOD) may help"
+)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -64,6 +69,8 @@ class TableGroup:
     ----------
     problems
         One for each table.
+    tables
+        The tables as they are linked.
     lines
         What was asked for.
     published
@@ -71,6 +78,7 @@ class TableGroup:
     """
 
     problems: Sequence[Problem]
+    tables: Sequence[Table]
     lines: Sequence[SuppressLine]
     published: dict[int, Pattern] = field(default_factory=dict)
 
@@ -107,7 +115,7 @@ def protect(group: TableGroup, params: BatchParams) -> tuple[list[ProtectedTable
     InfeasibleError
         When none can be.
     """
-    problem, places = linked_problem(group.problems)
+    problem, places = linked_problem(group.problems, group.tables)
     for place, pattern in group.published.items():
         problem = with_published(problem, places[place], pattern)
     found, notes = _suppressed(problem, group, params)
@@ -136,15 +144,36 @@ def _told(found: Suppression) -> list[str]:
 
 
 def _suppressed(problem: Problem, group: TableGroup, params: BatchParams) -> tuple[Suppression, list[str]]:
-    """Run the method; cells that nothing protects from single contributors are exempt, and named."""
+    """Run the method, against single contributors too if they are to be kept off, as far as that is possible.
+
+    Cells that nothing protects from them are exempt, and named. Where they were not shown to be kept off, the
+    pattern is one against outsiders, and the log says so.
+    """
     insider, notes = _insider(problem) if group.keeps_insiders_off else (None, [])
-    found = _run(problem, group, insider, params)
-    if insider is None or found.is_safe or not found.unprotectable or found.was_interrupted:
-        return found, notes
-    cells = sorted(found.unprotectable)
-    exempt = replace(insider, exempt=tuple(cells), exempt_reason=WITHIN_RULE)
-    names = name_some(problem.table.cell_names(np.array(cells)))
-    return _run(problem, group, exempt, params), [*notes, f"{WITHIN_RULE}, and they are exempt: {names}"]
+    if insider is not None:
+        found = _against(problem, group, insider, params)
+        if found is not None and found.unprotectable and not found.is_safe and not found.was_interrupted:
+            cells = sorted(found.unprotectable)
+            names = name_some(problem.table.cell_names(np.array(cells)))
+            notes.append(f"{WITHIN_RULE}, and they are exempt: {names}")
+            exempt = replace(insider, exempt=tuple(cells), exempt_reason=WITHIN_RULE)
+            found = _against(problem, group, exempt, params)
+        if found is not None and (found.is_safe or found.was_interrupted):
+            return found, notes
+        notes = [OUTSIDERS_ONLY]
+    return _run(problem, group, None, params), notes
+
+
+def _against(
+    problem: Problem, group: TableGroup, insider: Attacker, params: BatchParams
+) -> Suppression | None:
+    """A pattern against outsiders and single contributors, or None where no pattern keeps these off."""
+    try:
+        return _run(problem, group, insider, params)
+    except InfeasibleError as error:
+        if not error.attacker:  # outsiders cannot be kept off either
+            raise
+        return None
 
 
 def _run(problem: Problem, group: TableGroup, insider: Attacker | None, params: BatchParams) -> Suppression:

@@ -15,6 +15,7 @@ from cellveil.files import write_text
 from cellveil.judge import audit
 from cellveil.pattern import Pattern
 
+REPORT = ".html"
 INTERNAL = "The file is internal: it shows values of hidden cells, or which cells are unsafe"
 UNPROTECTED = "NOT SAFE: only the unsafe cells are hidden, no SUPPRESS protects them"
 
@@ -42,7 +43,7 @@ class ResultWriter:
             When a public file would show a table that was not shown safe.
         """
         beside = [target.with_suffix(".rda")] if line.kind is ResultKind.INTERMEDIATE else []
-        for path in (target, target.with_suffix(".html"), *beside):
+        for path in (target, target.with_suffix(REPORT), *beside):
             if path.resolve() in self.inputs:
                 raise command.fault(f"{path.name} would overwrite data", "Name another file.")
         public = is_public(line.kind, line.options)
@@ -53,8 +54,8 @@ class ResultWriter:
             told.append(UNPROTECTED)
         told += self._write(line, target)
         report = None if self.protected is None else self.protected.report
-        if report is not None:
-            write_text(target.with_suffix(".html"), report.to_html())
+        if report is not None and target.suffix != REPORT:
+            write_text(target.with_suffix(REPORT), report.to_html())
         return told
 
     def _is_safe_as_it_is(self) -> bool:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from cellveil.argus.batch.arguments import located
 from cellveil.argus.batch.batch_file import BatchCommand
 from cellveil.argus.batch.batch_params import BatchParams
 from cellveil.argus.batch.batch_table import BatchTable
-from cellveil.argus.batch.linked_problem import linked_problem
 from cellveil.argus.batch.logbook import Logbook
 from cellveil.argus.batch.protecting import ProtectedTable, TableGroup, adjusted, protect
 from cellveil.argus.batch.suppress_line import ALL_TABLES, ArgusMethod, SuppressLine
 from cellveil.clock import Stopwatch
 from cellveil.errors import CellveilError, InputError
 from cellveil.pattern import Pattern
+from cellveil.tables.link import link
 
 
 class TableShelf:
@@ -97,27 +99,32 @@ class TableShelf:
 
     def _linked_with(self, first: int) -> list[int]:
         """The table, and those to be protected or written that share cells with it."""
-        group = [first]
         line = self.asked[first]
-        for number in sorted((self.wanted | set(self.asked)) & set(range(1, len(self.tables) + 1))):
-            if number == first:
-                continue
-            together = self.asked.get(number) is line
-            if not together and not self._is_same_variable(first, number):
-                continue
-            problems = [self.tables[place - 1].table.problem for place in (*group, number)]
-            try:
-                linked_problem(problems)
-            except InputError as error:
-                if together:
-                    raise located(error, line.command) from None
+        others = (self.wanted | set(self.asked)) & set(range(1, len(self.tables) + 1)) - {first}
+        together = {number for number in others if self.asked.get(number) is line}
+        linked = sorted(together | {n for n in others if self._is_same_variable(first, n)})
+        if self._why_not_linked([first, *linked]) is None:
+            return [first, *linked]
+        group = [first]
+        for number in linked:
+            why = self._why_not_linked([*group, number])
+            if why is not None and number in together:
+                raise located(why, line.command)
+            if why is None:
+                group.append(number)
+            else:
                 self.log.write(
                     f"Note: tables {first} and {number} were protected apart, as they cannot be linked: "
-                    f"{error.what}"
+                    f"{why.what}"
                 )
-                continue
-            group.append(number)
         return group
+
+    def _why_not_linked(self, numbers: Sequence[int]) -> InputError | None:
+        try:
+            link([self.tables[number - 1].linkable() for number in numbers])
+        except InputError as error:
+            return error
+        return None
 
     def _is_same_variable(self, first: int, second: int) -> bool:
         one, other = (self.tables[number - 1].table.problem.table for number in (first, second))
@@ -142,6 +149,8 @@ class TableShelf:
     def _adjusted(self, first: int, group: list[int]) -> tuple[list[ProtectedTable], list[str]]:
         line = self.asked[first]
         if len(group) > 1:
+            asked = [self.asked[number] for number in group if number in self.asked]
+            line = next(one for one in asked if one.method is ArgusMethod.ADJUSTMENT)
             raise line.command.fault(
                 f"tables {' and '.join(map(str, group))} share cells, and one is to be adjusted",
                 "True values beside adjusted ones would tell how these were moved: suppress both.",
@@ -157,4 +166,5 @@ class TableShelf:
                 published[place] = self.written[number]
         asked = [self.asked[number] for number in group if number in self.asked]
         lines = list({id(line): line for line in asked}.values())
-        return protect(TableGroup(problems, lines, published), self.params)
+        tables = [self.tables[number - 1].linkable() for number in group]
+        return protect(TableGroup(problems, tables, lines, published), self.params)
