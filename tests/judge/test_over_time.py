@@ -285,6 +285,25 @@ def test_rounded_releases_narrow_what_is_known() -> None:
     assert audit_together(problem, new, [FormerRelease("May", wide, tuple(cell_keys(table)))]).is_safe
 
 
+def test_former_cells_are_known_exactly_in_their_own_unit() -> None:
+    """The new totals have tenths: a former whole number that is left within less than one is known."""
+    fine = table_from_interior(
+        [Dimension.of("region", Hierarchy.flat(["g0", "g1"]))],
+        {"region": ["g0", "g1"]},
+        [60.4, 66.3],
+        decimals=1,
+    )
+    old = breakdown(np.array([[[10, 20, 30]], [[11, 22, 33]]]), 2, "branch")
+    hidden = np.zeros(old.num_cells, dtype=bool)
+    hidden[[old.cell("g0"), old.cell("g1"), old.cell("g0", "b0"), old.cell("g1", "b0")]] = True
+    problem = Problem.of(fine, {})
+    shown = Pattern.hiding(problem, np.zeros(3, dtype=bool), "nothing")
+    found = audit_together(problem, shown, [published(old, hidden)])
+    assert found.joint is not None and found.joint.problem.table.decimals == 1
+    asked = found.joint.problem.spl > 0
+    assert asked.sum() == 2 and (found.joint.problem.spl[asked] == 10).all()
+
+
 def test_finer_releases_keep_their_own_relations_exact() -> None:
     """By branch, in tenths: the branches of a region add up exactly, though its total here is rounded."""
     cube = np.array([[[101, 202, 303]], [[111, 222, 333]]])

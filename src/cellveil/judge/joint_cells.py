@@ -38,7 +38,8 @@ class _Piece:
 class _Seen:
     """What a release shows of one cell, in joint units.
 
-    A rounded value is hidden, with bounds; of an exact one both bounds are the value.
+    A rounded value is hidden, with bounds; of an exact one both bounds are the value. `unit` is that of the
+    last digit of the release.
     """
 
     is_hidden: bool
@@ -46,6 +47,7 @@ class _Seen:
     is_rounded: bool
     lb: int
     ub: int
+    unit: int = 1
 
     @classmethod
     def of(cls, release: PublishedTable, cell: int, factor: int) -> _Seen:
@@ -53,10 +55,10 @@ class _Seen:
         view, suppressed = release.view, bool(release.suppressed[cell])
         if not view.hidden[cell]:
             value = int(view.published[cell]) * factor
-            return cls(False, suppressed, False, value, value)
+            return cls(False, suppressed, False, value, value, factor)
         rounded = not suppressed and not release.unknown[cell]
         low, high = (_bound(int(ends[cell]), factor) for ends in (view.lb, view.ub))
-        return cls(True, suppressed, rounded, low, high)
+        return cls(True, suppressed, rounded, low, high, factor)
 
 
 class JointCells:
@@ -77,8 +79,8 @@ class JointCells:
         self.names = problem.table.cell_names(np.arange(self.num_own))
         self.added: list[tuple[int, int]] = []
         """For each cell beyond those of the new table its release and its number there, −1 for rounding."""
-        self.suppressed: list[int] = []
-        """Cells that only former releases have, and hide."""
+        self.suppressed: dict[int, int] = {}
+        """Cells that only former releases have, and hide, with the unit of their release."""
         self.common: set[int] = set()
         self.revised: list[str] = []
         self._keys = cell_keys(problem.table)
@@ -176,7 +178,7 @@ class JointCells:
         self.ub.append(seen.ub)
         self.added.append((place, cell))
         if seen.is_suppressed:
-            self.suppressed.append(len(self.values) - 1)
+            self.suppressed[len(self.values) - 1] = seen.unit
         return len(self.values) - 1
 
     def _append_slack(self, place: int, room: int) -> int:

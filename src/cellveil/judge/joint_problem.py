@@ -147,7 +147,7 @@ def _problem(problem: Problem, union: JointCells, relations: Relations, values: 
     levels = {name: np.zeros(number, dtype=np.int64) for name in LEVELS}
     for name, amounts in levels.items():
         amounts[:own] = getattr(problem, name) * factor
-    levels["spl"][asked] = 1
+    levels["spl"][asked] = [union.suppressed[cell] for cell in asked]
     weight = np.concatenate([problem.weight, np.zeros(number - own)])
     lb, ub = np.array(union.lb, dtype=np.int64), np.array(union.ub, dtype=np.int64)
     return Problem(table, status, weight, lb, ub, levels["lpl"], levels["upl"], levels["spl"])
