@@ -229,6 +229,37 @@ def test_other_breakdowns_are_attacked_together(folder: Path) -> None:
     assert beside is not None and beside.to_dict()["common_cells"] == 4
 
 
+RECORDS = """
+[microdata]
+file = "firms.csv"
+contributor = "firm"
+[[tables]]
+dimensions = ["region", "branch"]
+response = "turnover"
+[[rules]]
+rule = "threshold"
+minimum = 3
+"""
+
+
+def test_who_was_asked_beside_former_releases_is_said(folder: Path) -> None:
+    """Contributors to cells that only a former release has are not known."""
+    codes = [(region, size, branch) for region in "NSW" for size in "sml" for branch in "abc"]
+    rows = [f"f{n},{','.join(codes[n % 25])},{100 + 7 * (n % 31)}" for n in range(160)]
+    (folder / "firms.csv").write_text("firm,region,size,branch,turnover\n" + "\n".join(rows) + "\n")
+    first = run(folder, 'output = "first"' + RECORDS)
+    assert first.is_safe
+    text = RECORDS.replace("branch", "size")
+    same = run(folder, 'output = "same"\nagainst = "first"' + RECORDS)
+    assert "every single contributor, also beside first:" in same.report.verdict
+    second = run(folder, 'output = "second"\nagainst = "first"' + text)
+    assert "every single contributor, also beside first (there outsiders only)" in second.report.verdict
+    assert "beside first: contributors" in second.report.told_not_asked
+    third = run(folder, 'output = "third"\nagainst = ["first", "second"]' + RECORDS)
+    assert third.is_safe and third.audit.together is not None
+    assert third.audit.together.to_dict()["releases"] == ["first", "second"]
+
+
 def test_adjusted_releases_stand_alone(folder: Path) -> None:
     run(folder, named(JOB, "first") + "[adjust]\npublish = true\n")
     second = run(folder, named(JOB, "second", 'against = ["first"]'))

@@ -8,6 +8,7 @@ import pytest
 
 import cellveil as cv
 from cellveil.formats.tidy_folder import write_folder
+from cellveil.problem import Status
 from helpers.command import Command
 
 FIRMS = """\
@@ -242,6 +243,16 @@ def test_what_nothing_protects_is_named_with_the_way_out(folder: Path) -> None:
     assert figures(excused)["exempt_cells"] == [
         {"cell": "(North, food)", "against": "every single contributor", "reason": "a and b agreed"}
     ]
+
+
+def test_cells_that_may_be_freed_make_room_against_contributors(folder: Path) -> None:
+    stuck = run(folder, MICRODATA.replace("firms.csv", "owner.csv"), TABLE, FROZEN)
+    assert stuck.suppression.unprotectable
+    frozen = (stuck.problem.status == Status.FROZEN) & (stuck.problem.table.values != 0)
+    attackers = stuck.audit.attackers[1:]
+    found = cv.suppress(stuck.problem, attackers=attackers, may_free=frozen)
+    assert found.is_safe and not found.unprotectable and found.relaxation is not None
+    assert all(found.pattern.hidden[list(found.relaxation.freed)])
 
 
 def test_a_reason_needs_cells(folder: Path) -> None:

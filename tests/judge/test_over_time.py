@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from cellveil.attackers.attacker import Attacker
 from cellveil.datasets import two_way
 from cellveil.judge import audit
 from cellveil.judge.former_release import FormerRelease
@@ -178,6 +179,19 @@ def test_a_new_breakdown_that_opens_an_older_one_names_its_cells() -> None:
     assert audit_together(problem, Pattern.hiding(problem, closed, "most"), [published(old, hidden)]).is_safe
 
 
+def test_the_verdict_says_who_was_asked_beside_former_releases() -> None:
+    cube = np.arange(1, 28).reshape(3, 3, 3)
+    new, old = breakdown(cube, 1, "size"), breakdown(cube, 2, "branch")
+    problem = Problem.of(new, {})
+    shown = Pattern.hiding(problem, np.zeros(new.num_cells, dtype=bool), "nothing")
+    asked = [Attacker(), Attacker("integer")]
+    alone = audit(problem, shown, attackers=asked)
+    same = audit_together(problem, shown, [published(old, np.zeros(16, dtype=bool))], attackers=asked)
+    assert replace(alone, together=same).against.endswith("whole numbers, also beside May")
+    fewer = audit_together(problem, shown, [published(old, np.zeros(16, dtype=bool))])
+    assert replace(alone, together=fewer).against.endswith("also beside May (there outsiders only)")
+
+
 # -- revisions, rounding, adjusted tables ----------------------------------------------------------------
 
 
@@ -255,3 +269,54 @@ def test_what_no_table_agrees_with_is_not_called_safe() -> None:
     found = audit_together(problem, pattern, [published(old, hidden)])
     assert not found.is_safe and "no table was found" in found.findings[0]
     assert audit_together(problem, pattern, [published(old, hidden)], revised=True).is_safe
+
+
+def test_rounded_releases_narrow_what_is_known() -> None:
+    """A former release in multiples of four: each value is known to two."""
+    problem = two_way(VALUES, primaries={(0, 0): 3})
+    new = hiding(problem, ("r0", "c1"), ("r1", "c0"), ("r1", "c1"))
+    table = problem.table
+    rounded = table.replace(values=np.rint(table.values / 4).astype(np.int64) * 4)
+    nothing = np.zeros(table.num_cells, dtype=bool)
+    seen = PublishedTable.of(rounded, nothing, rounded.values - 2, rounded.values + 2, rounding=4)
+    found = audit_together(problem, new, [FormerRelease("May", seen, tuple(cell_keys(table)))])
+    assert found.opened_now == ("(r0, c0)",), "known to 2, and 3 were asked for"
+    wide = PublishedTable.of(rounded, nothing, rounded.values - 9, rounded.values + 9, rounding=18)
+    assert audit_together(problem, new, [FormerRelease("May", wide, tuple(cell_keys(table)))]).is_safe
+
+
+def test_former_cells_are_known_exactly_in_their_own_unit() -> None:
+    """The new totals have tenths: a former whole number that is left within less than one is known."""
+    fine = table_from_interior(
+        [Dimension.of("region", Hierarchy.flat(["g0", "g1"]))],
+        {"region": ["g0", "g1"]},
+        [60.4, 66.3],
+        decimals=1,
+    )
+    old = breakdown(np.array([[[10, 20, 30]], [[11, 22, 33]]]), 2, "branch")
+    hidden = np.zeros(old.num_cells, dtype=bool)
+    hidden[[old.cell("g0"), old.cell("g1"), old.cell("g0", "b0"), old.cell("g1", "b0")]] = True
+    problem = Problem.of(fine, {})
+    shown = Pattern.hiding(problem, np.zeros(3, dtype=bool), "nothing")
+    found = audit_together(problem, shown, [published(old, hidden)])
+    assert found.joint is not None and found.joint.problem.table.decimals == 1
+    asked = found.joint.problem.spl > 0
+    assert asked.sum() == 2 and (found.joint.problem.spl[asked] == 10).all()
+
+
+def test_finer_releases_keep_their_own_relations_exact() -> None:
+    """By branch, in tenths: the branches of a region add up exactly, though its total here is rounded."""
+    cube = np.array([[[101, 202, 303]], [[111, 222, 333]]])
+    old = breakdown(cube, 2, "branch").replace(decimals=1)
+    whole = table_from_interior(
+        [Dimension.of("region", Hierarchy.flat(["g0", "g1"]))], {"region": ["g0", "g1"]}, [61, 66]
+    )
+    problem = Problem.of(whole, {})
+    shown = Pattern.hiding(problem, np.zeros(3, dtype=bool), "nothing")
+    hidden = np.zeros(old.num_cells, dtype=bool)
+    hidden[[old.cell("g0", "b0"), old.cell("g0", "b1"), old.cell("g1", "b0"), old.cell("g1", "b1")]] = True
+    found = audit_together(problem, shown, [published(old, hidden)])
+    assert found.is_safe and found.joint is not None
+    hidden[old.cell("g1", "b1")] = False
+    again = audit_together(problem, shown, [published(old, hidden)])
+    assert again.is_safe and len(again.open_already) == 3

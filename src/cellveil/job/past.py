@@ -89,7 +89,7 @@ class Past:
 def _shown_by(formers: tuple[FormerRelease, ...], problem: Problem) -> Bool:
     """Cells whose values of today stand in a former release."""
     everything = np.ones(problem.table.num_cells, dtype=bool)
-    union = JointCells(problem, Pattern.hiding(problem, everything, "everything"))
+    union = JointCells(problem, Pattern.hiding(problem, everything, "everything"), formers)
     for place, former in enumerate(formers):
         if former.published is not None:
             union.add(place, former, set())

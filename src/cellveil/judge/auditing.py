@@ -155,14 +155,20 @@ class Audit:
     def against(self) -> str:
         """Against whom the verdict holds, in words."""
         who = ADJUSTED if self.adjusted is not None else in_words(self.attackers)
-        return who if self.together is None else f"{who}, also beside {self.together.words}"
+        if self.together is None:
+            return who
+        fewer = "" if self.together.against == who else f" (there {self.together.against or 'nobody'} only)"
+        return f"{who}, also beside {self.together.words}{fewer}"
 
     @property
     def not_asked(self) -> str:
         """Whom it says nothing about, in words."""
         if self.adjusted is not None:
             return "contributors who know their own part, alone or together"
-        return not_asked(self.attackers)
+        alone = not_asked(self.attackers)
+        if self.together is None or self.together.not_asked == alone:
+            return alone
+        return f"{alone}; beside {self.together.words}: {self.together.not_asked}"
 
     @property
     def verdict(self) -> str:

@@ -16,6 +16,14 @@ class Beside(Protocol):
     def words(self) -> str:
         """The former releases in words."""
 
+    @property
+    def against(self) -> str:
+        """Against whom the verdict holds, in words; "" where there is none."""
+
+    @property
+    def not_asked(self) -> str:
+        """Whom it says nothing about, in words."""
+
     def lines(self) -> list[str]:
         """What was assumed and found, for people."""
 

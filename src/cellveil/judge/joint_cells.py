@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,33 +24,63 @@ class _Piece:
     """The relations of one former release over its own cells, and what these are in the union.
 
     `hides` marks the cells it does not show and shares with another release; `slack` has for each relation
-    the cell of its rounding, or nothing where values are exact.
+    the cell of its rounding, −1 where it is exact.
     """
 
     place: int
     relations: Relations
     number: Int
     hides: Bool
-    slack: list[int]
+    slack: Int
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What a release shows of one cell, in joint units.
+
+    A rounded value is hidden, with bounds; of an exact one both bounds are the value. `unit` is that of the
+    last digit of the release.
+    """
+
+    is_hidden: bool
+    is_suppressed: bool
+    is_rounded: bool
+    lb: int
+    ub: int
+    unit: int = 1
+
+    @classmethod
+    def of(cls, release: PublishedTable, cell: int, factor: int) -> _Seen:
+        """Look at a cell of a release."""
+        view, suppressed = release.view, bool(release.suppressed[cell])
+        if not view.hidden[cell]:
+            value = int(view.published[cell]) * factor
+            return cls(False, suppressed, False, value, value, factor)
+        rounded = not suppressed and not release.unknown[cell]
+        low, high = (_bound(int(ends[cell]), factor) for ends in (view.lb, view.ub))
+        return cls(True, suppressed, rounded, low, high, factor)
 
 
 class JointCells:
     """The cells of the new table, and what former releases add to them one by one."""
 
-    def __init__(self, problem: Problem, pattern: Pattern) -> None:
-        self.table, self.decimals = problem.table, problem.table.decimals
+    def __init__(self, problem: Problem, pattern: Pattern, formers: Sequence[FormerRelease]) -> None:
+        tables = [former.published.table for former in formers if former.published is not None]
+        self.table = problem.table
+        self.decimals = max(table.decimals for table in (problem.table, *tables))
         self.num_own = problem.table.num_cells
-        self.values: list[int] = problem.table.values.tolist()
+        more = self.decimals - problem.table.decimals
+        self.values: list[int] = rescale(problem.table.values, more).tolist()
         self.known = [True] * self.num_own
         """Cells whose value the audit knows; of others some value is found by `base_point`."""
         self.hidden: list[bool] = pattern.hidden.tolist()
-        self.lb: list[int] = problem.lb.tolist()
-        self.ub: list[int] = problem.ub.tolist()
+        self.lb = [_bound(end, 10**more) for end in problem.lb.tolist()]
+        self.ub = [_bound(end, 10**more) for end in problem.ub.tolist()]
         self.names = problem.table.cell_names(np.arange(self.num_own))
         self.added: list[tuple[int, int]] = []
         """For each cell beyond those of the new table its release and its number there, −1 for rounding."""
-        self.suppressed: list[int] = []
-        """Cells that only former releases have, and hide."""
+        self.suppressed: dict[int, int] = {}
+        """Cells that only former releases have, and hide, with the unit of their release."""
         self.common: set[int] = set()
         self.revised: list[str] = []
         self._keys = cell_keys(problem.table)
@@ -60,32 +91,31 @@ class JointCells:
         """Add a release; its cells `apart` are not those of the same name elsewhere."""
         release = former.published
         assert release is not None
-        more = self.decimals - release.table.decimals
-        if more < 0:
-            self._refine(-more)
-        factor = 10 ** max(more, 0)
-        half = max(10 ** abs(more) // 2 if more else 0, release.rounding * factor // 2)
-        hidden, shown = release.view.hidden, rescale(release.view.published, max(more, 0)).tolist()
+        digits, own_digits = release.table.decimals, self.table.decimals
+        factor = 10 ** (self.decimals - digits)
+        half = 10 ** (self.decimals - min(digits, own_digits)) // 2 if digits != own_digits else 0
         number, hides = np.empty(len(former.keys), dtype=np.int64), np.zeros(len(former.keys), dtype=bool)
         for cell, key in enumerate(self._called_here(former)):
+            seen = _Seen.of(release, cell, factor)
             there = None if cell in apart else self._number.get(key)
-            if there is not None and not hidden[cell] and self._differs(there, shown[cell], half):
+            if there is not None and self._contradicts(there, seen, half):
                 self.revised.append(f"{former.name}: {key_name(key)}")
                 there = None
             if there is None:
-                there = self._append(release, place, cell, shown[cell], factor)
+                there = self._append(seen, place, cell)
                 self.names.append(f"{former.name}: {key_name(former.keys[cell])}")
                 self._number.setdefault(key, there)
-            elif hidden[cell]:
-                hides[cell] = True
             else:
-                self.values[there] = self.values[there] if self.known[there] else shown[cell]
-                self.known[there], self.hidden[there] = True, False
+                self._share(there, seen)
+                hides[cell] = seen.is_hidden
             if there < self.num_own:
                 self.common.add(there)
             number[cell] = there
         rows = _scaled(release.table.relations, factor)
-        slack = [self._append_slack(place, terms * half) for terms in np.diff(rows.indptr).tolist() if half]
+        slack = np.full(len(rows), -1, dtype=np.int64)
+        for row in range(len(rows)) if half else ():  # values of the new table are in another rounding
+            terms = int((number[rows.row(row)[0]] < self.num_own).sum())
+            slack[row] = self._append_slack(place, terms * half) if terms else -1
         self._pieces.append(_Piece(place, rows, number, hides, slack))
 
     def contradicted(self) -> set[tuple[int, int]]:
@@ -93,11 +123,9 @@ class JointCells:
         values, known = np.array(self.values, dtype=np.int64), np.array(self.known)
         found = set()
         for piece in self._pieces:
-            if piece.slack:  # up to rounding: left to `base_point`
-                continue
             for row in self._joint(piece, keep_empty=True).residuals(values):
                 own = piece.relations.row(row)[0]
-                if known[piece.number[own]].all():
+                if known[piece.number[own]].all() and piece.slack[row] < 0:  # else left to `base_point`
                     found |= {(piece.place, cell) for cell in own[piece.hides[own]].tolist()}
         return found
 
@@ -122,44 +150,41 @@ class JointCells:
                 return values
         return None
 
-    def _differs(self, cell: int, shown: int, half: int) -> bool:
-        """Whether a published value is another one than that of a joint cell, beyond rounding."""
-        return self.known[cell] and abs(self.values[cell] - shown) > half
-
     def _called_here(self, former: FormerRelease) -> list[CellKey]:
         """The cells of a release under the names that the new table has for them."""
         variables = same_variable(former.keys, self._keys)
         called = [(variables.get(variable, variable), codes) for variable, codes in former.keys]
         return own_names(called, self.table)
 
-    def _append(self, release: PublishedTable, place: int, cell: int, shown: int, factor: int) -> int:
-        hidden = bool(release.view.hidden[cell])
-        self.values.append(0 if hidden else shown)
-        self.known.append(not hidden)
-        self.hidden.append(hidden)
-        self.lb.append(_bound(int(release.view.lb[cell]), factor) if hidden else shown)
-        self.ub.append(_bound(int(release.view.ub[cell]), factor) if hidden else shown)
+    def _contradicts(self, cell: int, seen: _Seen, half: int) -> bool:
+        """Whether the value of a joint cell cannot be what a release shows, beyond rounding."""
+        if not self.known[cell] or (seen.is_hidden and not seen.is_rounded):
+            return False
+        return not seen.lb - half <= self.values[cell] <= seen.ub + half
+
+    def _share(self, cell: int, seen: _Seen) -> None:
+        """What a release shows of a joint cell is known of it."""
+        if seen.is_rounded:
+            self.lb[cell], self.ub[cell] = max(self.lb[cell], seen.lb), min(self.ub[cell], seen.ub)
+        elif not seen.is_hidden:
+            self.values[cell] = self.values[cell] if self.known[cell] else seen.lb
+            self.known[cell], self.hidden[cell] = True, False
+
+    def _append(self, seen: _Seen, place: int, cell: int) -> int:
+        self.values.append(0 if seen.is_hidden else seen.lb)
+        self.known.append(not seen.is_hidden)
+        self.hidden.append(seen.is_hidden)
+        self.lb.append(seen.lb)
+        self.ub.append(seen.ub)
         self.added.append((place, cell))
-        if release.suppressed[cell]:
-            self.suppressed.append(len(self.values) - 1)
+        if seen.is_suppressed:
+            self.suppressed[len(self.values) - 1] = seen.unit
         return len(self.values) - 1
 
     def _append_slack(self, place: int, room: int) -> int:
         """A cell for what the terms of a relation were rounded by."""
-        self.values.append(0)
-        self.known.append(False)
-        self.hidden.append(True)
-        self.lb.append(-room)
-        self.ub.append(room)
         self.names.append("rounding")
-        self.added.append((place, -1))
-        return len(self.values) - 1
-
-    def _refine(self, more: int) -> None:
-        """Count in units of further decimals."""
-        self.decimals += more
-        self.values = rescale(np.array(self.values, dtype=np.int64), more).tolist()
-        self.lb, self.ub = ([_bound(end, 10**more) for end in ends] for ends in (self.lb, self.ub))
+        return self._append(_Seen(True, False, False, -room, room), place, -1)
 
     def _joint(self, piece: _Piece, keep_empty: bool = False) -> Relations:
         """The relations of a release over joint cells; two of its cells may have become one."""
@@ -167,10 +192,10 @@ class JointCells:
 
         rows, number = piece.relations, len(self.values)
         cells, coefs, row = piece.number[rows.cells], rows.coefs, rows.row_of_entry
-        if piece.slack:
-            cells = np.concatenate([cells, piece.slack])
-            coefs = np.concatenate([coefs, np.ones(len(rows), dtype=np.int64)])
-            row = np.concatenate([row, np.arange(len(rows))])
+        rounded = np.flatnonzero(piece.slack >= 0)
+        cells = np.concatenate([cells, piece.slack[rounded]])
+        coefs = np.concatenate([coefs, np.ones(len(rounded), dtype=np.int64)])
+        row = np.concatenate([row, rounded])
         matrix = csr_array((coefs, (row, cells)), shape=(len(rows), number))
         matrix.sum_duplicates()
         matrix.eliminate_zeros()

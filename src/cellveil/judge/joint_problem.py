@@ -94,7 +94,7 @@ def join_releases(
     """Join a pattern with former releases, none of them adjusted; or say why that cannot be done."""
     apart: list[set[int]] = [_hidden_cells(former) if revised else set() for former in formers]
     while True:
-        union = JointCells(problem, pattern)
+        union = JointCells(problem, pattern, formers)
         for place, former in enumerate(formers):
             union.add(place, former, apart[place])
         contradicted = union.contradicted()
@@ -137,7 +137,8 @@ def _problem(problem: Problem, union: JointCells, relations: Relations, values: 
     hidden = np.array(union.hidden)
     factor = 10 ** (union.decimals - problem.table.decimals)
     if number == own and factor == 1:
-        return problem.replace(table=problem.table.replace(relations=relations), reasons={})
+        table, lb, ub = problem.table.replace(relations=relations), np.array(union.lb), np.array(union.ub)
+        return problem.replace(table=table, lb=lb, ub=ub, reasons={})
     names = Dimension.unstructured(CELL, union.names)
     table = Table((names,), (np.arange(number, dtype=np.int32),), values, union.decimals, relations)
     asked = [cell for cell in union.suppressed if hidden[cell]]
@@ -146,7 +147,7 @@ def _problem(problem: Problem, union: JointCells, relations: Relations, values: 
     levels = {name: np.zeros(number, dtype=np.int64) for name in LEVELS}
     for name, amounts in levels.items():
         amounts[:own] = getattr(problem, name) * factor
-    levels["spl"][asked] = 1
+    levels["spl"][asked] = [union.suppressed[cell] for cell in asked]
     weight = np.concatenate([problem.weight, np.zeros(number - own)])
     lb, ub = np.array(union.lb, dtype=np.int64), np.array(union.ub, dtype=np.int64)
     return Problem(table, status, weight, lb, ub, levels["lpl"], levels["upl"], levels["spl"])

@@ -82,6 +82,16 @@ class ReleasesTogether:
         """The former releases in words."""
         return name_some(self.releases)
 
+    @property
+    def against(self) -> str:
+        """Against whom the verdict holds, in words; "" where they could not be attacked together."""
+        return "" if self.audit is None else self.audit.against
+
+    @property
+    def not_asked(self) -> str:
+        """Whom it says nothing about, in words."""
+        return "everybody" if self.audit is None else self.audit.not_asked
+
     def lines(self) -> list[str]:
         """What was assumed and found, for people."""
         lines = [f"Attacked together with {self.words}."]
@@ -107,7 +117,8 @@ class ReleasesTogether:
             "releases": list(self.releases),
             "safe": self.is_safe,
             "findings": list(self.findings),
-            "against": "" if self.audit is None else self.audit.against,
+            "against": self.against,
+            "not_asked": self.not_asked,
             "common_cells": 0 if joint is None else joint.common,
             "revised_cells": [] if joint is None else list(joint.revised),
             "taken_as_revised": [] if joint is None else list(joint.set_apart),

@@ -5,8 +5,9 @@ written is the view of that audit and nothing else, a pattern's or an adjusted t
 file holds a hidden value or anything that tells primary from secondary cells: the writers get a
 `Publication`, which has neither.
 
-It is for the office to see that no other release of the same table stands beside an adjusted one: true values
-next to adjusted ones, or a suppressed table, would tell the senses.
+It is for the office to name the other releases that stand beside this one (`cellveil.judge.over_time`): two
+patterns of one table can tell together what each hides, and true values next to adjusted ones tell the
+senses.
 """
 
 from __future__ import annotations

@@ -168,6 +168,40 @@ def test_a_cell_that_cannot_move_has_no_way_out() -> None:
         suppress(problem, relax=True)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_only_cells_that_may_be_freed_are(shape: str) -> None:
+    """Half of the frozen cells may be freed; enumeration tells whether some of them are enough."""
+    for number, problem in enumerate(infeasible_problems(shape, 3)):
+        frozen = (problem.status == Status.FROZEN) & (problem.table.values != 0)
+        may_free = frozen & (np.random.default_rng(number).random(len(frozen)) < 0.5)
+        free = problem.status != Status.FROZEN
+        if missed(problem, free | may_free):
+            with pytest.raises(InfeasibleError):
+                suppress(problem, may_free=may_free)
+            continue
+        found = suppress(problem, may_free=may_free)
+        relaxation = found.relaxation
+        assert found.is_safe and relaxation is not None and not relaxation.lowered
+        assert set(relaxation.freed) <= set(np.flatnonzero(may_free).tolist()) and relaxation.conflicts
+        ways = (
+            chosen
+            for size in range(1, min(int(may_free.sum()), len(relaxation.freed)) + 1)
+            for chosen in combinations(np.flatnonzero(may_free).tolist(), size)
+            if not missed(problem, free | np.isin(np.arange(len(free)), chosen))
+        )
+        least = min(float(problem.weight[list(chosen)].sum()) for chosen in ways)
+        assert relaxation.cost <= least * (1 + 1e-9)
+
+
+def test_cells_that_may_be_freed_stay_frozen_where_they_are_not_in_the_way() -> None:
+    problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
+    status = problem.status.copy()
+    status[problem.table.cell("r2", "c2")] = Status.FROZEN
+    frozen = problem.replace(status=status)
+    found = suppress(frozen, may_free=frozen.status == Status.FROZEN)
+    assert found.relaxation is None and not found.pattern.hidden[problem.table.cell("r2", "c2")]
+
+
 def test_relaxing_changes_nothing_where_it_is_not_needed() -> None:
     problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
     assert suppress(problem, relax=True).relaxation is None
