@@ -12,6 +12,7 @@ from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
+from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.engines.irregular import IrregularParams
 from cellveil.suppression.engines.kernel_search import KernelSearchParams
 from cellveil.suppression.engines.sparse_elimination import SparseElimination, SparseEliminationParams
@@ -47,6 +48,36 @@ def test_elimination_ends_with_an_exact_witness_for_every_demand(seed, most_coor
     assert not ledger.num_open
     assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
     assert ledger.cost < 0.5 * problem.weight[~problem.hidden_at_start].sum()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_cells_of_a_cover_stay_undetermined(seed):
+    problem = linked(seed)
+    cover = cover_bound(problem).suggestion
+    asked: list[np.ndarray] = []
+
+    class Watched(SparseElimination):
+        def _check(self, ledger, *rest):
+            asked.append(ledger.hidden.copy())
+            super()._check(ledger, *rest)
+
+    found = Watched.of(problem, ENDLESS, cover=cover)
+    assert found is not None
+    ledger = found.pattern(ENDLESS)
+    assert asked[0][cover].all() and not asked[0].all()
+    assert not ledger.num_open
+    assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
+
+
+@pytest.mark.parametrize("worth_harvesting", [0, 1_000_000])
+def test_harvests_leave_exact_witnesses_for_every_demand(worth_harvesting):
+    problem = linked(1)
+    params = SparseEliminationParams(first_harvest=1, worth_harvesting=worth_harvesting)
+    found = SparseElimination.of(problem, ENDLESS, params=params)
+    assert found is not None
+    ledger = found.pattern(ENDLESS)
+    assert not ledger.num_open
+    assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
 
 
 def test_the_same_seed_gives_the_same_pattern():

@@ -102,7 +102,9 @@ class AutoRun(AutoState):
     def eliminate_sparsely(self, deadline: Deadline) -> None:
         """Greedy elimination with a sparse basis of the null space, with repair through windows."""
         params, longest = self.params.sparse_elimination, self.deadline.share(self.params.first_pattern)
-        search = SparseElimination.of(self.problem, longest, seed=self.seed, params=params)
+        search = SparseElimination.of(
+            self.problem, longest, cover=self.cover.suggestion, seed=self.seed, params=params
+        )
         self.is_windowed = search is not None
         if search is not None:
             self._take_ledger(search.pattern(longest), longest)

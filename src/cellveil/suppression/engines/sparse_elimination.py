@@ -1,11 +1,15 @@
 """Greedy elimination with a sparse basis of the null space: first patterns of large linked tables.
 
 1. *Greedy elimination* (`cellveil.deviations.sparse_kernel`): from everything hidden, cells are published one
-   after the other, the dearest first, each unless that would determine a primary.
-2. *Check*: the columns that are left fall into components of some dozens, each a pattern of its own. A column
-   that fits the capacities is a witness as it stands; the others are found by programs in the coordinates of
-   the component (`cellveil.deviations.pattern_kernel`).
-3. *Repair*: the cheapest deviation of what is still open, through windows (`windowed_demand`).
+   after the other, the dearest first, each unless that would determine a primary. Elimination knows nothing
+   of capacities; so it can be given a cover (`cellveil.suppression.bounds.cover`), cells that meet the levels
+   in every relation on its own: they stay hidden and undetermined, too.
+2. *Check*: a column that fits the capacities is a witness as it stands. Others are joint witnesses, which a
+   harvest finds for thousands of demands in seconds (`cellveil.deviations.joint_witness`). The columns fall
+   into components of some dozens, each a pattern of its own; for what is left there are programs in the
+   coordinates of the component (`cellveil.deviations.pattern_kernel`).
+3. *Repair*: the cheapest deviation of what is still open, through windows (`windowed_demand`), with harvests
+   after 8, 16, 32, … of them.
 
 Requires any relations whose null space has a sparse basis. Ensures exact witnesses for all it calls met. Does
 not ensure the least cost.
@@ -19,8 +23,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cellveil.arrays import Int
+from cellveil.arrays import Bool, Int
 from cellveil.clock import Deadline
+from cellveil.deviations.joint_witness import JointWitness, JointWitnessParams
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.pattern_kernel import PatternKernel, PatternKernelParams
 from cellveil.deviations.sparse_kernel import SparseKernel, sparse_basis
@@ -43,20 +48,34 @@ class SparseEliminationParams(Params):
     largest: int = param(64, "Limit of the entries of deviations.", least=1)
     tries: int = param(4, "Columns tried for the publication of one cell.", least=1)
     most_coordinates: int = param(400, "Coordinates of a component for programs over them.", least=1)
+    first_harvest: int = param(8, "Programs before the first harvest; then twice as many each time.", least=1)
+    worth_harvesting: int = param(50, "Least number of open demands for a harvest.", least=0)
+    joint_witness: JointWitnessParams = part(JointWitnessParams)
     pattern_kernel: PatternKernelParams = part(PatternKernelParams)
     windows: WindowParams = part(WindowParams)
 
 
 class SparseElimination:
-    """The null space of one problem, and a pattern found in it."""
+    """The null space of one problem, and a pattern found in it.
+
+    Parameters
+    ----------
+    cover
+        Cells that are not published; none by default.
+    """
 
     def __init__(
-        self, problem: Problem, basis: csc_matrix, seed: int, params: SparseEliminationParams
+        self,
+        problem: Problem,
+        basis: csc_matrix,
+        *,
+        cover: Bool | None = None,
+        seed: int = 0,
+        params: SparseEliminationParams | None = None,
     ) -> None:
-        self.problem, self.params = problem, params
+        self.problem, self.params = problem, params or SparseEliminationParams()
         self._basis, self._seed = basis, seed
-        ledger = Ledger(problem)
-        self._is_asked = (ledger.need_up > 0) | (ledger.need_down > 0)
+        self._cover = np.zeros(problem.table.num_cells, dtype=bool) if cover is None else cover
 
     @classmethod
     def of(
@@ -64,6 +83,7 @@ class SparseElimination:
         problem: Problem,
         deadline: Deadline,
         *,
+        cover: Bool | None = None,
         seed: int = 0,
         params: SparseEliminationParams | None = None,
     ) -> SparseElimination | None:
@@ -73,28 +93,30 @@ class SparseElimination:
         if deadline.left is not None and deadline.left * params.cells_per_second < len(cells):
             return None
         basis = sparse_basis(problem.table.relations, cells, -problem.weight[cells], params.most_entries)
-        return None if basis is None else cls(problem, basis, seed, params)
+        return None if basis is None else cls(problem, basis, cover=cover, seed=seed, params=params)
 
     def pattern(self, deadline: Deadline) -> Ledger:
         """A pattern with witnesses; complete unless time is over before, or some demand cannot be met."""
         kernel = SparseKernel(self._basis, seed=self._seed)
-        order = np.argsort(-self.problem.weight, kind="stable")
+        order, start = np.argsort(-self.problem.weight, kind="stable"), Ledger(self.problem)
         kernel.publish_in_turn(
-            order[~self.problem.hidden_at_start[order]].tolist(),
-            self._is_asked,
+            order[~(start.hidden | self._cover)[order]].tolist(),
+            (start.need_up > 0) | (start.need_down > 0) | self._cover,
             largest=self.params.largest,
             tries=self.params.tries,
             deadline=deadline,
         )
-        ledger = Ledger(self.problem, kernel.hidden | self.problem.hidden_at_start)
-        self._check(ledger, kernel.witnesses(), deadline)
-        self._repair(ledger, deadline)
+        ledger = Ledger(self.problem, kernel.hidden | start.hidden)
+        harvests = _Harvests(ledger, deadline, self._seed, self.params)
+        self._check(ledger, kernel.witnesses(), harvests, deadline)
+        self._repair(ledger, harvests, deadline)
         return ledger
 
-    def _check(self, ledger: Ledger, columns: list[Witness], deadline: Deadline) -> None:
+    def _check(self, ledger: Ledger, columns: list[Witness], harvests: _Harvests, deadline: Deadline) -> None:
         """Witnesses inside the pattern, whose deviations the columns span."""
         for column in columns:
             ledger.add(column, stretch=True)
+        harvests.gather()
         for cells, numbers in _components(columns, len(ledger.hidden)):
             if len(numbers) <= self.params.most_coordinates and not deadline.is_over:
                 basis = np.zeros((len(cells), len(numbers)), dtype=np.int64)
@@ -103,7 +125,7 @@ class SparseElimination:
                     basis[np.searchsorted(cells, column.cells), place] = column.numerators
                 PatternKernel(ledger, cells, basis, len(numbers), self.params.pattern_kernel).meet(deadline)
 
-    def _repair(self, ledger: Ledger, deadline: Deadline) -> None:
+    def _repair(self, ledger: Ledger, harvests: _Harvests, deadline: Deadline) -> None:
         """Hide what open demands need, the largest first."""
         program = WindowedDemand(ledger, self.params.windows)
         for cell, up, _ in zip(*(each.tolist() for each in ledger.open_demands()), strict=True):
@@ -111,8 +133,32 @@ class SparseElimination:
                 return
             if ledger.is_open(cell, up):
                 program.protect(cell, up, deadline)
+                harvests.follow_up()
         if not ledger.num_open:
             drop_unused(ledger)
+
+
+class _Harvests:
+    """Joint witnesses inside what is hidden, now and after 8, 16, 32, … programs."""
+
+    def __init__(
+        self, ledger: Ledger, deadline: Deadline, seed: int, params: SparseEliminationParams
+    ) -> None:
+        self._ledger, self._params, self._rng = ledger, params, np.random.default_rng(seed)
+        self._joint = JointWitness(ledger.problem, deadline, params.joint_witness)
+        self._asked, self._next = 0, params.first_harvest
+
+    def gather(self) -> None:
+        """Meet open demands together, where there are enough of them."""
+        if self._ledger.num_open >= self._params.worth_harvesting:
+            self._joint.harvest(self._ledger, self._rng)
+
+    def follow_up(self) -> None:
+        """After a program."""
+        self._asked += 1
+        if self._asked == self._next:
+            self._next *= 2
+            self.gather()
 
 
 def _components(columns: list[Witness], num_cells: int) -> Iterator[tuple[Int, list[int]]]:

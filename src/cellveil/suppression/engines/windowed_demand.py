@@ -3,8 +3,10 @@
 The support of a deviation hangs together through relations. So what can be of use to one that costs at most C
 are the cells at a distance of at most C from the demand's cell, where a step inside a relation costs the
 weight of the cell it enters, and next to nothing if that is hidden: the ball of radius C (Dijkstra). The
-window is the ball with a given number of cells. In tables of 100,000 cells a program over some hundreds takes
-a hundredth of a second where one over all takes seconds, and most cheapest deviations move a dozen.
+window is the ball with a given number of cells. Where thousands of hidden cells hang together they would fill
+it, and leave out published ones next to the demand; so steps cost more where there is no budget. In tables of
+100,000 cells a program over some hundreds takes a hundredth of a second where one over all takes half a
+second or more, and most cheapest deviations move a dozen.
 
 Where a window does not do, wider ones follow, and at last the whole component; not in trials with a budget.
 
@@ -35,7 +37,10 @@ class WindowParams(Params):
 
     cells: tuple[int, ...] = param((400, 2_000, 10_000), "Cells of a window, the narrowest first.", least=2)
     trial_cells: int = param(400, "Cells of the window of a trial with a budget.", least=2)
-    step: float = param(0.01, "What a step costs besides, as a share of the median weight.", least=0)
+    trial_step: float = param(
+        0.01, "What a step costs besides in such a trial, as a share of the median weight.", least=0
+    )
+    step: float = param(0.3, "The same where there is no budget.", least=0)
     one_demand: OneDemandParams = part(OneDemandParams)
 
 
@@ -81,7 +86,7 @@ class WindowedDemand(OneDemand):
         self._balls = Balls(problem.table.relations, problem.status != Status.FROZEN)
         self._matrix = problem.table.relations.matrix.tocsc()
         positive = problem.weight[problem.weight > 0]
-        self._step = self._window_params.step * (float(np.median(positive)) if len(positive) else 1.0)
+        self._unit = float(np.median(positive)) if len(positive) else 1.0
         self._window_steps = 0
 
     @property
@@ -95,8 +100,9 @@ class WindowedDemand(OneDemand):
         """See `OneDemand`."""
         ledger, params, is_trial = self.ledger, self._window_params, budget < math.inf
         price = np.where(ledger.hidden, 0.0, ledger.problem.weight)
+        step = self._unit * (params.trial_step if is_trial else params.step)
         for most in (params.trial_cells,) if is_trial else params.cells:
-            cells = self._balls.around(cell, price, self._step, most, budget)
+            cells = self._balls.around(cell, price, step, most, budget)
             verdict = self._protect_inside(cells, cell, up, deadline, budget)
             if verdict is Feasibility.MET or len(cells) < most or deadline.is_over:
                 return verdict
