@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from cellveil.errors import InputError
 from cellveil.formats.aggregated import CellColumns, TableWishes, read_aggregated
 from cellveil.formats.columns import read_columns
+from cellveil.formats.release_folder import read_release
 from cellveil.formats.sdmx_csv import observations, structure_of
 from cellveil.formats.sdmx_structure import read_structure
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.progress import NoteTaker
 from cellveil.public_view import PublicView
-from cellveil.publishing import Publication
+from cellveil.publishing import Publication, write_release
 from cellveil.publishing.sdmx_files import check_sdmx_names, write_observations, write_structure
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.dimension import Dimension
@@ -298,6 +299,28 @@ def test_malformed_structures_are_refused(tmp_path: Path, text: str, what: str) 
     with pytest.raises(InputError, match=what) as caught:
         trees_in(tmp_path, text, list(PARENTS))
     assert caught.value.file is not None and caught.value.remedy
+
+
+def test_long_chains_of_parents(tmp_path: Path) -> None:
+    codes = [f"C{number}" for number in range(3000)]
+    chain = dict(zip(codes, [None, *codes], strict=False))
+    found = [codes[0], *codes[-2:]]
+    (tree,) = trees_in(tmp_path, message_json(chain | {"D": codes[-3]}), [*found, "D"])
+    assert tree == Hierarchy.from_dict({"C0": {"C2998": ["C2999"], "D": []}})
+
+
+def test_parents_in_a_circle(tmp_path: Path) -> None:
+    (tree,) = trees_in(tmp_path, message_21({"EU": None, "DE": "EU", "A": "B", "B": "A"}), ["EU", "DE"])
+    assert tree == Hierarchy.from_dict({"EU": ["DE"]})
+
+
+def test_an_audit_of_a_release_leaves_its_sdmx_files_alone(tmp_path: Path) -> None:
+    table = table_of({"region": Hierarchy.flat(["N", "S", "W"])}, [3, 4, 5])
+    for formats in (["sdmx", "csv"], ["sdmx"]):
+        write_release(published(table, [0, 1, 1, 0]), tmp_path / "-".join(formats), formats)
+    assert int(read_release(tmp_path / "sdmx-csv", {}).suppressed.sum()) == 2
+    with pytest.raises(InputError, match="no CSV file to read"):
+        read_release(tmp_path / "sdmx", {})
 
 
 def test_the_only_structure_serves_data_that_name_their_dataflow(tmp_path: Path) -> None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -167,7 +168,16 @@ def _enumeration(component: Any, artefacts: list[Any]) -> Any:
 
 
 def _all_codes(given: Any) -> list[Any]:
-    return list(given.all_codes() if type(given).__name__ == "Hierarchy" else given.codes)
+    return list(_walk(given) if type(given).__name__ == "Hierarchy" else given.codes)
+
+
+def _walk(hierarchy: Any) -> Iterator[Any]:
+    """Every code of a hierarchy where it stands."""
+    waiting = list(hierarchy.codes)
+    while waiting:
+        code = waiting.pop()
+        yield code
+        waiting += code.codes
 
 
 # -- how codes are arranged --------------------------------------------------------------------------------
@@ -186,7 +196,7 @@ def _of_hierarchies(file: Path, dimension: str, given: Any, artefacts: list[Any]
         own = [
             each
             for each in hierarchies.values()
-            if id(each) not in others and {code.id for code in each.all_codes()} <= known
+            if id(each) not in others and {code.id for code in _walk(each)} <= known
         ]
     return [_forest_of_nested(file, each) for each in own if each is not None]
 
@@ -202,9 +212,7 @@ def _linked(association: Any, hierarchies: Mapping[str, Any]) -> Any:
 
 def _forest_of_nested(file: Path, hierarchy: Any) -> Forest:
     found: dict[str, tuple[str, ...]] = {TOP: tuple(code.id for code in hierarchy.codes)}
-    waiting = list(hierarchy.codes)
-    while waiting:
-        code = waiting.pop()
+    for code in _walk(hierarchy):
         below = tuple(child.id for child in code.codes)
         if below and found.setdefault(code.id, below) != below:
             raise InputError(
@@ -212,7 +220,6 @@ def _forest_of_nested(file: Path, hierarchy: Any) -> Forest:
                 file=file,
                 remedy="Give each arrangement a hierarchy of its own.",
             )
-        waiting += code.codes
     return found
 
 
@@ -259,26 +266,22 @@ def _parents_in_xml(text: str) -> dict[str, dict[str, str]]:
 
 def _tree(forest: Forest, found: set[str], total: str | None, words: Collection[str]) -> Hierarchy:
     """The codes that occur, each below the next one above it that occurs."""
-    children: dict[str, tuple[str, ...]] = {}
+    order, waiting = [], [TOP]
     seen: set[str] = set()
-
-    def cut(codes: Iterable[str]) -> tuple[str, ...]:
-        kept: list[str] = []
-        for code in codes:
-            if code in seen:
-                raise InputError(
-                    f"the code {code!r} stands twice in a hierarchy", remedy="Give each its own hierarchy."
-                )
-            seen.add(code)
-            below = cut(forest.get(code, ()))
-            if code in found:
-                kept.append(code)
-                children[code] = below
-            else:
-                kept += below
-        return tuple(kept)
-
-    top = cut(forest[TOP])
+    while waiting:
+        code = waiting.pop()
+        if code in seen:
+            raise InputError(
+                f"the code {code!r} stands twice in a hierarchy", remedy="Give each its own hierarchy."
+            )
+        seen.add(code)
+        order.append(code)
+        waiting += forest.get(code, ())
+    children: dict[str, tuple[str, ...]] = {}
+    for code in reversed(order):  # parts before their total
+        below = [(part,) if part in found else children.pop(part) for part in forest.get(code, ())]
+        children[code] = tuple(chain.from_iterable(below))
+    top = children.pop(TOP)
     root = total if total is not None else _root(forest, top, children, words)
     if root in top and len(top) > 1:
         children[root] = (*children[root], *(code for code in top if code != root))

@@ -114,12 +114,12 @@ def structure_id(publication: Publication) -> str:
 
 def write_structure(publication: Publication, path: Path) -> None:
     """Write the data structure, the code lists with their labels, and the hierarchies as SDMX-ML 3.0."""
+    require_sdmx()
     from pysdmx.io.format import Format
     from pysdmx.io.writer import write_sdmx
     from pysdmx.model import Organisation
     from pysdmx.model.message import Header
 
-    require_sdmx()
     name = structure_id(publication)
     header = Header(id=name, test=False, prepared=PREPARED, sender=Organisation(id=AGENCY))
     text = write_sdmx(_Structure(publication).artefacts(), Format.STRUCTURE_SDMX_ML_3_0, header=header)
