@@ -301,6 +301,27 @@ def test_malformed_structures_are_refused(tmp_path: Path, text: str, what: str) 
     assert caught.value.file is not None and caught.value.remedy
 
 
+def test_places_of_a_hierarchy_may_have_names_of_their_own(tmp_path: Path) -> None:
+    tree = Hierarchy.from_dict({"Total": {"N": ["N1", "N2"], "S": []}})
+    write_structure(published(table_of({"AREA": tree}, [3, 4, 5]), [0] * 5, title="t"), tmp_path / "t.xml")
+    text = (tmp_path / "t.xml").read_text("utf-8").replace('HierarchicalCode id="N', 'HierarchicalCode id="X')
+    (tmp_path / "t.xml").write_text(text, encoding="utf-8")
+    structure = read_structure(tmp_path / "t.xml", "CELLVEIL:T(1.0.0)")
+    assert structure.trees("AREA", tree.codes, None, WORDS) == [tree]
+
+
+def test_pysdmx_reads_what_is_written(tmp_path: Path) -> None:
+    from pysdmx.io import get_datasets
+
+    publication = published(table_of({"region": Hierarchy.flat(["N", "S"])}, [3, 4]), [0, 1, 0], title="t")
+    write_observations(publication, tmp_path / "t.csv")
+    write_structure(publication, tmp_path / "t.xml")
+    (found,) = get_datasets(tmp_path / "t.csv", tmp_path / "t.xml")
+    assert found.structure.context == "dataflow" and found.structure.id == "T"
+    assert found.data["region"].tolist() == ["Total", "N", "S"]
+    assert found.data["CONF_STATUS"].tolist() == ["F", "N", "F"]
+
+
 def test_long_chains_of_parents(tmp_path: Path) -> None:
     codes = [f"C{number}" for number in range(3000)]
     chain = dict(zip(codes, [None, *codes], strict=False))

@@ -92,7 +92,7 @@ def read_structure(file: Path, followed: str) -> SdmxStructure:
             continue
         own = _of_hierarchies(file, component.id, given, artefacts)
         listed = parents.get(f"{_agency(given)}:{given.id}({given.version})", {})
-        codes[component.id] = tuple(code.id for code in _all_codes(given))
+        codes[component.id] = tuple(_all_codes(given))
         forests[component.id] = tuple(own) or (_forest_of_parents(file, codes[component.id], listed),)
     dimensions, measures, attributes = (tuple(each) for each in names.values())
     return SdmxStructure(file, dimensions, measures, attributes, codes, forests)
@@ -167,8 +167,16 @@ def _enumeration(component: Any, artefacts: list[Any]) -> Any:
     return next((each for each in lists if _reference(each) == wanted), None)
 
 
-def _all_codes(given: Any) -> list[Any]:
-    return list(_walk(given) if type(given).__name__ == "Hierarchy" else given.codes)
+def _all_codes(given: Any) -> Iterator[str]:
+    """The codes of a code list or of a hierarchy."""
+    if type(given).__name__ == "Hierarchy":
+        return map(_code, _walk(given))
+    return (str(code.id) for code in given.codes)
+
+
+def _code(node: Any) -> str:
+    """The code at a place of a hierarchy; the place may have a name of its own."""
+    return str((node.urn or "").rpartition(").")[2] or node.id)
 
 
 def _walk(hierarchy: Any) -> Iterator[Any]:
@@ -192,11 +200,9 @@ def _of_hierarchies(file: Path, dimension: str, given: Any, artefacts: list[Any]
     own = [_linked(each, hierarchies) for each in linked if _component(each) == dimension]
     if not own:
         others = {id(_linked(each, hierarchies)) for each in linked}
-        known = {code.id for code in given.codes}
+        known = set(_all_codes(given))
         own = [
-            each
-            for each in hierarchies.values()
-            if id(each) not in others and {code.id for code in _walk(each)} <= known
+            each for each in hierarchies.values() if id(each) not in others and set(_all_codes(each)) <= known
         ]
     return [_forest_of_nested(file, each) for each in own if each is not None]
 
@@ -211,12 +217,12 @@ def _linked(association: Any, hierarchies: Mapping[str, Any]) -> Any:
 
 
 def _forest_of_nested(file: Path, hierarchy: Any) -> Forest:
-    found: dict[str, tuple[str, ...]] = {TOP: tuple(code.id for code in hierarchy.codes)}
-    for code in _walk(hierarchy):
-        below = tuple(child.id for child in code.codes)
-        if below and found.setdefault(code.id, below) != below:
+    found: dict[str, tuple[str, ...]] = {TOP: tuple(map(_code, hierarchy.codes))}
+    for node in _walk(hierarchy):
+        code, below = _code(node), tuple(map(_code, node.codes))
+        if below and found.setdefault(code, below) != below:
             raise InputError(
-                f"the hierarchy {hierarchy.id!r} has the code {code.id!r} twice, with different parts",
+                f"the hierarchy {hierarchy.id!r} has the code {code!r} twice, with different parts",
                 file=file,
                 remedy="Give each arrangement a hierarchy of its own.",
             )
