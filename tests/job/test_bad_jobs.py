@@ -167,7 +167,7 @@ BAD_JOBS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "unknown format": (
         job('["csv"]', '["csv", "pdf"]'),
-        r"line 29: release\.formats is none of 'csv', 'parquet', 'xlsx' or 'html'",
+        r"line 29: release\.formats is none of 'csv', 'parquet', 'sdmx', 'xlsx' or 'html'",
     ),
     "no format": (job('["csv"]', "[]"), r"line 29: release\.formats has too few entries"),
     "unknown status": (

@@ -33,11 +33,13 @@ HEAVY = (
     "highspy",
     "jinja2",
     "llvmlite",
+    "lxml",
     "openpyxl",
     "pandas",
     "polars",
     "pyarrow",
     "pyreadstat",
+    "pysdmx",
     "rich",
     "scipy",
 )

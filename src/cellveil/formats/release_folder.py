@@ -14,6 +14,7 @@ from cellveil.formats.published_file import read_publication
 from cellveil.judge.published_table import PublishedTable
 from cellveil.publishing.csv_parquet import VALUE
 from cellveil.publishing.public_folder import ABOUT, PUBLIC, SOFTWARE
+from cellveil.publishing.sdmx_files import SDMX
 from cellveil.tables.dimension import Dimension, Equation
 from cellveil.tables.hierarchy import TOTAL, Hierarchy
 from cellveil.tables.table import VARIABLE
@@ -161,7 +162,7 @@ def _joined(
 
 def _csv_of(folder: Path, table: Mapping[str, Any]) -> Path:
     for name in table["files"]:
-        if Path(name).suffix == ".csv" and Path(name).name == name:
+        if name.endswith(".csv") and not name.endswith(f"{SDMX}.csv") and Path(name).name == name:
             return folder / str(name)
     raise InputError(
         "the release has no CSV file to read", file=folder, remedy='Release with formats = ["csv", …].'

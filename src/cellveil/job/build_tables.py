@@ -12,8 +12,10 @@ from cellveil.arrays import Int
 from cellveil.errors import InputError
 from cellveil.formats.columns import read_columns
 from cellveil.formats.rows import read_pairs
+from cellveil.formats.sdmx_structure import SdmxStructure
 from cellveil.job.data_sections import DimensionJob, TableJob
 from cellveil.job.job_model import Job
+from cellveil.job.sdmx_tables import open_structures, structure_trees
 from cellveil.job.table_files import TableFile, open_tables, read_one, total_in
 from cellveil.microdata.code_order import in_order, nearly_equal
 from cellveil.microdata.codes import distinct_codes
@@ -61,9 +63,8 @@ def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) 
     trees = {name: _trees(job, name) for name in job.used_dimensions}
     exact = [name for name, given in trees.items() if any(_has_blanks(tree) for tree in given)]
     files = open_tables(job, exact, progress)
-    dimensions = {
-        name: _dimension(job, name, given, _Data(files, records), progress) for name, given in trees.items()
-    }
+    data = _Data(files, open_structures(job, files), records)
+    dimensions = {name: _dimension(job, name, given, data, progress) for name, given in trees.items()}
     tables, marks = [], []
     for position, table in enumerate(job.tables):
         with job.placing_errors("tables", position):
@@ -90,9 +91,10 @@ def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) 
 
 @dataclass(frozen=True)
 class _Data:
-    """Where codes come from: the rows of ready-made tables, and the microdata."""
+    """Where codes come from: the rows of ready-made tables, their structures, and the microdata."""
 
     files: Mapping[int, TableFile]
+    structures: Mapping[int, SdmxStructure]
     records: Any
 
 
@@ -145,6 +147,10 @@ def _dimension(job: Job, name: str, trees: list[Hierarchy], data: _Data, progres
             paths = _codes_of_records(job, name, data.records, [*settings.levels, settings.column or name])
             return Dimension.of(name, _tree_of_levels(paths, settings.total))
         found = settings.codes or _codes(job, name, data)
+        if not settings.codes and not settings.digits:
+            trees = structure_trees(job, name, data.structures, data.files, found, progress)
+            if trees:
+                return Dimension.of(name, *trees)
         said = settings.total if settings.first_given("total") or not _has_totals(job, name) else None
         total = total_in(name, said, found, progress)
         codes = [code for code in found if code != total]

@@ -11,11 +11,12 @@ from cellveil.formats.aggregated import CellColumns
 from cellveil.job.sections import File, Files, Section, Texts, fault
 from cellveil.microdata.number_marks import NumberMarks
 from cellveil.microdata.source_options import SourceOptions
+from cellveil.publishing.sdmx_codes import CONF_MEANINGS, OBS_VALUE
 
 READY_MADE = (
     *("value", "contributors", "totals", "incomplete", "repair", "allow_negative", "rows", "top"),
     *("status", "statuses", "lpl", "upl", "spl", "lb", "ub"),
-    *("delimiter", "encoding", "decimal", "thousands", "skip", "sheet", "query"),
+    *("delimiter", "encoding", "decimal", "thousands", "skip", "sheet", "query", "format", "structure"),
 )
 """Keys of tables that have a file."""
 
@@ -165,6 +166,16 @@ class TableJob(SourceJob):
     file: File | None = Field(
         None, description="A ready-made table: CSV, Parquet, Arrow, Excel, SAS, Stata, SPSS, or a database."
     )
+    format: Literal["sdmx-csv"] | None = Field(
+        None,
+        description="Where the rows are observations of SDMX: value is then OBS_VALUE, status CONF_STATUS "
+        "with the meanings of the standard code list.",
+    )
+    structure: File | None = Field(
+        None,
+        description="The SDMX structure message (XML or JSON) of such a file: code lists and hierarchies of "
+        "its dimensions.",
+    )
     rows: dict[str, str] = Field(
         default_factory=dict,
         description="Where a file has several tables: the column that names the table, and its name there, "
@@ -220,6 +231,12 @@ class TableJob(SourceJob):
                     "Leave one of the two out; the column of values of a file is named by value.",
                     odd,
                 )
+            if self.structure is not None and self.format is None:
+                raise fault(
+                    "structure is for files of SDMX",
+                    'Write format = "sdmx-csv", or leave it out.',
+                    "structure",
+                )
             return self
         odd = self.first_given(*READY_MADE)
         if odd:
@@ -231,12 +248,18 @@ class TableJob(SourceJob):
             )
         return self
 
+    @property
+    def is_sdmx(self) -> bool:
+        """Whether its file has observations of SDMX."""
+        return self.format == "sdmx-csv"
+
     def cell_columns(self) -> CellColumns:
         """What the columns of its file tell, as far as the job says so."""
-        single = ("value", "contributors", "shadow", "lpl", "upl", "spl", "lb", "ub")
+        single = ("contributors", "shadow", "lpl", "upl", "spl", "lb", "ub")
         return CellColumns(
             **{name: getattr(self, name) for name in single},
+            value=OBS_VALUE if self.is_sdmx and not self.first_given("value") else self.value,
             status=self.status or None,
-            statuses=self.statuses,
+            statuses=CONF_MEANINGS if self.is_sdmx and not self.statuses else self.statuses,
             top=tuple(self.top),
         )

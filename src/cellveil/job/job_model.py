@@ -161,7 +161,12 @@ class Job(Section):
                     for name, dimension in self.dimensions.items()
                 },
                 "tables": [
-                    table.model_copy(update={"file": table.file and base / table.file})
+                    table.model_copy(
+                        update={
+                            "file": table.file and base / table.file,
+                            "structure": table.structure and base / table.structure,
+                        }
+                    )
                     for table in self.tables
                 ],
             }

@@ -37,9 +37,8 @@ from cellveil.problem import Problem
 from cellveil.progress import NoteTaker, Progress
 from cellveil.public_view import PublicView
 from cellveil.publishing import Publication, Release, TablePart, check_room, release
-from cellveil.publishing.csv_parquet import header
-from cellveil.publishing.excel import require_excel
 from cellveil.publishing.public_folder import PUBLIC
+from cellveil.publishing.releasing import check_formats, check_names
 from cellveil.report import Report, build_report
 from cellveil.report.adjustment_figures import adjusted_figures, infeasible_adjustment
 from cellveil.report.infeasible_figures import infeasible_figures
@@ -318,8 +317,7 @@ def _check_release(job: Job, prepared: Prepared) -> None:
     problem = prepared.problem
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "everything")
     settings = job.release
-    if "xlsx" in settings.formats:
-        require_excel()
+    check_formats(settings.formats)
     check_dimension_names(problem.table.dimensions)
     with job.placing_errors("release"):
         publication = Publication.of(
@@ -329,8 +327,7 @@ def _check_release(job: Job, prepared: Prepared) -> None:
             labels=prepared.labels,
             decimals=settings.decimals,
         ).in_tables(prepared.tables, prepared.labels)
-        for table in publication.tables:
-            header(table)
+        check_names(publication, settings.formats)
     check_room(job.output / PUBLIC, settings.formats, publication)
 
 

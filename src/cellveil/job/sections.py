@@ -89,7 +89,7 @@ Method = Annotated[str, AfterValidator(_check_method)]
 
 Percent = Annotated[float, BeforeValidator(_as_percent)]
 
-Format = Literal["csv", "parquet", "xlsx", "html"]
+Format = Literal["csv", "parquet", "sdmx", "xlsx", "html"]
 
 
 class Section(BaseModel):

@@ -14,8 +14,10 @@ from cellveil.errors import InputError
 from cellveil.formats.aggregated import CellColumns, TableWishes, read_aggregated
 from cellveil.formats.columns import Columns, read_columns
 from cellveil.formats.ready_made import Totals
+from cellveil.formats.sdmx_csv import observations
 from cellveil.job.data_sections import TableJob
 from cellveil.job.job_model import Job
+from cellveil.microdata.number_marks import POINTS, UNSAID
 from cellveil.microdata.roles import check_ready_made
 from cellveil.progress import Progress
 from cellveil.rules.given_marks import GivenMarks
@@ -25,6 +27,9 @@ from cellveil.tables.table import Table
 
 GUESSED = ("status", "contributors", "lpl", "upl", "spl", "lb", "ub")
 """Columns of these names are taken for what they say, where the job names none."""
+
+CONFIDENTIALITY = ("conf_status", "obs_conf")
+"""The same for the status in files of SDMX."""
 
 TOTALS = (
     *("total", "totals", "tot", "all", "sum", "_t", "grand total", "overall"),
@@ -54,11 +59,22 @@ def open_tables(job: Job, exact: Collection[str], progress: Progress) -> dict[in
     for position, table in enumerate(job.tables):
         if table.file is not None:
             with job.placing_errors("tables", position):
-                key = repr((table.file, table.source_options()))
+                written = table.source_options()
+                if table.is_sdmx and written.marks == UNSAID:
+                    written = replace(written, marks=POINTS)  # as the standard has it
+                key = repr((table.file, written))
                 if key not in read:
-                    read[key] = read_columns(table.file, table.source_options())
-                found[position] = _opened(job, table, read[key], exact, progress)
+                    read[key] = read_columns(table.file, written)
+                columns = _observations(job, table, read[key], progress) if table.is_sdmx else read[key]
+                found[position] = _opened(job, table, columns, exact, progress)
     return found
+
+
+def _observations(job: Job, table: TableJob, columns: Columns, progress: Progress) -> Columns:
+    """The rows of a file of SDMX that are cells."""
+    settings = {name: job.dimensions.get(name) for name in table.dimensions}
+    names = [(given.column if given else None) or name for name, given in settings.items()]
+    return observations(columns, table.cell_columns().value, names, table.rows, progress)
 
 
 def read_one(
@@ -143,11 +159,16 @@ def _guessed(job: Job, table: TableJob, columns: Columns, progress: Progress) ->
     named = table.cell_columns()
     taken = {*table.dimensions, *table.rows, *(column for _, column in named.parts() if column)}
     folded = {name.casefold(): name for name in columns.names if name not in taken}
+    names = {key: key for key in GUESSED}
+    if table.is_sdmx:
+        names["status"] = next((name for name in CONFIDENTIALITY if name in folded), "")
     guessed: dict[str, Any] = {
-        key: folded[key] for key in GUESSED if getattr(table, key) is None and folded.get(key) is not None
+        key: folded[name]
+        for key, name in names.items()
+        if getattr(table, key) is None and folded.get(name) is not None
     }
-    if table.value not in columns and table.value.casefold() in folded:
-        guessed["value"] = folded[table.value.casefold()]
+    if named.value not in columns and named.value.casefold() in folded:
+        guessed["value"] = folded[named.value.casefold()]
     if guessed:
         told = ", ".join(f"{key} = {column!r}" for key, column in guessed.items())
         progress.note(f"{_title(columns)}: columns taken for what their names say: {told}")

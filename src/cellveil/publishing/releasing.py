@@ -27,6 +27,13 @@ from cellveil.publishing.excel import MAX_ROWS, fits_excel, require_excel, write
 from cellveil.publishing.html_page import page_of
 from cellveil.publishing.public_folder import ABOUT, SOFTWARE, digest_of, files_of_release, replaced_folder
 from cellveil.publishing.publication import Labels, Publication, TablePart
+from cellveil.publishing.sdmx_files import (
+    SDMX,
+    check_sdmx_names,
+    require_sdmx,
+    write_observations,
+    write_structure,
+)
 from cellveil.publishing.staging import check_foreign
 from cellveil.tables.table import VARIABLE
 
@@ -36,33 +43,37 @@ def _write_page(publication: Publication, path: Path) -> None:
     write_text(path, page_of(publication, [name for name in files if (path.parent / name).exists()]))
 
 
-FORMATS: Mapping[str, tuple[str, Callable[[Publication, Path], None]]] = {
-    "csv": ("table.csv", write_csv),
-    "parquet": ("table.parquet", write_parquet),
-    "xlsx": ("table.xlsx", write_excel),
-    "html": ("index.html", _write_page),
-}
-"""For each format the name of its file and its writer; the page comes last, as it links to the others."""
+Writer = Callable[[Publication, Path], None]
 
-EACH_ITS_FILE = ("csv", "parquet")
+FORMATS: Mapping[str, Mapping[str, Writer]] = {
+    "csv": {"table.csv": write_csv},
+    "parquet": {"table.parquet": write_parquet},
+    "sdmx": {f"table{SDMX}.csv": write_observations, f"table{SDMX}.xml": write_structure},
+    "xlsx": {"table.xlsx": write_excel},
+    "html": {"index.html": _write_page},
+}
+"""For each format its files and their writers; the page comes last, as it links to the others."""
+
+EACH_ITS_FILE = ("csv", "parquet", "sdmx")
 """Formats in which each of several tables has a file of its own, named as the table."""
 
 LONGEST_NAME = 60
 
 
-def file_names(publication: Publication, formats: Sequence[str]) -> dict[str, tuple[str, Publication]]:
-    """The files of a release: for each the format and what is written into it."""
-    files: dict[str, tuple[str, Publication]] = {}
+def file_names(publication: Publication, formats: Sequence[str]) -> dict[str, tuple[Writer, Publication]]:
+    """The files of a release: for each its writer and what is written into it."""
+    files: dict[str, tuple[Writer, Publication]] = {}
     stems = _stems([table.name for table in publication.parts])
     for form in FORMATS:
-        name = FORMATS[form][0]
         if form not in formats:
             continue
-        if form in EACH_ITS_FILE and publication.parts:
-            end = Path(name).suffix
-            files |= {f"{s}{end}": (form, part) for s, part in zip(stems, publication.parts, strict=True)}
-        else:
-            files[name] = form, publication
+        for name, writer in FORMATS[form].items():
+            if form in EACH_ITS_FILE and publication.parts:
+                end = name.removeprefix("table")
+                parts = zip(stems, publication.parts, strict=True)
+                files |= {f"{stem}{end}": (writer, part) for stem, part in parts}
+            else:
+                files[name] = writer, publication
     return files
 
 
@@ -79,9 +90,14 @@ def _stems(names: Sequence[str]) -> list[str]:
     for name in names:
         stem = re.sub(r"[^\w.-]+", "-", name).strip("-._")[:LONGEST_NAME] or "table"
         tries = (stem, *(f"{stem}-{number}" for number in range(2, len(names) + 5)))
-        stems.append(next(each for each in tries if each.casefold() not in taken))
-        taken.add(stems[-1].casefold())
+        stems.append(next(each for each in tries if not taken & _claims(each)))
+        taken |= _claims(stems[-1])
     return stems
+
+
+def _claims(stem: str) -> set[str]:
+    """What files of a table are called, without the end of their names."""
+    return {stem.casefold(), f"{stem.casefold()}{SDMX}"}
 
 
 @dataclass(frozen=True)
@@ -143,7 +159,7 @@ def release(
     audit
         The verdict; what is written is the view it is about.
     formats
-        Any of csv, parquet, xlsx and html.
+        Any of csv, parquet, sdmx, xlsx and html.
     symbol
         Written in place of hidden values; "" leaves them empty.
     title, note, date
@@ -203,8 +219,7 @@ def release(
         decimals=decimals,
     )
     publication = replace(publication, is_adjusted=audit.adjusted is not None).in_tables(tables, labels)
-    for table in publication.tables:
-        header(table)
+    check_names(publication, formats)
     folder = Path(folder).resolve()
     files, skipped = write_release(publication, folder, formats)
     return Release(
@@ -227,6 +242,16 @@ def check_formats(formats: Sequence[str]) -> None:
             raise InputError(f"unknown format {name!r}", remedy=nearest_name(name, list(FORMATS)))
     if "xlsx" in formats:
         require_excel()
+    if "sdmx" in formats:
+        require_sdmx()
+
+
+def check_names(publication: Publication, formats: Sequence[str]) -> None:
+    """Raise where a name cannot stand in a file of these formats."""
+    for table in publication.tables:
+        header(table)
+    if "sdmx" in formats:
+        check_sdmx_names(publication.tables)
 
 
 def check_room(folder: Path, formats: Sequence[str], publication: Publication) -> None:
@@ -253,8 +278,8 @@ def write_release(
     wanted = file_names(publication, [name for name in formats if name not in skipped])
     files: dict[str, str] = {}
     with replaced_folder(folder, [*wanted, ABOUT]) as staging:
-        for name, (form, part) in wanted.items():
-            FORMATS[form][1](part, staging / name)
+        for name, (writer, part) in wanted.items():
+            writer(part, staging / name)
             files[name] = str(digest_of(staging / name))
         write_text(
             staging / ABOUT, json.dumps(_about(publication, files), indent=2, ensure_ascii=False) + "\n"
