@@ -14,6 +14,7 @@ from cellveil.formats.columns import read_columns
 from cellveil.formats.rows import read_pairs
 from cellveil.job.data_sections import DimensionJob, TableJob
 from cellveil.job.job_model import Job
+from cellveil.job.recoded_dimensions import recoded, recoded_in
 from cellveil.job.table_files import TableFile, open_tables, read_one, total_in
 from cellveil.microdata.code_order import in_order, nearly_equal
 from cellveil.microdata.codes import distinct_codes
@@ -62,12 +63,13 @@ def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) 
     exact = [name for name, given in trees.items() if any(_has_blanks(tree) for tree in given)]
     files = open_tables(job, exact, progress)
     dimensions = {
-        name: _dimension(job, name, given, _Data(files, records), progress) for name, given in trees.items()
+        name: recoded(job, _dimension(job, name, given, _Data(files, records), progress))
+        for name, given in trees.items()
     }
     tables, marks = [], []
     for position, table in enumerate(job.tables):
         with job.placing_errors("tables", position):
-            own = [dimensions[name] for name in table.dimensions]
+            own = [recoded_in(table, dimensions[name]) for name in table.dimensions]
             if position in files:
                 made, said = read_one(table, files[position], own, progress)
             else:
