@@ -50,6 +50,11 @@ class Job(Section):
     )
     microdata: MicrodataJob | None = Field(None, description="The records.")
     dimensions: dict[str, DimensionJob] = Field(default_factory=dict, description="By name.")
+    template: File | None = Field(
+        None,
+        description="CSV that lists tables, one in a line: they, their dimensions and equations are taken as "
+        "if they stood here.",
+    )
     tables: list[TableJob] = Field(default_factory=list, description="Tables, protected together.")
     equations: dict[str, Terms] = Field(
         default_factory=dict,
@@ -72,6 +77,7 @@ class Job(Section):
     release: ReleaseJob = Field(ReleaseJob(), description="The public files.")
 
     _source: JobSource | None = PrivateAttr(None)
+    _inferred: tuple[str, ...] = PrivateAttr(())
 
     @model_validator(mode="after")
     def _consistent(self) -> Job:
@@ -129,8 +135,13 @@ class Job(Section):
         """Name the job file and the line of the location in errors that have no place yet."""
         return nullcontext() if self._source is None else self._source.placing_errors(*location)
 
-    def with_paths(self, source: JobSource) -> Job:
-        """The job with its paths taken relative to the folder of its file."""
+    @property
+    def inferred(self) -> tuple[str, ...]:
+        """What was inferred from its template, for somebody to approve."""
+        return self._inferred
+
+    def with_paths(self, source: JobSource, inferred: tuple[str, ...] = ()) -> Job:
+        """The job with its paths taken relative to the folder of its file, and what was inferred for it."""
         base = source.file.parent
         micro = self.microdata
         job = self.model_copy(
@@ -138,6 +149,7 @@ class Job(Section):
                 "output": base / self.output,
                 "instance": self.instance and base / self.instance,
                 "labels": self.labels and base / self.labels,
+                "template": self.template and base / self.template,
                 "microdata": micro
                 and micro.model_copy(update={"file": [under(base, name) for name in micro.file]}),
                 "dimensions": {
@@ -155,13 +167,14 @@ class Job(Section):
                 ],
             }
         )
-        job._source = source
+        job._source, job._inferred = source, inferred
         return job
 
 
 def _check_instance_alone(job: Job) -> None:
     odd = job.first_given(
-        "tables", "microdata", "dimensions", "equations", "rules", "cells", "bounds", "weights", "levels"
+        *("template", "tables", "microdata", "dimensions", "equations", "rules", "cells"),
+        *("bounds", "weights", "levels"),
     )
     if odd:
         raise fault(
