@@ -136,7 +136,9 @@ class Recoding:
         goal: dict[str, str] = {}
         for leaf in tree.hierarchy.leaves:
             code = variable.padded(leaf)
-            found = [one for one in self.joined if _holds(one, code, variable, is_missing=code in missing)]
+            found = [
+                one for one in self.joined if holds_code(one, code, variable, is_missing=code in missing)
+            ]
             if len(found) > 1:
                 raise InputError(
                     f"a code of {variable.name!r} falls into {found[0].code!r} and {found[1].code!r}",
@@ -154,7 +156,7 @@ class Recoding:
         return CodeTree.flat(codes, tree.hierarchy.root, new_missing), goal
 
 
-def _holds(joined: JoinedCodes, code: str, variable: ArgusVariable, *, is_missing: bool) -> bool:
+def holds_code(joined: JoinedCodes, code: str, variable: ArgusVariable, *, is_missing: bool = False) -> bool:
     """Whether an old code is among the parts; a code for “missing” only if it is named."""
     for part in joined.parts:
         low, high = (None if end is None else variable.padded(end) for end in (part.low, part.high))
@@ -180,7 +182,7 @@ def read_recoding(path: Path | str, *, encoding: str | None = None) -> Recoding:
                 texts = [token.text for token in tokens if token.quoted or token.text != ","]
                 options[keyword.text] = _arguments(keyword.text, texts)
             else:
-                joined.append(_joined_codes(line, number))
+                joined.append(joined_codes(line, number))
         except InputError as error:
             raise error.located(file=source.file, line=number) from None
     labels = options.get("<CODELIST>", (None,))[0]
@@ -221,7 +223,8 @@ def _arguments(keyword: str, arguments: list[str]) -> tuple[str, ...]:
     return tuple(arguments)
 
 
-def _joined_codes(line: str, number: int) -> JoinedCodes:
+def joined_codes(line: str, number: int | None = None) -> JoinedCodes:
+    """Read one line “new : old, old-old”."""
     parts: list[tuple[str, str]] = []
     place = 0
     while place < len(line.rstrip()):

@@ -23,6 +23,7 @@ from cellveil.cli.list_methods import methods
 from cellveil.cli.run import run
 from cellveil.cli.shell import INTERRUPTED, Kept
 from cellveil.cli.suppress import suppress
+from cellveil.cli.template import template
 from cellveil.cli.verify import verify
 from cellveil.errors import CellveilError, InputError
 
@@ -36,7 +37,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 safe, 1 not safe (nothing is released), 2 bad input or usage, 3 infeasible, "
     "130 interrupted.",
 )
-for _command in (demo, run, suppress, audit, verify, history, methods, adjust, argus):
+for _command in (demo, run, suppress, audit, verify, history, methods, adjust, argus, template):
     app.command()(_command)
 
 

@@ -15,6 +15,7 @@ from cellveil.formats.rows import read_pairs
 from cellveil.formats.sdmx_structure import SdmxStructure
 from cellveil.job.data_sections import DimensionJob, TableJob
 from cellveil.job.job_model import Job
+from cellveil.job.recoded_dimensions import recoded, recoded_in
 from cellveil.job.sdmx_tables import open_structures, structure_trees
 from cellveil.job.table_files import TableFile, open_tables, read_one, total_in
 from cellveil.microdata.code_order import in_order, nearly_equal
@@ -64,11 +65,13 @@ def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) 
     exact = [name for name, given in trees.items() if any(_has_blanks(tree) for tree in given)]
     files = open_tables(job, exact, progress)
     data = _Data(files, open_structures(job, files), records)
-    dimensions = {name: _dimension(job, name, given, data, progress) for name, given in trees.items()}
+    dimensions = {
+        name: recoded(job, _dimension(job, name, given, data, progress)) for name, given in trees.items()
+    }
     tables, marks = [], []
     for position, table in enumerate(job.tables):
         with job.placing_errors("tables", position):
-            own = [dimensions[name] for name in table.dimensions]
+            own = [recoded_in(table, dimensions[name]) for name in table.dimensions]
             if position in files:
                 made, said = read_one(table, files[position], own, progress)
             else:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from cellveil.errors import InputError
+from cellveil.errors import InputError, nearest_name
 from cellveil.formats.aggregated import CellColumns
 from cellveil.job.sections import File, Files, Section, Texts, fault
 from cellveil.microdata.number_marks import NumberMarks
@@ -50,6 +50,25 @@ class DimensionJob(Section):
         "no such code, another word for it (all, sum, …) is taken, with a note.",
     )
     lead: str = Field("@", min_length=1, description="Indent string of .hrc files.")
+    to_level: int | None = Field(
+        None, ge=1, description="Global recoding: fold the hierarchy below this level; 1 is below the total."
+    )
+    fold: list[str] = Field(
+        default_factory=list, description="Global recoding: fold what stands below these codes into them."
+    )
+    join: dict[str, str] = Field(
+        default_factory=dict,
+        description='Global recoding of a flat dimension: new codes and the old ones, such as {low = "-04, '
+        '07", mid = "05-06"}; ranges go by the order of the texts, right-aligned; other codes stay.',
+    )
+    recode: File | None = Field(
+        None, description="Global recoding by a .grc file of tau-ARGUS, flat or <TREERECODE>."
+    )
+
+    @property
+    def recodings(self) -> list[str]:
+        """The keys that recode it."""
+        return [name for name in ("to_level", "fold", "join", "recode") if getattr(self, name)]
 
     @model_validator(mode="after")
     def _one_source(self) -> DimensionJob:
@@ -63,6 +82,9 @@ class DimensionJob(Section):
             raise fault("total is given, but the hierarchy brings its own", "Leave total out.", "total")
         if self.order is not None and (self.hierarchy or self.codes):
             raise fault("the codes have their order already", "Leave order out.", "order")
+        if len(self.recodings) > 1:
+            first, second = self.recodings[:2]
+            raise fault(f"{first} and {second} are given", "Give one of them.", second)
         return self
 
 
@@ -162,6 +184,14 @@ class TableJob(SourceJob):
         "of what its largest contributions add up to; by default the value.",
     )
     costs: list[str] = Field(default_factory=list, description="Further columns to add up, for weights.")
+    to_level: dict[str, Annotated[int, Field(ge=1)]] = Field(
+        default_factory=dict,
+        description="By dimension: in this table the hierarchy is folded below this level: {nace = 2}.",
+    )
+    fold: dict[str, list[str]] = Field(
+        default_factory=dict,
+        description="By dimension: in this table what stands below these codes is folded into them.",
+    )
     rounding: bool = Field(False, description="Round microdata to the decimals instead of an error.")
     file: File | None = Field(
         None, description="A ready-made table: CSV, Parquet, Arrow, Excel, SAS, Stata, SPSS, or a database."
@@ -223,8 +253,16 @@ class TableJob(SourceJob):
         twice = [name for name in self.dimensions if self.dimensions.count(name) > 1]
         if twice:
             raise fault(f"the dimension {twice[0]!r} stands twice", "Name it once.", "dimensions")
+        for key in ("to_level", "fold"):
+            for name in getattr(self, key):
+                if name not in self.dimensions or (key == "fold" and name in self.to_level):
+                    raise fault(
+                        f"{key} names {name!r}, which is no dimension of the table, or is folded already",
+                        nearest_name(name, self.dimensions),
+                        key,
+                    )
         if self.file is not None:
-            odd = self.first_given("response", "costs", "rounding")
+            odd = self.first_given("response", "costs", "rounding", "to_level", "fold")
             if odd:
                 raise fault(
                     f"{odd} is for tables made from microdata, and this one has a file",

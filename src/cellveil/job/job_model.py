@@ -52,6 +52,11 @@ class Job(Section):
     )
     microdata: MicrodataJob | None = Field(None, description="The records.")
     dimensions: dict[str, DimensionJob] = Field(default_factory=dict, description="By name.")
+    template: File | None = Field(
+        None,
+        description="CSV that lists tables, one in a line: they, their dimensions and equations are taken as "
+        "if they stood here.",
+    )
     tables: list[TableJob] = Field(default_factory=list, description="Tables, protected together.")
     equations: dict[str, Terms] = Field(
         default_factory=dict,
@@ -81,6 +86,7 @@ class Job(Section):
     release: ReleaseJob = Field(ReleaseJob(), description="The public files.")
 
     _source: JobSource | None = PrivateAttr(None)
+    _inferred: tuple[str, ...] = PrivateAttr(())
 
     @model_validator(mode="after")
     def _consistent(self) -> Job:
@@ -105,6 +111,7 @@ class Job(Section):
             raise fault("there is neither an instance nor a table", "Add [[tables]], or name an instance.")
         _check_tables(self)
         _check_dimensions(self)
+        _check_recodings(self)
         _check_columns(self)
         _check_weights(self)
         _check_insiders(self)
@@ -137,8 +144,13 @@ class Job(Section):
         """Name the job file and the line of the location in errors that have no place yet."""
         return nullcontext() if self._source is None else self._source.placing_errors(*location)
 
-    def with_paths(self, source: JobSource) -> Job:
-        """The job with its paths taken relative to the folder of its file."""
+    @property
+    def inferred(self) -> tuple[str, ...]:
+        """What was inferred from its template, for somebody to approve."""
+        return self._inferred
+
+    def with_paths(self, source: JobSource, inferred: tuple[str, ...] = ()) -> Job:
+        """The job with its paths taken relative to the folder of its file, and what was inferred for it."""
         base = source.file.parent
         micro = self.microdata
         job = self.model_copy(
@@ -146,6 +158,7 @@ class Job(Section):
                 "output": base / self.output,
                 "instance": self.instance and base / self.instance,
                 "labels": self.labels and base / self.labels,
+                "template": self.template and base / self.template,
                 "against": self.against
                 and self.against.model_copy(
                     update={"releases": [base / folder for folder in self.against.releases]}
@@ -156,7 +169,10 @@ class Job(Section):
                 and micro.model_copy(update={"file": [under(base, name) for name in micro.file]}),
                 "dimensions": {
                     name: dimension.model_copy(
-                        update={"hierarchy": [base / file for file in dimension.hierarchy]}
+                        update={
+                            "hierarchy": [base / file for file in dimension.hierarchy],
+                            "recode": dimension.recode and base / dimension.recode,
+                        }
                     )
                     for name, dimension in self.dimensions.items()
                 },
@@ -171,13 +187,14 @@ class Job(Section):
                 ],
             }
         )
-        job._source = source
+        job._source, job._inferred = source, inferred
         return job
 
 
 def _check_instance_alone(job: Job) -> None:
     odd = job.first_given(
-        "tables", "microdata", "dimensions", "equations", "rules", "cells", "bounds", "weights", "levels"
+        *("template", "tables", "microdata", "dimensions", "equations", "rules", "cells"),
+        *("bounds", "weights", "levels"),
     )
     if odd:
         raise fault(
@@ -210,6 +227,18 @@ def _check_dimensions(job: Job) -> None:
                 f"levels of {name!r} are columns of microdata, but a table with it is read from a file",
                 "Give a hierarchy instead.",
                 *("dimensions", name, "levels"),
+            )
+
+
+def _check_recodings(job: Job) -> None:
+    """Recoding needs contributors, and a ready-made table does not know who stands in several cells."""
+    for name, dimension in job.dimensions.items():
+        if dimension.recodings and any(t.file is not None and name in t.dimensions for t in job.tables):
+            raise fault(
+                f"{name!r} is to be recoded, but a table with it is read from a file, and contributors of "
+                "joined cells are not known there",
+                "Tabulate microdata, or recode before the table is made.",
+                *("dimensions", name, dimension.recodings[0]),
             )
 
 

@@ -15,6 +15,7 @@ from cellveil.files import read_text
 from cellveil.job.job_model import Job
 from cellveil.job.places import JobSource
 from cellveil.job.sections import FAULT
+from cellveil.job.template_job import with_template
 
 
 def read_job(path: Path | str) -> Job:
@@ -44,10 +45,11 @@ def read_job(path: Path | str) -> Job:
             "a number has too many digits", file=path, remedy="Write ordinary numbers."
         ) from None
     try:
+        data, inferred = with_template(data, source.file.parent)
         job = Job.model_validate(data)
     except ValidationError as error:
         raise _explained(error, source) from None
-    return job.with_paths(source)
+    return job.with_paths(source, inferred)
 
 
 def _check_depth(data: Any, source: JobSource) -> None:

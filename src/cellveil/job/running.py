@@ -223,6 +223,8 @@ def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
         with job.placing_errors("instance"):
             problem = read_instance(job.instance)
         return Prepared(problem, {}, read_labels(job.labels, problem.table))
+    for note in job.inferred:
+        progress.note(note)
     rule = rule_from_dict(job.rules) if job.rules else None
     depth = max(rule.depth if rule else 1, MIN_DEPTH, depth_asked(job))
     built = build_tables(job, depth, progress, records)
