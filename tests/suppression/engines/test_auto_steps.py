@@ -11,7 +11,7 @@ from cellveil.datasets import random_table
 from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem
 from cellveil.progress import Progress
-from cellveil.solvers.beside import Beside
+from cellveil.solvers.background import BackgroundTask
 from cellveil.solvers.parallel import using
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.engines.auto_state import AutoStepsParams
@@ -60,7 +60,7 @@ def test_work_beside_is_waited_for_and_its_faults_come_out() -> None:
         raise ValueError("in vain")
 
     before = threading.active_count()
-    beside = Beside(fails, NO_LIMIT)
+    beside = BackgroundTask(fails, NO_LIMIT)
     with pytest.raises(ValueError, match="in vain"):
         beside.stop()
     assert threading.active_count() == before

@@ -16,7 +16,7 @@ from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
-from cellveil.solvers.beside import Beside
+from cellveil.solvers.background import BackgroundTask
 from cellveil.suppression.bounds.cover import CoverBound, CoverParams
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams
@@ -119,7 +119,7 @@ class AutoState(Incumbent):
         self.splitting: SplittingSearch | None = None
         self.kernel_search: KernelSearch | None = None
         self.has_stalled = self.is_windowed = False
-        self.beside: Beside | None = None
+        self.beside: BackgroundTask | None = None
 
     @property
     def is_done(self) -> bool:

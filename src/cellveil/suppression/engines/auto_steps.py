@@ -14,7 +14,7 @@ from functools import partial
 from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.ledger import Ledger
 from cellveil.problem import Problem
-from cellveil.solvers.beside import Beside
+from cellveil.solvers.background import BackgroundTask
 from cellveil.solvers.parallel import num_workers
 from cellveil.suppression.engines.auto_state import AutoState
 from cellveil.suppression.engines.cube_packing import Packing
@@ -57,7 +57,7 @@ class AutoRun(AutoState):
         """Ruin and recreate by cubes; with a time limit and two threads beside the stages that follow."""
         assert self.start is not None
         if num_workers() > 1 and deadline.limit is not None:
-            self.beside = Beside(self._packing(self.start).improve, self.deadline)
+            self.beside = BackgroundTask(self._packing(self.start).improve, self.deadline)
         else:
             self._polish(self.start, deadline)
 

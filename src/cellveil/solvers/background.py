@@ -9,7 +9,7 @@ from threading import Event
 from cellveil.clock import Deadline
 
 
-class Beside:
+class BackgroundTask:
     """Work in a thread of its own until its deadline, or until it is stopped.
 
     What it changes belongs to it until then. It gains where it gives up the interpreter's lock for most of
@@ -18,7 +18,7 @@ class Beside:
     Examples
     --------
     >>> from cellveil.clock import NO_LIMIT
-    >>> beside = Beside(lambda deadline: [None for _ in iter(lambda: deadline.is_over, True)], NO_LIMIT)
+    >>> beside = BackgroundTask(lambda deadline: [None for _ in iter(lambda: deadline.is_over, True)], NO_LIMIT)
     >>> beside.stop()
     """
 
