@@ -18,7 +18,8 @@ class BackgroundTask:
     Examples
     --------
     >>> from cellveil.clock import NO_LIMIT
-    >>> beside = BackgroundTask(lambda deadline: [None for _ in iter(lambda: deadline.is_over, True)], NO_LIMIT)
+    >>> work = lambda deadline: [None for _ in iter(lambda: deadline.is_over, True)]
+    >>> beside = BackgroundTask(work, NO_LIMIT)
     >>> beside.stop()
     """
 
