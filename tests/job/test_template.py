@@ -161,6 +161,14 @@ def test_the_plain_layout(folder):
     assert plan.dimensions["nuts3"] == {"hierarchy": str(folder / "regions.csv")}
 
 
+def test_amounts_are_read_as_the_line_says(folder):
+    header = "table,response,dimension_1,shadow,decimals,rounding\n"
+    (folder / "template.csv").write_text(header + "A,to_pizza,size,to_lettuce,0,yes\nB,,size,,,no\n")
+    first, second = plan_template(folder / "template.csv").tables
+    assert (first["shadow"], first["decimals"], first["rounding"]) == ("to_lettuce", 0, True)
+    assert second == {"name": "B", "dimensions": ["size"]}
+
+
 def test_levels_of_one_hierarchy_without_its_name_are_warned_about(folder):
     (folder / "template.csv").write_text("table,response,dimension_1\nA,to_pizza,nuts2\nB,to_pizza,nuts3\n")
     notes = plan_template(folder / "template.csv", records(folder)).notes
@@ -177,6 +185,8 @@ def test_levels_of_one_hierarchy_without_its_name_are_warned_about(folder):
         (PLAIN + "A,to_pizza,size,,two,\n", "level_1 is not a level"),
         (PLAIN + "A,to_pizza,size,,,\nA,,size,,,\n", "listed twice"),
         (PLAIN + "NA,,,,,\n", "lists no table"),
+        ("table,dimension_1,decimals\nA,size,many\n", "decimals is not a digit"),
+        ("table,dimension_1,rounding\nA,size,perhaps\n", "neither yes nor no"),
         (PLAIN + "A,,a10,naf,,\nB,,a10,,,\n", "different hierarchies"),
         ("table,field,dimension_1\nA,firms,size\nB,farms,size\n", "several fields"),
         (

@@ -20,6 +20,7 @@ NAMES = {
     "response": "response", "indicator": "response",
     "hrc_response": "hrc_response", "hrc_indicator": "hrc_response",
     "field": "field", "hrc_field": "hrc_field",
+    "shadow": "shadow", "decimals": "decimals", "rounding": "rounding",
 }  # fmt: skip
 """What the columns of a template are called."""
 
@@ -47,6 +48,9 @@ class TemplateLine:
     hrc_response: str | None = None
     field: str | None = None
     hrc_field: str | None = None
+    shadow: str | None = None
+    decimals: int | None = None
+    rounding: bool = False
 
 
 def read_template(path: Path | str) -> list[TemplateLine]:
@@ -110,6 +114,12 @@ def _line(columns: Columns, row: int, given: dict[str, str]) -> TemplateLine:
     if not names or len(set(names)) < len(names):
         raise columns.fault(row, "a table has no dimension, or one twice", "Name its dimensions, each once.")
     rest: dict[str, Any] = {key: text for key, text in given.items() if not SPAN_KEY.fullmatch(key)}
+    if not re.fullmatch(r"[0-9]", rest.get("decimals", "0")):
+        raise columns.fault(row, "decimals is not a digit", "Write 0 to 9.")
+    if rest.get("rounding", "no").casefold() not in ("yes", "no"):
+        raise columns.fault(row, "rounding is neither yes nor no", "Write yes or no.")
+    rest |= {"decimals": int(rest["decimals"])} if "decimals" in rest else {}
+    rest |= {"rounding": rest["rounding"].casefold() == "yes"} if "rounding" in rest else {}
     return TemplateLine(rest.pop("name", f"T{row + 1}"), tuple(spanning), **rest)
 
 

@@ -240,7 +240,8 @@ class _Planner:
                 remedy="Name the finer one: its table has the totals of the coarser one.",
             )
         made: dict[str, Any] = {"name": line.name, "dimensions": names}
-        made |= {"response": line.response} if line.response else {}
+        given = {key: getattr(line, key) for key in ("response", "shadow", "decimals", "rounding")}
+        made |= {key: value for key, value in given.items() if value is not None and value is not False}
         folded = {name: level for name, level in (self._place[one] for one in line.spanning) if level}
         return made | ({"to_level": folded} if folded else {})
 
