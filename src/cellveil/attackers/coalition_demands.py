@@ -82,7 +82,9 @@ class Coalitions:
 
     def name(self, number: int) -> str:
         """The members, in words."""
-        return " with ".join(sorted(self.parts.name(one) for one in self.of(number))) or "anybody"
+        names = sorted(self.parts.name(one) for one in self.of(number))
+        prefix = f"a coalition of {len(names)}: " if len(names) > 1 else ""
+        return prefix + " with ".join(names) if names else "anybody"
 
     # -- parts ---------------------------------------------------------------------------------------------
 
