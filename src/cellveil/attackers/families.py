@@ -174,10 +174,29 @@ class Families:
         cells = np.concatenate([self.own.cells[rises], self.own.cells[falls]])
         return cells, np.arange(len(cells)) < int(rises.sum())
 
+    def most(self, cells: Int, up: Bool) -> Int:
+        """Demand by demand the most that is asked against anybody."""
+        return np.asarray(self.amounts(cells, up).max(axis=1, initial=0))
+
     def amounts(self, cells: Int, up: Bool) -> Int:
         """Demand by demand: against the listed contributors of the cell, and everybody else."""
         rows = self.own.row[cells]
         return np.where(up[:, None], self.own.up[rows], self.own.down[rows])
+
+    def needed(self, cell: int, up: bool, who: Int) -> int:
+        """The largest amount that one of these insiders must be kept from, or, if none, who has no part."""
+        amounts = (self.own.up if up else self.own.down)[self.own.row[cell]]
+        rank = self.own.rank(np.full(len(who), cell), who) if len(who) else np.array([-1])
+        return int(amounts[rank].max())
+
+    def known_to(self, who: Int, target: int) -> tuple[Int, Int, Int]:
+        """The cells of some insiders, and how far these can fall and rise as far as all of them can tell."""
+        places = [self.parts.places[one] for one in who.tolist() if one in self.parts.places]
+        cells, own = _largest(places)
+        down, up = self.with_own(cells, own)
+        alone = (self.parts.count[cells] == 1) & (cells != target)
+        down[alone] = up[alone] = 0
+        return cells, down, up
 
     def left(self, claims: Claims, cells: Int, up: Bool) -> StillOpen:
         """Whom the claims do not keep off, for these demands; claims for others are passed over."""
@@ -199,21 +218,23 @@ class Families:
         The others as claim (position in `part`), insider and reach; only where that is less than `enough`.
         """
         rows, starts = self._rows(claims, part, enough)
-        cells, is_target, rises = rows.cells, rows.is_target, rows.rises
-        down, up = self.everybody
-        unlisted_down, unlisted_up = self.unlisted
-        down, up = (
-            np.where(is_target, plain[cells], vague[cells])
-            for plain, vague in ((down, unlisted_down), (up, unlisted_up))
-        )
-        shown = _times(np.where(rises, up, down), rows.step, rows.moved)
+        down, up = self._rooms_without_part(rows)
+        shown = floored(np.where(rows.rises, up, down), rows.step, rows.moved)
         return _reach(shown, rows, starts), self._insiders(rows, down, up)
+
+    def _rooms_without_part(self, rows: _Rows) -> tuple[Int, Int]:
+        """How far moved cells can fall and rise for somebody without a part in any."""
+        down, up = (
+            np.where(rows.is_target, plain[rows.cells], vague[rows.cells])
+            for plain, vague in zip(self.everybody, self.unlisted, strict=True)
+        )
+        return down, up
 
     def outsider_reaches(self, claims: Claims) -> Int:
         """How far each claim reaches against somebody who knows what everybody knows."""
         rows, starts = self._rows(claims, np.arange(len(claims)), np.zeros(len(claims), dtype=np.int64))
         down, up = self.everybody
-        shown = _times(np.where(rows.rises, up[rows.cells], down[rows.cells]), rows.step, rows.moved)
+        shown = floored(np.where(rows.rises, up[rows.cells], down[rows.cells]), rows.step, rows.moved)
         return _reach(shown, rows, starts)
 
     def _rows(self, claims: Claims, part: Int, enough: Int) -> tuple[_Rows, Int]:
@@ -267,7 +288,7 @@ class Families:
         room = np.where(alone[some], 0, room)
         less = room < np.where(rows.rises[some], up[some], down[some])
         some, room = some[less], room[less]
-        reach = _times(room, rows.step[some], rows.moved[some])
+        reach = floored(room, rows.step[some], rows.moved[some])
         short = reach < rows.enough[some]
         return rows.owner[some][short], who[some][short], reach[short]
 
@@ -349,12 +370,24 @@ class _Tally:
         return StillOpen(self._cells, up, self._listed, self._is_open, demand[stuck], who[stuck])
 
 
+def _largest(places: Sequence[tuple[Int, Int]]) -> tuple[Int, Int]:
+    """The cells of several insiders, and the largest part that one of them has in each."""
+    nothing = np.zeros(0, dtype=np.int64)
+    cells = np.concatenate([nothing, *(cells for cells, _ in places)])
+    own = np.concatenate([nothing, *(own for _, own in places)])
+    order = np.lexsort((-own, cells))
+    cells, own = cells[order], own[order]
+    first = np.ones(len(cells), dtype=bool)
+    first[1:] = cells[1:] != cells[:-1]
+    return cells[first], own[first]
+
+
 def _reach(shown: Int, rows: _Rows, starts: Int) -> Int:
     """The least that a moved cell of each claim allows; nothing where the target does not move."""
     return np.where(rows.step[starts] == 0, 0, np.minimum.reduceat(shown, starts))
 
 
-def _times(room: Int, step: Int, moved: Int) -> Int:
+def floored(room: Int, step: Int, moved: Int) -> Int:
     """⌊room · step / moved⌋ exactly, at most UNBOUNDED."""
     endless = room == UNBOUNDED
     finite = np.where(endless, 0, room)

@@ -20,9 +20,11 @@ Hidden or published, every cell is put to the criterion: one that fails it is as
 published one that fails it is not safe. Who contributes with both signs has no floor: with negative parts in
 the table, nobody can tell from its own part that a cell is at least that much.
 
-A *coalition* of several contributors puts its parts together. It is met by one attacker that knows, in every
-cell at once, the largest parts that so many contributors can have: more than any one coalition can know, so
-that what is shown safe is safe, and what is not may be.
+A *coalition* of several contributors puts its parts together. Of those who know their own parts only, every
+coalition is an insider with a number of its own (`cellveil.attackers.coalition_demands`). Under the (p, q)
+rule, or where contributors have no ids, all are met by one attacker that knows, in every cell at once, the
+largest parts that so many contributors can have: more than any one coalition can know, so that what is shown
+safe is safe, and what is not may be.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ from math import lcm
 import numpy as np
 
 from cellveil.arrays import Bool, Int
+from cellveil.attackers.coalition_families import CoalitionFamilies
+from cellveil.attackers.families import Families
 from cellveil.attackers.own_demands import OwnDemands
 from cellveil.attackers.own_parts import EVERYBODY, NOBODY, OwnParts
 from cellveil.deviations.witness import Witness
@@ -137,8 +141,21 @@ class SelfKnowing(Insiders):
         super().__init__(problem, parts, coalition, exempt)
         self.own = OwnDemands(problem, parts, self.asked)
 
+    @cached_property
+    def together(self) -> CoalitionFamilies | None:
+        """The coalitions, if several attack together and the table says who they are."""
+        found = CoalitionFamilies(self.own, self.coalition) if self.coalition > 1 else None
+        return found if found is not None and found.coalitions.are_known else None
+
+    @cached_property
+    def families(self) -> Families | None:
+        """Tells whom families of deviations keep off; None where that is not known."""
+        return Families(self.own) if self.coalition == 1 else self.together
+
     def rooms(self, attacker: int, target: int) -> Rooms:
         """A cell is at least the attacker's part, and known if the attacker alone makes it up."""
+        if self.together is not None and attacker != EVERYBODY:
+            return self.together.rooms(np.array([attacker]), target)
         problem, values = self.problem, self.problem.table.values
         known = self.parts.known_to(attacker, self.coalition)
         known[target] = self._surely(attacker, target)  # the demand is cut at what it knows of the target
@@ -164,7 +181,12 @@ class SelfKnowing(Insiders):
                 yield up, amount
 
     def demand(self, cell: int, up: bool, attacker: int) -> int:
-        """See `OwnDemands`; a coalition is asked for the whole level, cut at what everybody knows."""
+        """See `OwnDemands`; against coalitions that nobody can name the whole level, cut at what all know."""
+        if self.together is not None:
+            coalitions, is_all = self.together.coalitions, attacker == EVERYBODY
+            return (
+                coalitions.most(cell, up) if is_all else coalitions.amount(cell, up, coalitions.of(attacker))
+            )
         if attacker != EVERYBODY:
             return self.own.amount(cell, up, attacker)
         problem, lb = self.problem, int(self.problem.lb[cell])

@@ -1,11 +1,9 @@
 """The audit against insiders: every contributor attacks every primary cell that is not its own.
 
-One deviation settles a cell against everybody whose own part it leaves untouched, so very few linear programs
-are needed: first one against all insiders at once; where that fails, one against nobody in particular, then
-one for each insider in whose way it stands, until nobody is left, or one is found against whom no deviation
-exists. Under the (p, q) rule, what a contributor has in several hidden cells together is a target as well
-(`cellveil.attackers.prior_posterior`). Every deviation is exact, and is kept as a claim for the certificate,
-which other code checks (`cellveil.certificate`). What is not shown counts as not safe.
+Cell by cell, see `cellveil.judge.insider_verdict`. Under the (p, q) rule, what a contributor has in several
+hidden cells together is a target as well (`cellveil.attackers.prior_posterior`). Every deviation is exact,
+and is kept as a claim for the certificate, which other code checks (`cellveil.certificate`). What is not
+shown counts as not safe.
 """
 
 from __future__ import annotations
@@ -13,15 +11,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import Literal
 
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.attackers.families import Claims, Families
-from cellveil.attackers.insiders import ENOUGH, Insiders, PriorPosteriorInsiders, SelfKnowing
-from cellveil.attackers.own_parts import EVERYBODY, NOBODY, OwnParts
+from cellveil.attackers.families import Claims
+from cellveil.attackers.insiders import Insiders, PriorPosteriorInsiders, SelfKnowing
+from cellveil.attackers.own_parts import OwnParts
 from cellveil.attackers.prior_knowledge import OUTSIDERS, check_attacker
 from cellveil.attackers.prior_posterior import Totals, TotalVerdict
 from cellveil.attackers.unlisted_parts import AllParts
@@ -30,6 +27,7 @@ from cellveil.deviations.movement import Movement
 from cellveil.deviations.witness import Witness, Witnesses, are_deviations
 from cellveil.errors import InputError, name_some
 from cellveil.judge.attack_report import AttackReport, Ending
+from cellveil.judge.insider_verdict import SHOWN, CellVerdict, judged_cell, told_cell
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
@@ -38,10 +36,8 @@ from cellveil.tables.cells import CellRef, cell_numbers
 from cellveil.tables.relations import Relations
 
 Kind = Literal["insider", "pq"]
-Shares = dict[int, Fraction]
 
 NOT_JUDGED = "not judged: time ran out"
-KNOWS_AS_MUCH = "everybody who knows as much as the second largest contributor of the cell"
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
@@ -176,7 +172,7 @@ def audit_insiders(
     progress.stage("audit against insiders")
     cells = insiders.asked if only is None else np.intersect1d(insiders.asked, only)
     deadline = movement.deadline
-    found = {cell: _told(insiders, cell) for cell in cells[~view.hidden[cells]].tolist()}
+    found = {cell: told_cell(insiders, cell) for cell in cells[~view.hidden[cells]].tolist()}
     shown, true = _shown_by(claims, insiders, view, cells[view.hidden[cells]])
     found |= dict.fromkeys(shown.tolist(), SHOWN)
     left = np.setdiff1d(cells, np.fromiter(found, np.int64, len(found)))
@@ -254,28 +250,15 @@ def _reason(cut_short: bool, totals: tuple[TotalVerdict, ...], published: Sequen
     return "; ".join(parts)
 
 
-@dataclass(frozen=True)
-class _CellVerdict:
-    """On one cell: whether it was shown protected, and who comes closest, how close."""
-
-    safe: bool
-    closest: str
-    reach: float
-
-
-SHOWN = _CellVerdict(True, "", 1.0)
-"""On a cell for which claims were enough."""
-
-
 def _shown_by(claims: Claims | None, insiders: Insiders, view: PublicView, cells: Int) -> tuple[Int, Claims]:
     """Those of the hidden cells for which deviations that somebody claims keep every single insider off.
 
     And the claims for them that are true.
     """
-    if claims is None or not isinstance(insiders, SelfKnowing) or insiders.coalition > 1:
+    if claims is None or not isinstance(insiders, SelfKnowing) or insiders.families is None:
         return cells[:0], Claims.nothing()
     true = are_deviations(insiders.problem, view.hidden, claims.witnesses)
-    families = Families(insiders.own)
+    families = insiders.families
     asked, up = families.open_demands()
     mine = np.isin(asked, cells)
     claims = claims.take(true[claims.numbers])
@@ -317,76 +300,10 @@ def insiders_of(
     return PriorPosteriorInsiders(problem, parts, p, q, coalition, exempt)
 
 
-def _judged_in_time(insiders: Insiders, movement: Movement, cell: int, deadline: Deadline) -> _CellVerdict:
+def _judged_in_time(insiders: Insiders, movement: Movement, cell: int, deadline: Deadline) -> CellVerdict:
     """The same within the time there is: what it cuts short was not judged, unless it is safe."""
     if deadline.is_over:
         movement.unclear += 1
-        return _CellVerdict(False, NOT_JUDGED, 0.0)
-    verdict = _judged(insiders, movement, cell)
-    return _CellVerdict(False, NOT_JUDGED, 0.0) if deadline.is_over and not verdict.safe else verdict
-
-
-def _judged(insiders: Insiders, movement: Movement, cell: int) -> _CellVerdict:
-    """Whether the cell was shown protected against every insider, and who comes closest."""
-    closest = _CellVerdict(True, "", float(ENOUGH))
-    for up, amount in insiders.demands(cell):
-        verdict = _judged_one_way(insiders, movement, cell, up, amount)
-        closest = min(closest, verdict, key=lambda v: (v.safe, v.reach))
-        if not verdict.safe:
-            break
-    return closest
-
-
-def _judged_one_way(insiders: Insiders, movement: Movement, cell: int, up: bool, amount: int) -> _CellVerdict:
-    """The same for one direction; `amount` is enough against everybody."""
-    rooms = insiders.rooms(EVERYBODY, cell)
-    witness = movement.find(cell, amount, rooms, up=up)
-    if insiders.coalition > 1:
-        reach = 1.0 if witness else movement.share(cell, amount, rooms, up)
-        return _CellVerdict(
-            witness is not None, "" if witness else f"a coalition of {insiders.coalition}", reach
-        )
-    if witness is None:
-        rooms = insiders.rooms(NOBODY, cell)
-        witness = movement.find(cell, amount, rooms, up=up)
-    if witness is None:
-        return _open_to_all(insiders, movement, cell, up, amount)
-    shown = insiders.shown(witness, cell, up)
-    while left := [attacker for attacker, share in shown.items() if share < 1]:
-        attacker = min(left, key=lambda a: (shown[a], a))
-        needed, rooms = insiders.demand(cell, up, attacker), insiders.rooms(attacker, cell)
-        witness = movement.find(cell, needed, rooms, up=up)
-        if witness is not None:
-            shown = _better(shown, insiders.shown(witness, cell, up))
-        if shown[attacker] < 1:
-            return _CellVerdict(False, _name(insiders, attacker), movement.share(cell, needed, rooms, up))
-    closest = min(shown, key=lambda a: (shown[a], a < 0, a), default=NOBODY)
-    return _CellVerdict(True, _name(insiders, closest), float(shown.get(closest, ENOUGH)))
-
-
-def _told(insiders: Insiders, cell: int) -> _CellVerdict:
-    """On a cell that is published, and must not be."""
-    if insiders.problem.status[cell] == Status.PRIMARY:
-        return _CellVerdict(False, "everybody", 0.0)
-    second = int(insiders.parts.who[cell, 1]) if insiders.parts.who.shape[1] > 1 else -1
-    return _CellVerdict(False, insiders.parts.name(second) if second >= 0 else KNOWS_AS_MUCH, 0.0)
-
-
-def _better(shown: Shares, further: Shares) -> Shares:
-    """The larger share of each attacker; whoever is listed in no cell of a witness has that of NOBODY."""
-    base, more = shown.get(NOBODY, Fraction(ENOUGH)), further.get(NOBODY, Fraction(ENOUGH))
-    return {a: max(shown.get(a, base), further.get(a, more)) for a in shown.keys() | further.keys()}
-
-
-def _open_to_all(insiders: Insiders, movement: Movement, cell: int, up: bool, amount: int) -> _CellVerdict:
-    """Where even somebody without a part elsewhere gets through: the second largest contributor does."""
-    listed = insiders.parts.who[cell]
-    second = int(listed[1]) if len(listed) > 1 else -1
-    is_known = second >= 0 and insiders.demand(cell, up, second) == amount
-    rooms = insiders.rooms(second if is_known else NOBODY, cell)
-    name = insiders.parts.name(second) if is_known else KNOWS_AS_MUCH
-    return _CellVerdict(False, name, movement.share(cell, amount, rooms, up))
-
-
-def _name(insiders: Insiders, attacker: int) -> str:
-    return "anybody" if attacker == NOBODY else insiders.parts.name(attacker)
+        return CellVerdict(False, NOT_JUDGED, 0.0)
+    verdict = judged_cell(insiders, movement, cell)
+    return CellVerdict(False, NOT_JUDGED, 0.0) if deadline.is_over and not verdict.safe else verdict

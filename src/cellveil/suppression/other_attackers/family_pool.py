@@ -40,8 +40,6 @@ class FamilyPool:
     ----------
     cells, up
         The demands.
-    amounts
-        Against the listed contributors of the cell, and everybody else without a part in it.
     levels
         Against outsiders.
     size
@@ -58,16 +56,15 @@ class FamilyPool:
         upl, lpl = shared_out(problem.upl, problem.lpl, problem.sliding, room)
         own = families.own
         rises, falls = np.zeros((2, problem.table.num_cells), dtype=np.int64)
-        rises[own.cells], falls[own.cells] = own.up.max(axis=1, initial=0), own.down.max(axis=1, initial=0)
+        everywhere = np.ones(len(own.cells), dtype=bool)
+        rises[own.cells] = families.most(own.cells, everywhere)
+        falls[own.cells] = families.most(own.cells, ~everywhere)
         above, below = np.flatnonzero((upl > 0) | (rises > 0)), np.flatnonzero((lpl > 0) | (falls > 0))
         self.cells = np.concatenate([above, below])
         self.up = np.arange(len(self.cells)) < len(above)
         self.levels = np.concatenate([upl[above], lpl[below]])
         self._is_asked = own.row[self.cells] >= 0
-        self.amounts = np.zeros((len(self.cells), own.parts.who.shape[1] + 1), dtype=np.int64)
-        asked = self._is_asked
-        self.amounts[asked] = families.amounts(self.cells[asked], self.up[asked])
-        self.size = np.maximum(self.amounts.max(axis=1, initial=0), self.levels)
+        self.size = np.maximum(np.concatenate([rises[above], falls[below]]), self.levels)
         self._place = np.full((2, problem.table.num_cells), -1, dtype=np.int64)
         self._place[self.up.astype(np.int64), self.cells] = np.arange(len(self.cells))
         self._witnesses: list[Witness] = []
@@ -76,8 +73,8 @@ class FamilyPool:
         self._vouching = np.full(len(self.cells), -1, dtype=np.int64)
         self._moved_by: dict[int, list[int]] | None = None
         self._saved: dict[int, _Kept] | None = None
-        self._listed = (self.amounts[:, :-1] > 0) & (own.parts.who[self.cells] >= 0)
-        self._is_open, self.is_short = self.amounts[:, -1] > 0, self.levels > 0
+        self._listed = np.zeros((len(self.cells), own.parts.who.shape[1]), dtype=bool)
+        self._is_open, self.is_short = np.zeros(len(self.cells), dtype=bool), self.levels > 0
         self._others: dict[int, Int] = {}
         self.kept_off = np.zeros(len(self.cells), dtype=bool)
         self._update(np.arange(len(self.cells)))
@@ -107,13 +104,9 @@ class FamilyPool:
 
     def needed(self, demand: int, who: Int | None) -> int:
         """The largest amount that one of them must be kept from, or somebody without a part, or outsiders."""
-        amounts = self.amounts[demand]
         if who is None:
             return int(self.levels[demand])
-        if not len(who):
-            return int(amounts[-1])
-        rank = self.families.own.rank(np.full(len(who), self.cells[demand]), who)
-        return int(amounts[rank].max())
+        return self.families.needed(int(self.cells[demand]), bool(self.up[demand]), who)
 
     def add(self, claims: Claims) -> None:
         """Take claims into account."""

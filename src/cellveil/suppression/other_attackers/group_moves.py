@@ -12,7 +12,6 @@ from contextlib import contextmanager
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.attackers.families import Families
 from cellveil.attackers.insiders import SelfKnowing
 from cellveil.clock import Deadline
 from cellveil.deviations.ledger import Ledger
@@ -42,8 +41,9 @@ class GroupMoves:
         packing: CubePackingParams,
         seed: int = 0,
     ) -> None:
-        problem = insiders.problem
-        self.insiders, self.families, self.problem = insiders, Families(insiders.own), problem
+        problem, families = insiders.problem, insiders.families
+        assert families is not None
+        self.insiders, self.families, self.problem = insiders, families, problem
         idle = np.where(problem.status == Status.FROZEN, Status.FROZEN, Status.SAFE).astype(np.int8)
         nothing = np.zeros_like(problem.lpl)
         plain = problem.replace(status=idle, lpl=nothing, upl=nothing, spl=nothing, reasons={}, origins={})
@@ -129,20 +129,7 @@ class GroupMoves:
 
     def _known_to(self, who: Int | None, target: int) -> tuple[Int, Int, Int]:
         """The cells of some insiders, and how far these can move as far as all of them can tell."""
-        parts = self.insiders.parts
-        places = [parts.places[one] for one in ([] if who is None else who.tolist()) if one in parts.places]
-        nothing = np.zeros(0, dtype=np.int64)
-        cells = np.concatenate([nothing, *(cells for cells, _ in places)])
-        own = np.concatenate([nothing, *(own for _, own in places)])
-        order = np.lexsort((-own, cells))
-        cells, own = cells[order], own[order]
-        first = np.ones(len(cells), dtype=bool)
-        first[1:] = cells[1:] != cells[:-1]
-        cells, own = cells[first], own[first]
-        down, up = self.families.with_own(cells, own)
-        alone = (parts.count[cells] == 1) & (cells != target)
-        down[alone] = up[alone] = 0
-        return cells, down, up
+        return self.families.known_to(np.zeros(0, dtype=np.int64) if who is None else who, target)
 
     @contextmanager
     def _rooms(self, cells: Int, down: Int, up: Int) -> Iterator[None]:

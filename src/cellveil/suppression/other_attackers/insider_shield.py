@@ -6,8 +6,9 @@ For a primary cell that some insider gets at, two plans are made and the cheaper
 * *one by one*: a deviation against somebody without a part anywhere, then one for each insider in whose way
   the deviations so far stand, until nobody is left.
 
-Of a coalition only the first is known. A deviation that was found for one cell is tried for the next ones as
-well, stretched to each insider's capacities: most cells need none of their own. Under the (p, q) rule the
+Coalitions are insiders like others (`cellveil.attackers.coalition_demands`); where they cannot be told apart,
+only the first plan is known. A deviation that was found for one cell is tried for the next ones as well,
+stretched to each insider's capacities: most cells need none of their own. Under the (p, q) rule the
 same two plans are made for contributors whose totals over several cells are at risk: with x the parts of the
 contributor, deviations y with |y_k − p·x_k| ≤ q·(X_k − x_k − own_k) on every hidden cell k.
 
@@ -94,7 +95,8 @@ class InsiderShield(Shield):
     def _has_families(self) -> bool:
         """Whether the table is one for families of witnesses."""
         table = self.known.table
-        return self.is_for_cuts and table.num_cells >= self._params.fewest_cells and has_cubes(table)
+        is_known = isinstance(self.insiders, SelfKnowing) and self.insiders.families is not None
+        return is_known and table.num_cells >= self._params.fewest_cells and has_cubes(table)
 
     @property
     def is_for_cuts(self) -> bool:
@@ -198,7 +200,7 @@ class _Question(ABC):
     """What must be possible against every insider: some movement that none of them can rule out."""
 
     targets: Sequence[int]
-    coalition: int
+    is_joint: bool
 
     @abstractmethod
     def ask(self, attacker: int, hidden: Bool) -> Move:
@@ -242,7 +244,7 @@ def _cheaper_plan(question: _Question, known: list[Move], hidden: Bool, moves: M
     together, weight = _Plan(hidden.copy()), moves.weight
     together.add(question.ask(EVERYBODY, hidden), EVERYBODY)
     cost = together.cost(hidden, weight) if together.verdict is Feasibility.MET else np.inf
-    if question.coalition > 1 or cost == 0:
+    if question.is_joint or cost == 0:
         return together
     single = _one_by_one(question, known, hidden, moves, cost)
     is_better = single.verdict is Feasibility.MET and single.cost(hidden, weight) < cost
@@ -273,23 +275,27 @@ class _CellQuestion(_Question):
     def __init__(self, insiders: Insiders, moves: Movement, cell: int, up: bool, amount: int) -> None:
         self.insiders, self.moves = insiders, moves
         self.cell, self.up, self.amount = cell, up, amount
-        self.targets, self.coalition = (cell,), insiders.coalition
+        self.targets, self._together = (
+            (cell,),
+            insiders.together if isinstance(insiders, SelfKnowing) else None,
+        )
+        self.is_joint = insiders.coalition > 1 and self._together is None
         self._shown: dict[Witness, dict[int, Fraction]] = {}
 
     def ask(self, attacker: int, hidden: Bool) -> Move:
-        is_one = attacker not in (EVERYBODY, NOBODY)
+        is_one = attacker != EVERYBODY and (attacker != NOBODY or self._together is not None)
         amount = self.insiders.demand(self.cell, self.up, attacker) if is_one else self.amount
         rooms = self.insiders.rooms(attacker, self.cell)
         return self.moves.push(self.cell, amount, rooms, hidden, up=self.up)
 
     def share(self, attacker: int) -> float:
         """How much of the movement that is needed against the attacker is possible with everything hidden."""
-        is_one = attacker not in (EVERYBODY, NOBODY)
+        is_one = attacker != EVERYBODY and (attacker != NOBODY or self._together is not None)
         amount = self.insiders.demand(self.cell, self.up, attacker) if is_one else self.amount
         return self.moves.share(self.cell, amount, self.insiders.rooms(attacker, self.cell), self.up)
 
     def is_settled(self, found: Sequence[Move], hidden: Bool) -> bool:
-        if self.coalition == 1:
+        if not self.is_joint:
             return super().is_settled(found, hidden)
         rooms = self.insiders.rooms(EVERYBODY, self.cell)
         return any(self._is_far_enough(move, rooms) for move in found)
@@ -302,6 +308,9 @@ class _CellQuestion(_Question):
         return bool(abs(y[np.searchsorted(move.cells, self.cell)]) * fits >= self.amount)
 
     def left(self, found: Sequence[Move], hidden: Bool) -> list[int]:
+        if self._together is not None:
+            witnesses = [move.witness for move in found if move.witness is not None]
+            return [int(who) for who in self._together.left_by(witnesses, self.cell, self.up)]
         shares = [self._shares(move.witness) for move in found if move.witness is not None]
         attackers = {who for share in shares for who in share}
         best = {who: max(share.get(who, share.get(NOBODY, 1)) for share in shares) for who in attackers}
@@ -325,7 +334,7 @@ class _TotalQuestion(_Question):
         self.part = totals.listed(target)[self.cells]
         below, above = (gap[self.cells] for gap in rule.bounds)
         self.below, self.above = (below, above) if up else (above, below)
-        self.targets, self.coalition = self.cells[self.part > 0].tolist(), rule.coalition
+        self.targets, self.is_joint = self.cells[self.part > 0].tolist(), rule.coalition > 1
 
     def ask(self, attacker: int, hidden: Bool) -> Move:
         lower, upper = self._limits(attacker, hidden)

@@ -1,0 +1,162 @@
+"""Demands of coalitions, and whom families keep off: against the definition and against the verifier."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import ceil
+
+import numpy as np
+import pytest
+
+from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.coalition_families import CoalitionFamilies, CoalitionParams
+from cellveil.attackers.families import Claims
+from cellveil.attackers.insiders import SelfKnowing
+from cellveil.attackers.own_parts import EVERYBODY, NOBODY, OwnParts
+from cellveil.certificate.asked_movements import asked_movements
+from cellveil.certificate.coalitions import check_claims
+from cellveil.clock import Deadline
+from cellveil.deviations.movement import Movement
+from cellveil.deviations.witness import Witnesses
+from cellveil.judge.insider import audit_insiders
+from cellveil.judge.insider_certificate import insider_certificate, named
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem
+from cellveil.tables.contributions import Contributions
+from cellveil.tables.scaled import UNBOUNDED
+from helpers.insider_definition import RULES, Definition, Records, draw_records
+
+TWO = Attacker("insider", coalition=2)
+
+
+def drawn(seed: int, depth: int) -> tuple[Records, str, Problem]:
+    """A small table by one of the rules."""
+    records = draw_records(np.random.default_rng(seed), negative=seed % 4 == 1)
+    rule = list(RULES)[seed % len(RULES)]
+    return records, rule, records.problem(rule, depth)
+
+
+def coalitions_of(problem: Problem, members: int = 2) -> CoalitionFamilies:
+    found = SelfKnowing(problem, OwnParts.of(problem), members).together
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_demand_is_the_rule_with_the_coalition_in_the_second_place(seed: int) -> None:
+    records, rule, problem = drawn(seed, depth=10)
+    hidden = np.ones(problem.table.num_cells, dtype=bool)
+    by_definition = Definition(problem, hidden, records.parts(problem), rule, 2)
+    coalitions = coalitions_of(problem).coalitions
+    units = problem.table.units
+    assert units is not None
+    for cell in problem.primaries.tolist():
+        for who in by_definition.coalitions():
+            numbers = frozenset(units.names.index(name) for name in who)
+            for up in (True, False):
+                expected = max(ceil(by_definition.demand(who, cell, up)), 0)
+                assert coalitions.amount(cell, up, numbers) == expected
+
+
+@pytest.mark.parametrize("depth", [2, 3, 10])
+@pytest.mark.parametrize("seed", range(4))
+def test_demands_and_rooms_are_those_of_the_verifier(seed: int, depth: int) -> None:
+    _, _, problem = drawn(seed, depth)
+    hidden = np.ones(problem.table.num_cells, dtype=bool)
+    families, asked = coalitions_of(problem), asked_movements(problem, named(problem, TWO), hidden)
+    people = sorted(families.parts.places)
+    every = [frozenset(who) for size in range(3) for who in combinations(people, size)]
+    for who in every[:: max(1, len(every) // 12)]:
+        for cell in problem.primaries.tolist():
+            for up in (True, False):
+                expected = max(asked.amount(cell, up, who), 0)
+                assert families.coalitions.amount(cell, up, who) == expected
+                assert expected <= families.coalitions.most(cell, up)
+        target = int(problem.primaries[0])
+        rooms = families.rooms(np.array([families.coalitions.number(who)]), target)
+        for cell in range(problem.table.num_cells):
+            for up in (True, False):
+                wanted = asked.room(cell, up, who, cell == target)
+                assert families.room(cell, up, who, is_target=cell == target) == (
+                    UNBOUNDED if wanted is None else wanted
+                )
+                assert int(rooms[up][cell]) == (UNBOUNDED if wanted is None else wanted)
+
+
+def some_claims(problem: Problem, seed: int) -> Claims:
+    """Deviations against nobody, everybody or two contributors, all of them for all cells that they move."""
+    insiders = SelfKnowing(problem, OwnParts.of(problem), 2)
+    movement, found = Movement.of(problem, Deadline(None)), []
+    rng = np.random.default_rng(seed)
+    people = sorted(insiders.parts.places)
+    for cell in problem.primaries.tolist():
+        two = insiders.families.coalitions.number(  # type: ignore[union-attr]
+            frozenset(int(who) for who in rng.choice(people, 2, replace=False))
+        )
+        for who in (NOBODY, EVERYBODY, two):
+            amount, up = insiders.demand(cell, True, who), bool(rng.random() < 0.7)
+            if amount > 0:
+                found.append(movement.find(cell, amount, insiders.rooms(who, cell), up=up))
+    witnesses = Witnesses.of([witness for witness in found if witness is not None])
+    is_primary = np.zeros(problem.table.num_cells, dtype=bool)
+    is_primary[problem.primaries] = True
+    return Claims.of_all(witnesses, is_primary, 100, 100)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_who_is_left_by_claims_is_who_is_left_for_the_verifier(seed: int) -> None:
+    _, _, problem = drawn(seed, depth=2 + seed % 2)
+    hidden, families = np.ones(problem.table.num_cells, dtype=bool), coalitions_of(problem)
+    whole = some_claims(problem, seed)
+    cells, up = families.open_demands()
+    for claims in (whole, whole.take(np.arange(0, len(whole), 3)), Claims.nothing()):
+        left = families.left(claims, cells, up)
+        proof = insider_certificate(problem, hidden, TWO, claims)
+        assert proof is not None
+        shown = check_claims(problem, hidden, named(problem, TWO), proof).shown
+        assert shown == set(problem.primaries.tolist()) - set(cells[~left.settled].tolist())
+
+
+def test_where_too_many_would_have_to_be_visited_somebody_is_left() -> None:
+    _, _, problem = drawn(0, depth=3)
+    claims, own = some_claims(problem, 0), coalitions_of(problem).own
+    cells, up = coalitions_of(problem).open_demands()
+    full, hasty = (
+        CoalitionFamilies(own, 2, CoalitionParams(most_visited=most)).left(claims, cells, up).settled
+        for most in (10**6, 1)
+    )
+    assert full.any() and not (hasty & ~full).any() and hasty.sum() < full.sum()
+
+
+def test_without_ids_all_coalitions_are_met_by_one_that_knows_most() -> None:
+    records = draw_records(np.random.default_rng(2))
+    problem = records.problem("p%", depth=3)
+    units = problem.table.units
+    assert units is not None
+    nameless = Contributions(
+        0, units.count, units.total, units.absolute, units.top, np.full_like(units.who, -1), ()
+    )
+    unknown = problem.replace(table=problem.table.replace(units=nameless))
+    insiders = SelfKnowing(unknown, OwnParts.of(unknown), 2)
+    assert insiders.together is None and insiders.families is None
+    pattern = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "all")
+    with_ids = audit_insiders(problem, pattern, coalition=2)
+    without = audit_insiders(unknown, Pattern.hiding(unknown, pattern.hidden, "all"), coalition=2)
+    assert not (without.safe & ~with_ids.safe).any()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_audit_asks_what_the_definition_asks(seed: int) -> None:
+    records, rule, problem = drawn(seed, depth=10)
+    rng = np.random.default_rng(seed)
+    hidden = problem.hidden_at_start | (rng.random(problem.table.num_cells) < 0.8)
+    report = audit_insiders(problem, Pattern.hiding(problem, hidden, "some"), coalition=2)
+    by_definition = Definition(problem, hidden, records.parts(problem), rule, 2)
+    assert set(report.unsafe_cells.tolist()) == by_definition.open_cells()
+    names = set(problem.table.units.names)  # type: ignore[union-attr]
+    for attacker, is_safe in zip(report.attackers, report.safe.tolist(), strict=True):
+        assert is_safe or attacker in ("everybody", "anybody") or set(_members(attacker)) <= names
+
+
+def _members(attacker: str) -> list[str]:
+    return attacker.split(": ")[-1].split(" with ")
