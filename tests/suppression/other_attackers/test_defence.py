@@ -382,7 +382,7 @@ def test_the_command_on_what_nobody_can_protect(folder: Path, command: Command) 
 def test_a_job_that_keeps_insiders_off(folder: Path, command: Command) -> None:
     job, public = folder.parent / "job.toml", folder.parent / "out" / "public"
     text = f'instance = "{folder.name}"\noutput = "out"\n[release]\nformats = ["csv"]\n'
-    job.write_text(text)
+    job.write_text("attackers = []\n" + text)
     assert command("run", job).code == 0
     assert (
         command("audit", folder, folder.parent / "out/internal/pattern.csv", "--attacker", "insider").code

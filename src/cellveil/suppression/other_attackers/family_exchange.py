@@ -19,6 +19,7 @@ from cellveil.attackers.families import Claims
 from cellveil.clock import Deadline
 from cellveil.deviations.witness import Witness, Witnesses
 from cellveil.params import Params, param
+from cellveil.solvers import tolerances
 from cellveil.suppression.other_attackers.family_pool import FamilyPool
 from cellveil.suppression.other_attackers.group_moves import GroupMoves
 
@@ -73,7 +74,7 @@ class FamilyExchange:
     def _exchange(self, cell: int) -> Int:
         """Publish the cell if that is cheaper; return what was hidden in its place."""
         pool, moves = self._pool, self._moves
-        before, budget = moves.hidden.copy(), float(self._weight[cell]) * (1 - 1e-9)
+        before, budget = moves.hidden.copy(), float(self._weight[cell]) * (1 - tolerances.EQUAL)
         broken = pool.lose(cell)
         moves.publish(np.array([cell]))
         is_settled = len(broken) <= self._params.most_open
