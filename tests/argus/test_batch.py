@@ -1,6 +1,7 @@
 """Batch files: the order of commands, paths, methods, linked tables, what is written and what is not."""
 
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from cellveil.argus.lexer import tokens_of
 from cellveil.argus.table_spec import CostKind
 from cellveil.cli.app import run_command
 from cellveil.errors import InfeasibleError, InputError, NotSafeError
+from cellveil.level_origin import LevelOrigin
 from cellveil.pattern import Pattern
 
 SECRET = "987654"
@@ -318,6 +320,19 @@ def test_ready_made_tables_with_statuses_and_rules(office: Path) -> None:
     ruled = dict(line.split(",")[::2] for line in (office / "t.csv").read_text().splitlines())
     assert (ruled["a"], ruled["b"], ruled["d"]) == ("5", "9", "10")
     assert "what is unsafe stays so" in log
+
+
+def test_a_level_of_unknown_origin_holds_whole_in_linked_tables() -> None:
+    size = cv.Dimension.of("size", cv.Hierarchy.flat("bcd"))
+    table = cv.table_from_interior([size], {"size": list("bcd")}, [10, 20, 30])
+    cell, origin = table.cell("b"), LevelOrigin(Fraction(11, 10))
+    marked = np.arange(table.num_cells) == cell
+    by_rule = cv.Problem.of(table, {cell: (1, 1)}).replace(origins={origin: marked})
+    by_hand = cv.Problem.of(table, {cell: (5, 5)})
+    joint, (places, _) = linked_problem([by_rule, by_hand])
+    assert joint.upl[places[cell]] == 5 and not any(marks.any() for marks in joint.origins.values())
+    joint, (places, _) = linked_problem([by_rule, by_rule])
+    assert joint.origins[origin][places[cell]]
 
 
 def test_recoded_tables_follow_from_others(office: Path) -> None:

@@ -1,8 +1,8 @@
 """One problem of several tables that share cells: statuses, levels and weights of their joint table.
 
 Where tables differ about a common cell, the stricter holds: unsafe before hidden before published, and the
-larger level. What everybody knows beforehand is what the joint table tells: values of at least 0, unless some
-are negative.
+larger level, whole against insiders if one of the tables does not say where its level comes from. What
+everybody knows beforehand is what the joint table tells: values of at least 0, unless some are negative.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cellveil.arrays import Int
+from cellveil.arrays import Bool, Int
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status, defaults
 from cellveil.tables.dimension import Dimension
@@ -91,13 +91,24 @@ def _joined(table: Table, problems: Sequence[Problem], places: Sequence[Int]) ->
     fields = _fields(defaults(table), problems, places, table.decimals)
     unsafe = fields["status"] == Status.PRIMARY
     fields["reasons"] = _marked([problem.reasons for problem in problems], places, unsafe)
-    fields["origins"] = _marked([problem.origins for problem in problems], places, unsafe)
+    unknown = np.zeros(table.num_cells, dtype=bool)
+    for problem, cells in zip(problems, places, strict=True):
+        unknown[cells[_without_origin(problem)]] = True
+    fields["origins"] = _marked([problem.origins for problem in problems], places, unsafe & ~unknown)
     waived = np.zeros(table.num_cells, dtype=bool)
     for problem, cells in zip(problems, places, strict=True):
         if problem.waived is not None:
             waived[cells[problem.waived]] = True
     fields["waived"] = waived & ~unsafe if (waived & ~unsafe).any() else None
     return Problem(table, **fields)
+
+
+def _without_origin(problem: Problem) -> Bool:
+    """Unsafe cells whose level no rule of the table accounts for: against insiders it holds whole."""
+    known = np.zeros(problem.table.num_cells, dtype=bool)
+    for marked in problem.origins.values():
+        known |= marked
+    return np.asarray((problem.status == Status.PRIMARY) & ~known)
 
 
 def _fields(

@@ -1,8 +1,9 @@
 """Protection of the tables of a batch: those that share cells together, by one of our methods, audited.
 
-Requires tables with their unsafe cells. Ensures: what is returned was audited as a whole against outsiders
-and, where the batch asks for singletons to be protected, against single contributors; the certificate was
-verified. What was not shown safe is not returned, but raised.
+Requires tables with their unsafe cells. Ensures: what is returned was audited as a whole against outsiders;
+where the batch asks for singletons to be protected, against single contributors too, or the notes say which
+cells are exempt, or that these were not kept off. The certificate was verified. What was not shown safe
+against outsiders is not returned, but raised.
 """
 
 from __future__ import annotations
