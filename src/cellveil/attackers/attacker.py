@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cellveil.attackers.prior_knowledge import OUTSIDERS, Kind, check_attacker
+from cellveil.certificate.named_attacker import NUMBERS, attacker_words, listed_in_words
 from cellveil.tables.cells import CellRef
 
 __all__ = ["OUTSIDERS", "Attacker", "Kind", "in_words", "not_asked"]
-
-NUMBERS = {2: "two", 3: "three", 4: "four", 5: "five"}
 
 
 @dataclass(frozen=True)
@@ -74,21 +73,8 @@ class Attacker:
     @property
     def words(self) -> str:
         """Against whom a verdict on this attack holds."""
-        if self.is_outsider:
-            known = ["that values are whole numbers"] if self.kind == "integer" else []
-            known += [f"every value to within {self.prior:g} %"] if self.prior is not None else []
-            return "outsiders" + (f" who know {' and '.join(known)}" if known else "")
-        who = "contributor" if self.level == "unit" else "holding"
-        if self.coalition == 1:
-            who = f"every single {who}"
-        else:
-            who = f"any {NUMBERS.get(self.coalition, self.coalition)} {who}s together"
-        if self.exempt:
-            number = len(self.exempt)
-            who += f" (but for {'1 cell that is' if number == 1 else f'{number} cells that are'} exempt)"
-        if self.kind == "insider":
-            return who
-        return f"{who} knowing the others to within {self.q:g} % (p = {self.p:g} %)"
+        known = (self.p, self.q, self.prior)
+        return attacker_words(self.kind, self.level, self.coalition, *known, len(self.exempt))
 
 
 def in_words(attackers: Sequence[Attacker]) -> str:
@@ -99,8 +85,7 @@ def in_words(attackers: Sequence[Attacker]) -> str:
     >>> in_words([Attacker(), Attacker("integer"), Attacker("insider")])
     'outsiders, outsiders who know that values are whole numbers and every single contributor'
     """
-    *first, last = dict.fromkeys(attacker.words for attacker in attackers) or ["nobody"]
-    return f"{', '.join(first)} and {last}" if first else last
+    return listed_in_words([attacker.words for attacker in attackers])
 
 
 def not_asked(attackers: Sequence[Attacker]) -> str:

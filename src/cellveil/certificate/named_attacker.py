@@ -87,35 +87,42 @@ class NamedAttacker:
     @property
     def words(self) -> str:
         """Whom a proof about this attacker is about."""
-        if self.is_outsider:
-            known = ["that values are whole numbers"] if self.kind == "integer" else []
-            known += [f"every value to within {self.prior:g} %"] if self.prior is not None else []
-            return "outsiders" + (f" who know {' and '.join(known)}" if known else "")
-        who = "contributor" if self.level == "unit" else "holding"
-        if self.coalition == 1:
-            who = f"every single {who}"
-        else:
-            who = f"any {NUMBERS.get(self.coalition, self.coalition)} {who}s together"
-        if self.exempt:
-            number = len(self.exempt)
-            who += f" (but for {'1 cell that is' if number == 1 else f'{number} cells that are'} exempt)"
-        if self.kind == "insider":
-            return who
-        return f"{who} knowing the others to within {self.q:g} % (p = {self.p:g} %)"
+        known = (self.p, self.q, self.prior)
+        return attacker_words(self.kind, self.level, self.coalition, *known, len(self.exempt))
 
 
 PLAIN_OUTSIDER = NamedAttacker()
 
 
-def listed_in_words(attackers: Sequence[NamedAttacker]) -> str:
-    """All of them, in one phrase.
+def attacker_words(
+    kind: str, level: str, coalition: int, p: float | None, q: float, prior: float | None, exempt: int
+) -> str:
+    """Whom a verdict or a proof about an attacker is about; `exempt` is the number of cells not asked for."""
+    if kind in ("outsider", "integer"):
+        known = ["that values are whole numbers"] if kind == "integer" else []
+        known += [f"every value to within {prior:g} %"] if prior is not None else []
+        return "outsiders" + (f" who know {' and '.join(known)}" if known else "")
+    who = "contributor" if level == "unit" else "holding"
+    if coalition == 1:
+        who = f"every single {who}"
+    else:
+        who = f"any {NUMBERS.get(coalition, coalition)} {who}s together"
+    if exempt:
+        who += f" (but for {'1 cell that is' if exempt == 1 else f'{exempt} cells that are'} exempt)"
+    if kind == "insider":
+        return who
+    return f"{who} knowing the others to within {q:g} % (p = {p:g} %)"
+
+
+def listed_in_words(words: Sequence[str]) -> str:
+    """Several attackers, in one phrase.
 
     Examples
     --------
-    >>> listed_in_words([NamedAttacker(), NamedAttacker("insider")])
+    >>> listed_in_words([NamedAttacker().words, NamedAttacker("insider").words])
     'outsiders and every single contributor'
     """
-    *first, last = dict.fromkeys(attacker.words for attacker in attackers) or ["nobody"]
+    *first, last = dict.fromkeys(words) or ["nobody"]
     return f"{', '.join(first)} and {last}" if first else last
 
 

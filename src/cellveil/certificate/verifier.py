@@ -122,7 +122,7 @@ class Verification:
     @property
     def against(self) -> str:
         """Against whom the pattern is shown to be protected, in words."""
-        return listed_in_words([proof.attacker for proof in self.proofs if proof.is_complete])
+        return listed_in_words([proof.attacker.words for proof in self.proofs if proof.is_complete])
 
     @property
     def not_shown(self) -> tuple[str, ...]:
