@@ -393,6 +393,25 @@ def test_ready_made_tables_are_linked(office: Path) -> None:
         run(office, f"{opens}<READTABLE>\n<SUPPRESS> GH(0,75)\n{writes}")
 
 
+def test_tables_without_suppress_are_judged_beside_each_other(office: Path) -> None:
+    (office / "t.rda").write_text(
+        '<SEPARATOR> ";"\nR\n <RECODEABLE>\n <TOTCODE> "T"\nS\n <RECODEABLE>\n <TOTCODE> "T"\n'
+        "V\n <NUMERIC>\nX\n <STATUS>\n"
+    )
+    for name, inner in (("strict", "U"), ("lax", "S")):
+        rows = [f"{one};{two};{value};{'S' if 'T' in (one, two) else inner}" for one, two, value in TWO_WAY]
+        (office / f"{name}.tab").write_text("\n".join(rows) + "\n")
+    opens = [
+        f'<OPENTABLEDATA> "{name}.tab"\n<OPENMETADATA> "t.rda"\n<SPECIFYTABLE> "R""S"|"V"\n'
+        for name in ("strict", "lax")
+    ]
+    writes = [f'<WRITETABLE> ({number}, 2, QU-, "{number}.csv")\n' for number in (1, 2)]
+    run(office, f"{opens[0]}<READTABLE>\n{writes[0]}")
+    assert "a,p,x" in (office / "1.csv").read_text()  # alone it is safe as it is
+    with pytest.raises(NotSafeError):
+        run(office, f"{''.join(opens)}<READTABLE>\n{''.join(writes)}")
+
+
 def test_adjusted_tables_stand_alone(office: Path) -> None:
     run(office, f'{READ}<SUPPRESS> CTA(1)\n<WRITETABLE> (1, 3, , "cta.csv")\n')
     assert "x" not in (office / "cta.csv").read_text().replace("nx", "")

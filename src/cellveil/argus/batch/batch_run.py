@@ -294,7 +294,8 @@ class BatchRun:
         table = self.shelf.table(line.table, command)
         target = self.places.target(line.name, command)
         self.shelf.protect_pending()
-        writer = ResultWriter(table.table, self.shelf.protected.get(table.number), self.inputs)
+        found, shelf = self.shelf.protected.get(table.number), self.shelf
+        writer = ResultWriter(table.table, found, self.inputs, lambda: shelf.is_safe_as_it_is(table))
         told = writer.write(line, target, command)
         self.shelf.was_written(table)
         self.files.append(target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from cellveil.argus.argus_table import ArgusTable
@@ -29,10 +30,19 @@ class ResultWriter:
         What the table is published as; None where nothing asked for its protection.
     inputs
         Files that no result may overwrite.
+    is_safe_as_it_is
+        Of a table without protection: whether hiding its unsafe cells is enough, mostly where it has none.
     """
 
-    def __init__(self, table: ArgusTable, protected: ProtectedTable | None, inputs: set[Path]) -> None:
+    def __init__(
+        self,
+        table: ArgusTable,
+        protected: ProtectedTable | None,
+        inputs: set[Path],
+        is_safe_as_it_is: Callable[[], bool],
+    ) -> None:
         self.table, self.protected, self.inputs = table, protected, inputs
+        self._is_safe_as_it_is = is_safe_as_it_is
 
     def write(self, line: WriteLine, target: Path, command: BatchCommand) -> list[str]:
         """Write the file, and return what the log tells of it.
@@ -57,12 +67,6 @@ class ResultWriter:
         if report is not None and target.suffix != REPORT:
             write_text(target.with_suffix(REPORT), report.to_html())
         return told
-
-    def _is_safe_as_it_is(self) -> bool:
-        """Whether hiding the unsafe cells alone protects them: mostly where there are none."""
-        problem = self.table.problem
-        pattern = Pattern.hiding(problem, problem.hidden_at_start, "unsafe cells only")
-        return audit(problem, pattern).is_safe
 
     def _write(self, line: WriteLine, target: Path) -> tuple[str, ...]:
         pattern = None if self.protected is None else self.protected.pattern

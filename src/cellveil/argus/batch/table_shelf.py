@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from cellveil.argus.batch.arguments import located
 from cellveil.argus.batch.batch_file import BatchCommand
 from cellveil.argus.batch.batch_params import BatchParams
 from cellveil.argus.batch.batch_table import BatchTable
+from cellveil.argus.batch.linked_problem import linked_problem
 from cellveil.argus.batch.logbook import Logbook
 from cellveil.argus.batch.protecting import ProtectedTable, TableGroup, adjusted, protect
 from cellveil.argus.batch.suppress_line import ALL_TABLES, ArgusMethod, SuppressLine
+from cellveil.arrays import Bool
 from cellveil.clock import Stopwatch
 from cellveil.errors import CellveilError, InputError
+from cellveil.judge import audit
 from cellveil.pattern import Pattern
 from cellveil.tables.link import link
 
@@ -67,6 +72,29 @@ class TableShelf:
         pattern = None if found is None else found.pattern
         problem = table.table.problem
         self.written[table.number] = pattern or Pattern.hiding(problem, problem.hidden_at_start, "as written")
+
+    def is_safe_as_it_is(self, table: BatchTable) -> bool:
+        """Whether hiding unsafe cells alone protects them, beside the other tables that are written."""
+        group = [table.number]
+        for number in sorted(self.wanted & set(range(1, len(self.tables) + 1)) - {table.number}):
+            if self._is_same_variable(table.number, number) and not self._why_not_linked([*group, number]):
+                group.append(number)
+        problem, places = linked_problem(
+            [self.tables[number - 1].table.problem for number in group],
+            [self.tables[number - 1].linkable() for number in group],
+        )
+        hidden = np.ones(problem.table.num_cells, dtype=bool)
+        for number, cells in zip(group, places, strict=True):
+            hidden[cells[~self._hidden_in(number)]] = False
+        if (problem.hidden_at_start & ~hidden).any():  # one table shows what another one hides
+            return False
+        return audit(problem, Pattern.hiding(problem, hidden, "as written")).is_safe
+
+    def _hidden_in(self, number: int) -> Bool:
+        """What the file of a table hides, written or not yet."""
+        found = self.protected.get(number)
+        pattern = self.written.get(number) or (None if found is None else found.pattern)
+        return self.tables[number - 1].table.problem.hidden_at_start if pattern is None else pattern.hidden
 
     def changed(self, table: BatchTable) -> None:
         """A table is another one now: it has to be protected anew."""
