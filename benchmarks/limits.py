@@ -5,16 +5,21 @@
     python benchmarks/limits.py --tables hier16 ninenew --methods auto sequential --limits 10
     python benchmarks/limits.py --tables 1560 17401 --attackers insider --limits 40
     python benchmarks/limits.py --tables 100x100x100 --methods auto hypercube --limits 60
+    python benchmarks/limits.py --tables hier13 hier16 two5in6 ninenew nine12 --limits 60 --seeds 1 2 3 --cpu
+    python benchmarks/limits.py --tables hier16 --limits 60 --weights one
     python benchmarks/limits.py --adjust --tables 20x20 30x15x15 hier16 --limits 5
 
 Every run has a process of its own, in which a tiny table is protected first, so that compiled loops are
 loaded. `seconds` are those of the search, audit and verification aside; a run keeps its limit if they are
 at most 1.1 × limit + 3. `CPU` are seconds of the processor for the same, which do not grow with what else
-the machine does; with two threads they may exceed `seconds`. A run that takes far longer is ended.
+the machine does; with two threads they may exceed `seconds`. With `--cpu` limits count
+processor time and one thread works, for a machine that does other things too; whether they are kept is not
+told then. A run that takes far longer is ended.
 
 Tables: AxB or AxBxC are random tables; 1560, 17076 and 17401 are business tables with contributions (industry
 × size and industry × region, 50,000 firms; industry × region × size, 3,000 firms); linked is all pairs of
-industry, region and size; demo is the linked table of `cellveil demo`; other names are public instance files.
+industry, region and size; 50linked is a publication of 50 linked tables with 50,000 cells, 100linked one with
+100,000; demo is the linked table of `cellveil demo`; other names are public instance files.
 """
 
 from __future__ import annotations
@@ -25,9 +30,12 @@ import os
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+import numpy as np
 
 INSTANCES = Path(os.environ.get("CELLVEIL_INSTANCES") or Path(__file__).parents[2] / "shared" / "instances")
 
@@ -41,12 +49,15 @@ def problem_of(name: str) -> Any:
     """The problem that a name stands for."""
     import cellveil as cv
     from cellveil.datasets import random_table
+    from cellveil.datasets.linked_tables import publication
 
     sizes = name.split("x")
     if len(sizes) > 1 and all(size.isdigit() for size in sizes):
         return random_table([int(size) for size in sizes], seed=1)
     if name == "demo":
         return _demo()
+    if name.endswith("0linked"):
+        return publication(1_000 * int(name.removesuffix("linked")), tables=50, seed=1)
     if name in ("1560", "17076", "17401", "linked"):
         return _business(name)
     return cv.read_instance(next(INSTANCES.glob(f"*/{name}.jj")))
@@ -92,8 +103,14 @@ def run_one(task: dict[str, Any]) -> dict[str, Any]:
     from cellveil.attackers.attacker import Attacker
     from cellveil.datasets import random_table
 
+    if task["cpu"]:
+        from ablation import count_processor_time
+
+        count_processor_time()
     tiny = [random_table(sizes, seed=1) for sizes in ((6, 7), (5, 4, 4))]
     problem = problem_of(task["table"])
+    if task["weights"] == "one":
+        problem = problem.replace(weight=np.ones(problem.table.num_cells))
     if task["adjust"]:
         for one in tiny:
             cv.adjust(one, time_limit=2.0)
@@ -111,7 +128,14 @@ def run_one(task: dict[str, Any]) -> dict[str, Any]:
         for method in {task["method"], "hypercube"}:
             cv.suppress(one, method, time_limit=2.0)
     began, cpu = time.monotonic(), time.process_time()
-    found = cv.suppress(problem, task["method"], attackers=attackers, time_limit=task["limit"])
+    found = cv.suppress(
+        problem,
+        task["method"],
+        attackers=attackers,
+        time_limit=task["limit"],
+        seed=task["seed"],
+        workers=1 if task["cpu"] else None,
+    )
     seconds = sum(s for stage, s in found.seconds.items() if ":" not in stage and stage not in ASIDE)
     return {
         "cells": problem.table.num_cells,
@@ -146,11 +170,12 @@ def in_own_process(task: dict[str, Any]) -> dict[str, Any]:
 def show(task: dict[str, Any], found: dict[str, Any], *, stages: bool) -> bool:
     """One line of the table; tells whether the limit was kept."""
     limit = task["limit"]
-    name = f"| {task['table']} | {task['method']} | {'+'.join(task['attackers']) or '–'} | {limit:g} "
+    name = f"| {task['table']} | {task['seed']} | {task['method']} | {'+'.join(task['attackers']) or '–'} "
+    name += f"| {limit:g} "
     if "error" in found:
         print(f"{name}| {found['error']} |", flush=True)
         return "ended" not in found["error"]
-    is_kept = found["seconds"] <= 1.1 * limit + 3
+    is_kept = task["cpu"] or found["seconds"] <= 1.1 * limit + 3
     gap = "–" if found["gap"] is None else f"{100 * found['gap']:.1f} %"
     print(
         f"{name}| {found['seconds']:.1f} | {found['cpu']:.1f} | {found['all']:.1f} | {found['cost']:,.10g} "
@@ -171,6 +196,9 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=["auto"], help="names, or all")
     parser.add_argument("--attackers", nargs="*", default=[])
     parser.add_argument("--limits", nargs="+", type=float, default=[5.0])
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    parser.add_argument("--weights", choices=["value", "one"], default="value")
+    parser.add_argument("--cpu", action="store_true", help="limits count processor time of one thread")
     parser.add_argument("--adjust", action="store_true")
     parser.add_argument("--stages", action="store_true", help="also seconds by stage")
     given = parser.parse_args()
@@ -183,15 +211,13 @@ def main() -> None:
         from cellveil.suppression.suppressing import METHODS
 
         methods = list(ADJUSTING if given.adjust else METHODS)
-    print("| table | method | attackers | limit | s | CPU | with audit | cost | gap | hidden | outcome | |")
-    print("|---|---|---|--:|--:|--:|--:|--:|--:|--:|---|---|")
+    print("| table | seed | method | attackers | limit | s | CPU | all | cost | gap | hidden | outcome | |")
+    print("|---|--:|---|---|--:|--:|--:|--:|--:|--:|--:|---|---|")
     kept = True
-    for table in given.tables:
-        for method in methods:
-            for limit in given.limits:
-                task = {"table": table, "method": method, "limit": limit, "adjust": given.adjust}
-                task["attackers"] = given.attackers
-                kept &= show(task, in_own_process(task), stages=given.stages)
+    for table, method, limit, seed in product(given.tables, methods, given.limits, given.seeds):
+        task = {"table": table, "method": method, "limit": limit, "seed": seed}
+        task |= {key: getattr(given, key) for key in ("adjust", "attackers", "weights", "cpu")}
+        kept &= show(task, in_own_process(task), stages=given.stages)
     sys.exit(0 if kept else 1)
 
 
