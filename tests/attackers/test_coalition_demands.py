@@ -117,6 +117,101 @@ def test_who_is_left_by_claims_is_who_is_left_for_the_verifier(seed: int) -> Non
         assert shown == set(problem.primaries.tolist()) - set(cells[~left.settled].tolist())
 
 
+def shown_by_trying_all(problem: Problem, claims: Claims, attacker: Attacker) -> set[int]:
+    """The cells that claims show, every coalition of everybody tried, every moved cell looked at."""
+    hidden = np.ones(problem.table.num_cells, dtype=bool)
+    asked = asked_movements(problem, named(problem, attacker), hidden)
+    people = sorted({one for cell in range(len(hidden)) for one in asked.parts.people(cell)})
+    sizes = range(attacker.coalition + 1)
+    every = [frozenset(some) for size in sizes for some in combinations(people, size)]
+
+    def holds(number: int, cell: int, up: bool, who: frozenset[int], amount: int) -> bool:
+        witness = claims.witnesses[number]
+        moved = dict(zip(witness.cells.tolist(), witness.numerators.tolist(), strict=True))
+        sign = 1 if (moved[cell] > 0) == up else -1
+        rooms = {k: asked.room(k, sign * step > 0, who, k == cell) for k, step in moved.items() if step}
+        return all(
+            room is None or abs(moved[k]) * amount <= abs(moved[cell]) * room for k, room in rooms.items()
+        )
+
+    named_for: dict[tuple[int, bool], list[int]] = {}
+    for cell, up, number in zip(
+        claims.cells.tolist(), claims.up.tolist(), claims.numbers.tolist(), strict=True
+    ):
+        named_for.setdefault((cell, up), []).append(number)
+    return {
+        cell
+        for cell in problem.primaries.tolist()
+        if all(
+            amount <= 0
+            or any(holds(number, cell, up, who, amount) for number in named_for.get((cell, up), ()))
+            for up in (True, False)
+            for who in every
+            for amount in [asked.amount(cell, up, who)]
+        )
+    }
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("members", [2, 3])
+def test_the_verifier_spares_no_coalition_that_matters(seed: int, members: int) -> None:
+    _, _, problem = drawn(seed, depth=members + seed % 2)
+    attacker, whole = Attacker("insider", coalition=members), some_claims(problem, seed)
+    hidden = np.ones(problem.table.num_cells, dtype=bool)
+    verdicts = set()
+    for claims in (whole, whole.take(np.arange(0, len(whole), 4))):
+        proof = insider_certificate(problem, hidden, attacker, claims)
+        assert proof is not None
+        shown = check_claims(problem, hidden, named(problem, attacker), proof).shown
+        assert shown == shown_by_trying_all(problem, claims, attacker)
+        verdicts |= {cell in shown for cell in problem.primaries.tolist()}
+    assert verdicts == {True, False} or members == 3
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("members", [2, 3])
+def test_what_was_visited_before_changes_nothing(seed: int, members: int) -> None:
+    _, _, problem = drawn(seed, depth=members + seed % 2)
+    whole = some_claims(problem, seed)
+    families, rng = coalitions_of(problem, members), np.random.default_rng(seed)
+    cells, up = families.open_demands()
+    some = [np.arange(0, len(whole), 5), np.arange(0, len(whole), 2), np.arange(len(whole))]
+    for chosen in (*some, *(rng.permutation(part) for part in some)):
+        claims = whole.take(chosen)
+        anew = coalitions_of(problem, members).left(claims, cells, up).settled
+        assert (families.left(claims, cells, up).settled == anew).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_claims_that_are_enough_keep_off_whom_all_do(seed: int) -> None:
+    _, _, problem = drawn(seed, depth=2 + seed % 2)
+    whole, families = some_claims(problem, seed), coalitions_of(problem)
+    cells, up = families.open_demands()
+    families.left(whole.take(np.arange(0, len(whole), 2)), cells, up)  # as a trial that came to nothing
+    few = families.enough(whole)
+    assert len(few) < len(whole)
+    settled = [coalitions_of(problem).left(claims, cells, up).settled for claims in (whole, few)]
+    assert (settled[0] == settled[1]).all() and settled[0].any()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("members", [2, 3])
+def test_several_coalitions_leave_the_least_room_of_each(seed: int, members: int) -> None:
+    _, _, problem = drawn(seed, depth=members + seed % 2)
+    families, rng = coalitions_of(problem, members), np.random.default_rng(seed)
+    coalitions, cells = families.coalitions, np.flatnonzero(families.parts.count > 0)
+    for target in rng.choice(cells, 5).tolist():
+        people = sorted({one for cell in rng.choice(cells, 4).tolist() for one in coalitions.people(cell)})
+        groups = [frozenset(rng.choice(people, members).tolist()) for _ in range(3)]
+        who = np.array([coalitions.number(group) for group in groups])
+        known, down, up = families.known_to(who, target)
+        for cell, *rooms in zip(known.tolist(), down.tolist(), up.tolist(), strict=True):
+            here = [group for group in groups if group & coalitions.people(cell)]
+            for side in (False, True):
+                each = [families.room(cell, side, group, is_target=cell == target) for group in here]
+                assert rooms[side] == min(each)
+
+
 def test_where_too_many_would_have_to_be_visited_somebody_is_left() -> None:
     _, _, problem = drawn(0, depth=3)
     claims, own = some_claims(problem, 0), coalitions_of(problem).own

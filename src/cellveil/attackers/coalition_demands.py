@@ -110,16 +110,9 @@ class Coalitions:
         listed = self.listed(cell)
         return 0 < len(listed) == len(who.intersection(listed)) and not self._more[cell]
 
-    def places(self, who: Coalition, target: int) -> tuple[Int, Int]:
-        """The cells in which a coalition has parts of its own, and what it has in them."""
-        found = {
-            int(cell)
-            for one in who
-            for cell in ([self._home(one)] if one <= UNLISTED else self._places[one].tolist())
-        }
-        cells = np.array(sorted(found), dtype=np.int64)
-        own = [self.known(cell, who, is_target=cell == target) for cell in cells.tolist()]
-        return cells, np.array(own, dtype=np.int64)
+    def cells_of(self, one: int) -> Int:
+        """The cells in which a contributor, or a stand-in, has a part of its own."""
+        return np.array([self._home(one)]) if one <= UNLISTED else self._places[one]
 
     def known(self, cell: int, who: Coalition, *, is_target: bool) -> int:
         """What the coalition knows the cell to be made of by itself."""

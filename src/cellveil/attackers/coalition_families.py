@@ -8,6 +8,9 @@ tight cells are the same, and those of all others are large enough. So the searc
 coalition; finds for each coalition a deviation that holds; and goes on with one member more, among those with
 a part in the target or a tight cell. A coalition against whom none holds is left open, and not enlarged.
 
+A coalition that is kept off stays so when deviations are added. So what was visited for a demand is kept, and
+the search goes on from where it stood; it begins anew where a deviation was taken away.
+
 Requires deviations, and listed contributors with ids (`Coalitions.are_known`). Cost: for each demand the
 coalitions visited; where they are too many, the next one is left open.
 """
@@ -15,10 +18,16 @@ coalitions visited; where they are too many, the next one is left open.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import blake2b
+from itertools import combinations
+from operator import is_
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Int
 from cellveil.attackers.coalition_demands import EMPTY, Coalition, Coalitions
@@ -44,6 +53,9 @@ class CoalitionFamilies(Families):
     def __init__(self, own: OwnDemands, members: int, params: CoalitionParams | None = None) -> None:
         super().__init__(own)
         self.coalitions, self._params = Coalitions(own, members), params or CoalitionParams()
+        self._read_before: dict[bytes, _ReadClaim] = {}
+        self._visits: dict[tuple[int, bool], _Visit] = {}
+        self._rooms_alone: dict[int, dict[int, tuple[int, int]]] = {}
 
     @cached_property
     def unlisted(self) -> tuple[Int, Int]:
@@ -69,15 +81,43 @@ class CoalitionFamilies(Families):
         return max(self.coalitions.amount(cell, up, one) for one in coalitions)
 
     def known_to(self, who: Int, target: int) -> tuple[Int, Int, Int]:
-        """See `Families.known_to`."""
+        """See `Families.known_to`.
+
+        Who has less to themselves in a cell leaves more room: so each member alone counts, and those who meet
+        in a cell together.
+        """
+        groups = [self.coalitions.of(number) for number in who.tolist()]
         rooms: dict[int, tuple[int, int]] = {}
-        for number in who.tolist():
-            for cell, *room in zip(*(column.tolist() for column in self._one(number, target)), strict=True):
-                known = rooms.get(cell, (UNBOUNDED, UNBOUNDED))
-                rooms[cell] = min(room[0], known[0]), min(room[1], known[1])
+        for one in EMPTY.union(*groups):
+            for cell, room in self._alone(one).items():
+                _narrow(rooms, cell, room)
+        for group in groups:
+            for cell in self._meeting_places(group):
+                _narrow(rooms, cell, self._both(cell, group & self.coalitions.people(cell)))
+        if target in rooms:
+            here = {group & self.coalitions.people(target) for group in groups} - {EMPTY}
+            both = [self._both(target, some, is_target=True) for some in here]
+            rooms[target] = min(down for down, _ in both), min(up for _, up in both)
         cells = np.array(sorted(rooms), dtype=np.int64)
         down, up = np.array([rooms[cell] for cell in cells.tolist()], dtype=np.int64).reshape(-1, 2).T
         return cells, down.copy(), up.copy()
+
+    def _alone(self, one: int) -> dict[int, tuple[int, int]]:
+        """How far the cells of one contributor can fall and rise for it, none of them in question."""
+        if one not in self._rooms_alone:
+            alone = frozenset({one})
+            self._rooms_alone[one] = {
+                cell: self._both(cell, alone) for cell in self.coalitions.cells_of(one).tolist()
+            }
+        return self._rooms_alone[one]
+
+    def _meeting_places(self, who: Coalition) -> set[int]:
+        """The cells in which several members have a part."""
+        return set().union(*(self._alone(a).keys() & self._alone(b).keys() for a, b in combinations(who, 2)))
+
+    def _both(self, cell: int, who: Coalition, *, is_target: bool = False) -> tuple[int, int]:
+        down, up = (self.room(cell, side, who, is_target=is_target) for side in (False, True))
+        return down, up
 
     def rooms(self, who: Int, target: int) -> tuple[Int, Int]:
         """How far all cells can fall and rise as far as all of these coalitions can tell."""
@@ -87,32 +127,17 @@ class CoalitionFamilies(Families):
         down[cells], up[cells] = own_down, own_up
         return down, up
 
-    def _one(self, number: int, target: int) -> tuple[Int, Int, Int]:
-        who = self.coalitions.of(number)
-        cells, own = self.coalitions.places(who, target)
-        base = tuple(
-            np.where(cells == target, plain[cells], vague[cells])
-            for plain, vague in zip(self.everybody, self.unlisted, strict=True)
-        )
-        down, up = self._narrowed(cells, own, *base)
-        whole = [cell != target and self.coalitions.is_made_up_by(cell, who) for cell in cells.tolist()]
-        down[whole] = up[whole] = 0
-        return cells, down, up
-
     def left(self, claims: Claims, cells: Int, up: Bool) -> StillOpen:
         """See `Families.left`; all coalitions that are not kept off are among the others."""
         place = np.full((2, self.problem.table.num_cells), -1, dtype=np.int64)
         place[up.astype(np.int64), cells] = np.arange(len(cells))
         demand, most = place[claims.up.astype(np.int64), claims.cells], self.most(cells, up)
-        known = np.flatnonzero(demand >= 0)
         named: list[list[_ReadClaim]] = [[] for _ in range(len(cells))]
-        lengths = np.diff(claims.witnesses.starts)[claims.numbers[known]]
-        for part in np.array_split(known, max(1, int(lengths.sum()) // (10 * CHUNK))):
-            if len(part):
-                for number, claim in zip(
-                    demand[part].tolist(), self._read(claims, part, most[demand[part]]), strict=True
-                ):
-                    named[number].append(claim)
+        known = np.flatnonzero(demand >= 0)
+        for number, claim in zip(
+            demand[known].tolist(), self._read_once(claims, known, most[demand[known]]), strict=True
+        ):
+            named[number].append(claim)
         is_open, demands, who = np.zeros(len(cells), dtype=bool), [], []
         for number, (cell, rises) in enumerate(zip(cells.tolist(), up.tolist(), strict=True)):
             for coalition in self._open(cell, rises, named[number]) if most[number] > 0 else ():
@@ -125,6 +150,22 @@ class CoalitionFamilies(Families):
         columns = np.array(demands, dtype=np.int64), np.array(who, dtype=np.int64)
         return StillOpen(cells, up, listed, is_open, *columns)
 
+    def enough(self, claims: Claims) -> Claims:
+        """Claims that keep off whom all of them do, the most useful ones first."""
+        demands = list(zip(claims.cells.tolist(), claims.up.tolist(), strict=True))
+        read = self._read_once(claims, np.arange(len(claims)), self.most(claims.cells, claims.up))
+        named: dict[tuple[int, bool], list[_ReadClaim]] = {}
+        for demand, claim in zip(demands, read, strict=True):
+            named.setdefault(demand, []).append(claim)
+        uses = {}
+        for demand, some in named.items():
+            self._open(*demand, some)
+            uses[demand] = self._visits[demand].uses
+        count = np.array(
+            [uses[demand].get(id(claim), 0) for demand, claim in zip(demands, read, strict=True)]
+        )
+        return claims.take(np.argsort(-count, kind="stable")[: np.count_nonzero(count)])
+
     def left_by(self, found: Sequence[Witness], cell: int, up: bool) -> Int:
         """The numbers of coalitions whom deviations that move the cell do not keep off it."""
         numbers = np.arange(len(found))
@@ -132,8 +173,27 @@ class CoalitionFamilies(Families):
         left = self.left(claims, np.array([cell]), np.array([up]))
         return np.array([NOBODY]) if left.is_open.any() else left.who
 
+    def _read_once(self, claims: Claims, chosen: Int, most: Int) -> list[_ReadClaim]:
+        """What matters of some claims; `_read` of those that were not read before."""
+        starts, before = claims.witnesses.starts, self._read_before
+        content = np.stack([claims.witnesses.cells, claims.witnesses.numerators], axis=1)
+        keys = [
+            blake2b(b"%d %d " % (cell, up) + content[starts[number] : starts[number + 1]].tobytes()).digest()
+            for cell, up, number in zip(
+                *(column[chosen].tolist() for column in (claims.cells, claims.up, claims.numbers)),
+                strict=True,
+            )
+        ]
+        new = np.array([place for place, key in enumerate(keys) if key not in before], dtype=np.int64)
+        lengths = np.diff(starts)[claims.numbers[chosen[new]]]
+        for part in np.array_split(new, max(1, int(lengths.sum()) // (10 * CHUNK))):
+            if len(part):
+                read = self._read(claims, chosen[part], most[part])
+                before.update(zip((keys[place] for place in part.tolist()), read, strict=True))
+        return [before[key] for key in keys]
+
     def _read(self, claims: Claims, part: Int, most: Int) -> Iterator[_ReadClaim]:
-        """What matters of each claim: how far it reaches for somebody without a part, and its tight cells."""
+        """How far claims reach for somebody without a part, and their tight cells."""
         rows, starts = self._rows(claims, part, most)
         down, up = self._rooms_without_part(rows)
         shown = floored(np.where(rows.rises, up, down), rows.step, rows.moved)
@@ -145,30 +205,36 @@ class CoalitionFamilies(Families):
         tight = np.flatnonzero(floored(room, rows.step, rows.moved) < most[rows.owner])
         borders = np.searchsorted(rows.owner[tight], np.arange(len(part) + 1))
         columns = (rows.cells, rows.rises, rows.is_target, rows.moved, rows.step)
-        listed = list(zip(*(column[tight].tolist() for column in columns), strict=True))
+        shown_tight = tuple(column[tight] for column in columns)
         for number, far in enumerate(reach.tolist()):
-            mine = listed[borders[number] : borders[number + 1]]
-            yield _ReadClaim(self, far, [_Tight(*row) for row in mine])
+            yield _ReadClaim(self, far, shown_tight, slice(*borders[number : number + 2].tolist()))
 
     def _open(self, cell: int, up: bool, claims: Sequence[_ReadClaim]) -> list[Coalition]:
         """Coalitions against whom no claim holds; at most so many."""
+        visit = self._visits.get((cell, up))
+        if visit is None or not visit.is_continued_by(claims):
+            visit = self._visits[cell, up] = _Visit({EMPTY}, [EMPTY])
         coalitions, here = self.coalitions, self.coalitions.people(cell)
-        seen: set[Coalition] = {EMPTY}
-        stack = [EMPTY]
+        visit.claims, seen, stack = list(claims), visit.seen, visit.stack
         found: list[Coalition] = []
         while stack and len(found) < self._params.most_open:
             who = stack.pop()
-            amount, further = coalitions.amount(cell, up, who), here
+            amount = coalitions.amount(cell, up, who)
+            further: AbstractSet[int] = here
             if amount > 0:
                 claim = next((claim for claim in claims if claim.holds(who, amount)), None)
                 if claim is None or len(seen) > self._params.most_visited:
                     found.append(who)
                     continue
+                visit.uses[id(claim)] = visit.uses.get(id(claim), 0) + 1
                 further = here | claim.people
+                if len(who) + 1 == coalitions.members:
+                    further = {one for one in further if one in here or not claim.is_beside(one, who, amount)}
             if len(who) < coalitions.members:
                 larger = {who | {one} for one in further if one not in who} - seen
                 stack += larger
                 seen |= larger
+        stack += found
         return found
 
     def room(self, cell: int, up: bool, who: Coalition, *, is_target: bool) -> int:
@@ -182,8 +248,27 @@ class CoalitionFamilies(Families):
         return min(room, max(-own - int(value) if up else int(value) - own, 0))
 
 
-@dataclass(frozen=True)
-class _Tight:
+def _narrow(rooms: dict[int, tuple[int, int]], cell: int, room: tuple[int, int]) -> None:
+    """The smaller of two rooms, each way."""
+    before = rooms.get(cell)
+    rooms[cell] = room if before is None else (min(before[0], room[0]), min(before[1], room[1]))
+
+
+@dataclass
+class _Visit:
+    """How far the search for open coalitions has come for one demand; the stack has what is left."""
+
+    seen: set[Coalition]
+    stack: list[Coalition]
+    claims: list[_ReadClaim] = field(default_factory=list)
+    uses: dict[int, int] = field(default_factory=dict)
+
+    def is_continued_by(self, claims: Sequence[_ReadClaim]) -> bool:
+        """Whether these are the claims of before, and perhaps more."""
+        return len(claims) >= len(self.claims) and all(map(is_, self.claims, claims))
+
+
+class _Tight(NamedTuple):
     """A tight cell of a claim: which way and how far it moves, beside the step of the target."""
 
     cell: int
@@ -196,31 +281,56 @@ class _Tight:
 class _ReadClaim:
     """A claimed deviation, and the cells in which coalitions may stop it."""
 
-    def __init__(self, families: CoalitionFamilies, reach: int, tight: Sequence[_Tight]) -> None:
-        self._families, self._reach = families, reach
-        self._tight: dict[int, list[_Tight]] = {}
-        for row in tight:
-            for one in families.coalitions.people(row.cell):
-                self._tight.setdefault(one, []).append(row)
+    def __init__(
+        self, families: CoalitionFamilies, reach: int, columns: tuple[NDArray[Any], ...], mine: slice
+    ) -> None:
+        self._families, self._reach, self._columns, self._mine = families, reach, columns, mine
         self._far: dict[tuple[int, Coalition], int] = {}
+        self._far_alone: dict[int, int] = {}
+
+    @cached_property
+    def _tight(self) -> list[_Tight]:
+        columns = (column[self._mine].tolist() for column in self._columns)
+        return list(map(_Tight._make, zip(*columns, strict=True)))
+
+    @cached_property
+    def _places(self) -> dict[int, list[_Tight]]:
+        """The tight cells of everybody with a part in one."""
+        found: dict[int, list[_Tight]] = {}
+        for row in self._tight:
+            for one in self._families.coalitions.people(row.cell):
+                found.setdefault(one, []).append(row)
+        return found
 
     @property
-    def people(self) -> frozenset[int]:
+    def people(self) -> AbstractSet[int]:
         """Everybody with a part in a tight cell."""
-        return frozenset(self._tight)
+        return self._places.keys()
 
     def holds(self, who: Coalition, amount: int) -> bool:
         """Whether the target moves by the amount within what the coalition cannot rule out."""
         if self._reach < amount:
             return False
-        return all(self._allows(row, who, amount) for one in who for row in self._tight.get(one, ()))
+        return all(self._allows(row, who) >= amount for one in who for row in self._places.get(one, ()))
 
-    def _allows(self, row: _Tight, who: Coalition, amount: int) -> bool:
-        """Whether one cell has that much room; what it allows is worked out once for those in it."""
-        coalitions = self._families.coalitions
-        here = who & coalitions.people(row.cell)
+    def is_beside(self, one: int, who: Coalition, amount: int) -> bool:
+        """Whether it holds with one member more, as that one has no tight cell in common with the others.
+
+        Provided that it holds against the others, and that the one has no part in the target.
+        """
+        own = self._places.get(one, ())
+        if any(not who.isdisjoint(self._families.coalitions.people(row.cell)) for row in own):
+            return False
+        if one not in self._far_alone:
+            alone = frozenset({one})
+            self._far_alone[one] = min((self._allows(row, alone) for row in own), default=UNBOUNDED)
+        return self._far_alone[one] >= amount
+
+    def _allows(self, row: _Tight, who: Coalition) -> int:
+        """How far the target can move for the sake of one cell; worked out once for those in it."""
+        here = who & self._families.coalitions.people(row.cell)
         key = row.cell, here
         if key not in self._far:
             room = self._families.room(row.cell, row.rises, here, is_target=row.is_target)
             self._far[key] = UNBOUNDED if room == UNBOUNDED else room * row.step // row.moved
-        return self._far[key] >= amount
+        return self._far[key]

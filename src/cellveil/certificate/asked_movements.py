@@ -49,6 +49,7 @@ class AskedMovements(ABC):
         self.problem, self.attacker, self.hidden = problem, attacker, hidden
         self.parts = KnownParts(problem, attacker.level, attacker.coalition, hidden)
         self._open_rooms: dict[tuple[int, bool], int | None] = {}
+        self._least_rooms: dict[tuple[int, bool], int | None] = {}
 
     @cached_property
     def cells(self) -> list[int]:
@@ -70,6 +71,23 @@ class AskedMovements(ABC):
     @abstractmethod
     def room(self, cell: int, up: bool, who: Coalition, is_target: bool) -> int | None:
         """How far the cell can move for a coalition, in the same unit; None where nothing limits it."""
+
+    @abstractmethod
+    def room_beside(self, cell: int, up: bool, own: int) -> int | None:
+        """How far a cell that is not in question can move for attackers who have that much of it."""
+
+    def least_room(self, cell: int, up: bool) -> int | None:
+        """The least room that any coalition leaves to a cell that is not in question; worked out once.
+
+        That of its largest contributors; none where they may be all that it has.
+        """
+        if (cell, up) not in self._least_rooms:
+            parts = self.parts
+            can_know = 0 < parts.count[cell] <= parts.members
+            self._least_rooms[cell, up] = (
+                0 if can_know else self.room_beside(cell, up, parts.most_of_any(cell))
+            )
+        return self._least_rooms[cell, up]
 
     def open_room(self, cell: int, up: bool) -> int | None:
         """The same in a cell that is not in question, for somebody without a part in it; worked out once."""
@@ -167,13 +185,17 @@ class AskedOfInsiders(AskedMovements):
 
     def room(self, cell: int, up: bool, who: Coalition, is_target: bool) -> int | None:
         """See the head of the module."""
-        parts, gap = self.parts, self.gap(cell, up)
+        parts = self.parts
         if not is_target and parts.is_made_up_by(cell, who):
             return 0
+        own = parts.surely(cell, who) if is_target else parts.elsewhere(cell, who)
+        return self.room_beside(cell, up, own)
+
+    def room_beside(self, cell: int, up: bool, own: int) -> int | None:
+        """See `AskedMovements.room_beside`."""
+        gap, value = self.gap(cell, up), int(self.problem.table.values[cell])
         if gap is None or not self._signs[1 if up else 0][cell]:
             return gap
-        own = parts.surely(cell, who) if is_target else parts.elsewhere(cell, who)
-        value = int(self.problem.table.values[cell])
         return max(min(gap, -own - value if up else value - own), 0)
 
 
@@ -224,12 +246,15 @@ class AskedOfPriorPosterior(AskedMovements):
 
     def room(self, cell: int, up: bool, who: Coalition, is_target: bool) -> int | None:
         """See the head of the module."""
+        if not is_target:
+            return self.room_beside(cell, up, self.parts.elsewhere(cell, who))
         gap = self.gap(cell, up)
-        bound = None if gap is None else gap * self.scale
-        if is_target:
-            return bound
-        room = self.q * max(self.parts.total[cell] - self.parts.elsewhere(cell, who), 0)
-        return room if bound is None else min(room, bound)
+        return None if gap is None else gap * self.scale
+
+    def room_beside(self, cell: int, up: bool, own: int) -> int | None:
+        """See `AskedMovements.room_beside`."""
+        gap, room = self.gap(cell, up), self.q * max(self.parts.total[cell] - own, 0)
+        return room if gap is None else min(room, gap * self.scale)
 
     def at_risk(self) -> Iterator[int]:
         """Contributors whose parts in several finest hidden cells together need a proof of their own."""

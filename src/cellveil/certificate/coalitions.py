@@ -10,21 +10,31 @@ it is in whole numbers. A demand (t, up or down) is shown if for every coalition
 claimed witness holds.
 
 There are too many coalitions to try them all, and no need to. Rooms of C in a cell and D_C(t) depend only on
-those members who stand in that cell, and y moves t itself. So **if y holds against C, it holds against every
-larger coalition whose further members have no part in a cell that y moves**; and if nothing is asked against
-C, nothing is asked against a larger one whose further members have no part in t. Hence the search: begin with
-the empty coalition; for the coalition at hand find a claim that holds against it; go on with all coalitions
-of one member more that has a part in a cell of that claim's witness. If every coalition that is visited has
-its claim, so has every other: let C be one that has not, and B a largest visited part of it. B has a claim
-that holds (or nothing is asked), which is not so for C, so C has a member beside those of B with a part in
-the cells of that claim, and B with that member was visited too: a contradiction.
+those members who stand in that cell. Let D* be the largest demand of any coalition on t. A cell k that y
+moves is **crucial** if it is t itself, or if |y_k| · D* > |y_t| · (the least room that any coalition leaves
+to k): no coalition can stop y in other cells. So
+
+1. **if y holds against C, it holds against every larger coalition whose further members have no part in a
+   crucial cell of y**; and if nothing is asked against C, nothing is asked against a larger one whose further
+   members have no part in t;
+2. **if y holds against C, it holds against C and one contributor b more who has no part in t, shares no
+   crucial cell with C, and whose own rooms alone are large enough for D_C(t)**: each crucial cell has the
+   room of C or that of b.
+
+Hence the search: begin with the empty coalition; for the coalition at hand find a claim that holds against
+it; go on with all coalitions of one member more that has a part in a crucial cell of that claim's witness,
+but for those of k members that 2. shows. If every coalition that is visited has its claim, so has every
+other: let C be one that has not, and B a largest visited part of it. B has a claim that holds (or nothing is
+asked), which is not so for C. By 1. C has a member b beside those of B with a part in a crucial cell of that
+claim. B with b was not visited, as B is a largest one; so 2. shows it, and it has k members and is C: a
+contradiction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 from cellveil.arrays import Bool
 from cellveil.certificate.asked_movements import AskedMovements, AskedOfPriorPosterior, asked_movements
@@ -160,7 +170,9 @@ class _Demand:
         self._asked, self._parts = asked, asked.parts
         self._cell, self._up, self._claims = cell, up, claims
         self._amounts: dict[Coalition, int] = {}
-        self._farthest: dict[int, int | None] = {}
+        self._farthest: dict[tuple[int, int, Coalition], int | None] = {}
+        self._open: dict[int, int | None] = {}
+        self._crucial: dict[int, dict[int, list[int]]] = {}
 
     def answer(self) -> _DemandProof:
         """Visit coalitions until one is left over, or all have their claim."""
@@ -168,26 +180,19 @@ class _Demand:
         stack, used, is_asked = [NOBODY], set(), False
         while stack:
             who = stack.pop()
-            amount, cells = self._amount(who), [self._cell]
+            amount, further = self._amount(who), set(self._parts.people(self._cell))
             if amount > 0:
                 is_asked = True
                 claim = next((claim for claim in self._claims if self._holds(claim, who, amount)), None)
                 if claim is None:
                     return _DemandProof(True, False)
                 used.add(claim.number)
-                cells = list(claim.moved)
+                further = self._further(claim, who, amount)
             if len(who) < self._parts.members:
-                larger = self._one_more(who, cells) - seen
+                larger = {who | {person} for person in further - who} - seen
                 stack += larger
                 seen |= larger
         return _DemandProof(is_asked, True, frozenset(used))
-
-    def _one_more(self, who: Coalition, cells: Iterable[int]) -> set[Coalition]:
-        """The coalitions with one member more that has a part in one of the cells."""
-        further: set[int] = set()
-        for cell in cells:
-            further.update(self._parts.people(cell))
-        return {who | {person} for person in further - who}
 
     def _amount(self, who: Coalition) -> int:
         """How far the cell must move: members without a part in it make no difference."""
@@ -196,28 +201,72 @@ class _Demand:
             self._amounts[here] = self._asked.amount(self._cell, self._up, here)
         return self._amounts[here]
 
-    def _holds(self, claim: _Claim, who: Coalition, amount: int) -> bool:
-        """Whether the claimed movement, so many times that the cell moves by the amount, is possible."""
-        farthest = self._reach(claim)
-        if farthest is not None and farthest < amount:
-            return False
-        places = {cell for person in who for cell in self._parts.places_of(person)}
-        return all(self._fits(claim, cell, who, amount) for cell in places if cell in claim.moved)
+    @cached_property
+    def _most(self) -> int:
+        """The largest demand of any coalition."""
+        people, members = self._parts.listed[self._cell], self._parts.members
+        every = (some for size in range(members + 1) for some in combinations(people, size))
+        return max(self._amount(frozenset(some)) for some in every)
 
     def _reach(self, claim: _Claim) -> int | None:
-        """How far the cell gets for somebody without a part in any cell, rounded down; None without limit."""
-        if claim.number not in self._farthest:
-            sign, room_of, least = claim.sign, self._asked.open_room, self._room(claim, claim.cell, NOBODY)
+        """How far the cell gets for somebody without a part in the others; None without limit."""
+        if claim.number not in self._open:
+            open_room = self._asked.open_room
+            limits = (
+                _times(claim, cell, open_room(cell, claim.sign * step > 0))
+                for cell, step in claim.moved.items()
+                if cell != self._cell
+            )
+            self._open[claim.number] = min((limit for limit in limits if limit is not None), default=None)
+        return self._open[claim.number]
+
+    def _people(self, claim: _Claim) -> dict[int, list[int]]:
+        """Everybody with a part in a crucial cell, and these cells."""
+        if claim.number not in self._crucial:
+            found: dict[int, list[int]] = {}
             for cell, step in claim.moved.items():
-                room = room_of(cell, sign * step > 0) if cell != claim.cell else None
-                if room is not None and (least is None or room * claim.step < least * abs(step)):
-                    least = room * claim.step // abs(step)
-            self._farthest[claim.number] = least
-        return self._farthest[claim.number]
+                room = self._asked.least_room(cell, claim.sign * step > 0)
+                if cell == self._cell or not _reaches(_times(claim, cell, room), self._most):
+                    for person in self._parts.people(cell):
+                        found.setdefault(person, []).append(cell)
+            self._crucial[claim.number] = found
+        return self._crucial[claim.number]
 
-    def _fits(self, claim: _Claim, cell: int, who: Coalition, amount: int) -> bool:
-        room = self._room(claim, cell, who)
-        return room is None or abs(claim.moved[cell]) * amount <= claim.step * room
+    def _holds(self, claim: _Claim, who: Coalition, amount: int) -> bool:
+        """Whether the claimed movement, so many times that the cell moves by the amount, is possible."""
+        if not _reaches(self._reach(claim), amount):
+            return False
+        crucial = self._people(claim)
+        cells = {self._cell, *(cell for person in who for cell in crucial.get(person, ()))}
+        return all(_reaches(self._far(claim, cell, who), amount) for cell in cells)
 
-    def _room(self, claim: _Claim, cell: int, who: Coalition) -> int | None:
-        return self._asked.room(cell, claim.sign * claim.moved[cell] > 0, who, cell == claim.cell)
+    def _further(self, claim: _Claim, who: Coalition, amount: int) -> set[int]:
+        """Who is tried as one member more: everybody in a crucial cell, but whom 2. of the head spares."""
+        crucial = self._people(claim)
+        if len(who) + 1 < self._parts.members:
+            return set(crucial)
+        shared = {cell for person in who for cell in crucial.get(person, ())} | {self._cell}
+        return {
+            person
+            for person, cells in crucial.items()
+            if not shared.isdisjoint(cells)
+            or not all(_reaches(self._far(claim, cell, frozenset({person})), amount) for cell in cells)
+        }
+
+    def _far(self, claim: _Claim, cell: int, who: Coalition) -> int | None:
+        """How far one cell lets the claimed movement go for a coalition; None without limit."""
+        key = claim.number, cell, who & self._parts.people(cell)
+        if key not in self._farthest:
+            rises = claim.sign * claim.moved[cell] > 0
+            room = self._asked.room(cell, rises, key[2], cell == self._cell)
+            self._farthest[key] = _times(claim, cell, room)
+        return self._farthest[key]
+
+
+def _times(claim: _Claim, cell: int, room: int | None) -> int | None:
+    """How far the cell in question moves while one of the others uses up its room, rounded down."""
+    return None if room is None else room * claim.step // abs(claim.moved[cell])
+
+
+def _reaches(farthest: int | None, amount: int) -> bool:
+    return farthest is None or farthest >= amount

@@ -114,6 +114,11 @@ class KnownParts:
         more, least = self.further[cell]
         return sum(members) + min(more, self.members - len(members)) * least
 
+    def most_of_any(self, cell: int) -> int:
+        """What any coalition can have in the cell at most: the parts of its largest contributors."""
+        parts = self.listed[cell]
+        return self.at_most(cell, frozenset(sorted(parts, key=parts.__getitem__)[-self.members :]))
+
     def elsewhere(self, cell: int, who: Coalition) -> int:
         """The same in a cell that is not attacked; see the head of the module."""
         if self.everybody_stands_once:

@@ -100,8 +100,9 @@ class FamilySearch:
 
     @property
     def claims(self) -> Claims:
-        """All deviations found, with the demands for which they are named."""
-        return self.pool.claims
+        """Deviations found, with the demands for which they are named; against coalitions, those of use."""
+        together = self.insiders.together
+        return self.pool.claims if together is None else together.enough(self.pool.claims)
 
     def reuse(self, witnesses: Witnesses) -> None:
         """Try deviations for all demands that they touch; long ones for outsiders' levels only."""
@@ -214,7 +215,9 @@ class FamilySearch:
             yield from plans[0]
             return
         singles = _apart(who)
-        singles = singles if len(singles) <= self.params.most_single else []
+        if len(singles) > self.params.most_single:
+            singles = []
+            plans.append(self._by_halves(demand, who))
         plans.append(self._by_cubes(demand, singles))
         if not any(plans) or not self._for_programs.is_over:
             plans.append(self._by_programs(demand, [who]))
@@ -234,6 +237,18 @@ class FamilySearch:
             if witness is None:
                 return []
             found.append(witness)
+        return found
+
+    def _by_halves(self, demand: int, who: Int | None) -> list[Witness]:
+        """Sums of cubes against halves of a group, halved again where one is too many for them."""
+        if who is None or len(who) < 2:
+            return []
+        found = []
+        for half in np.array_split(who, 2):
+            plan = self._by_cubes(demand, [half]) or self._by_halves(demand, half)
+            if not plan:
+                return []
+            found += plan
         return found
 
     def _by_programs(self, demand: int, groups: Sequence[Int | None]) -> list[Witness]:

@@ -56,6 +56,7 @@ class GroupMoves:
             params=MovementParams(slopes=MovementParams().slopes if by_slopes else ()),
         )
         self._packing = Packing(self._ledger, packing, seed=seed)
+        self._rooms_now: tuple[Int, Int] | None = None
         self.hide(np.zeros(0, dtype=np.int64))
 
     @property
@@ -90,8 +91,8 @@ class GroupMoves:
 
         What it moves gets hidden, unless it costs more than the budget.
         """
-        known = self.families.everybody if who is None else self.families.unlisted
-        with self._rooms(np.arange(len(known[0])), *known), self._rooms(*self._known_to(who, cell)):
+        self._begin_with(self._commonly_known(who))
+        with self._rooms(*self._known_to(who, cell)):
             return self._packing.meet(cell, up, amount, beams=beams, budget=budget)
 
     def by_program(
@@ -121,11 +122,20 @@ class GroupMoves:
 
     def _rooms_of(self, who: Int | None, target: int) -> tuple[Int, Int]:
         """How far all cells can move as far as a group can tell."""
-        known = self.families.everybody if who is None else self.families.unlisted
+        known = self._commonly_known(who)
         rooms = known[0].copy(), known[1].copy()
         cells, down, up = self._known_to(who, target)
         rooms[0][cells], rooms[1][cells] = down, up
         return rooms
+
+    def _commonly_known(self, who: Int | None) -> tuple[Int, Int]:
+        """How far all cells can move as far as outsiders can tell, or somebody without a part."""
+        return self.families.everybody if who is None else self.families.unlisted
+
+    def _begin_with(self, rooms: tuple[Int, Int]) -> None:
+        """Let these be the rooms of all cells, where others were before."""
+        if self._rooms_now is not rooms:
+            self._ledger.room_down[:], self._ledger.room_up[:] = self._rooms_now = rooms
 
     def _known_to(self, who: Int | None, target: int) -> tuple[Int, Int, Int]:
         """The cells of some insiders, and how far these can move as far as all of them can tell."""

@@ -72,6 +72,7 @@ class InsiderShield(Shield):
         self.hopeless: dict[int, float] = {}
         self._found: dict[int, list[Witness]] = {}
         self._claims: Claims | None = None
+        self._all_found: Witnesses | None = None
         self._params, self.is_cleaned = params or FamilySearchParams(), False
 
     @property
@@ -82,7 +83,7 @@ class InsiderShield(Shield):
     @property
     def witnesses(self) -> Witnesses | None:
         """All deviations that were found, if families were looked for."""
-        return None if self._claims is None else self._claims.witnesses
+        return self._all_found
 
     def claim(self, witnesses: Witnesses) -> None:
         """Name deviations before the judge, for all primaries that they move."""
@@ -90,6 +91,8 @@ class InsiderShield(Shield):
         is_primary[self.known.primaries] = True
         found = Claims.of_all(witnesses, is_primary, len(is_primary), self._params.most_claimed)
         self._claims = found if self._claims is None else Claims.joined([self._claims, found])
+        before = self._all_found
+        self._all_found = witnesses if before is None else Witnesses.joined([before, witnesses])
 
     @cached_property
     def _has_families(self) -> bool:
@@ -157,6 +160,7 @@ class InsiderShield(Shield):
             search.pool.vouch(self.proven)
         search.run()
         self._claims, self.is_cleaned = search.claims, bool(search.pool.settled.all())
+        self._all_found = search.pool.claims.witnesses
         return search.hidden
 
     def _protect_totals(self, judged: Totals, report: InsiderReport, hidden: Bool, moves: Movement) -> Bool:
