@@ -53,6 +53,9 @@ class FamilySearchParams(Params):
         0.25, "Share of the time left for programs over hidden cells.", least=0, most=1
     )
     for_programs: float = param(0.6, "Share of the time left for programs.", least=0, most=1)
+    for_judge: float = param(
+        0.15, "Share of the time left that is kept for the judge, who visits coalitions.", least=0, most=1
+    )
     most_cells: int = param(3000, "Cells of a table up to which programs also go one by one.", least=0)
     most_single: int = param(8, "Insiders of one demand up to which each is tried for itself.", least=0)
     most_claimed: int = param(

@@ -153,7 +153,8 @@ class InsiderShield(Shield):
     def _with_families(self, hidden: Bool, moves: Movement) -> Bool:
         """The pattern with what families of witnesses need; they are claimed before the judge."""
         assert isinstance(self.insiders, SelfKnowing)
-        search = FamilySearch(self.insiders, hidden, moves.deadline, self._params)
+        kept = 0.0 if self.insiders.coalition == 1 else self._params.for_judge
+        search = FamilySearch(self.insiders, hidden, moves.deadline.share(1 - kept), self._params)
         if self.claimed is not None:
             search.reuse(self.claimed)
         if self.proven is not None:
