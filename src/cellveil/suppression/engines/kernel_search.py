@@ -107,7 +107,8 @@ class KernelSearch:
 
     def annealed(self, deadline: Deadline, least: float, keep: Callable[[Ledger], None]) -> None:
         """Anneal and repair, again and again; patterns cheaper than `least` are handed to `keep`."""
-        params, chains, repair = self.params, self._chains(deadline), KernelRepair(self.params.repair)
+        params, chains = self.params, self._chains(deadline)
+        repairs = [KernelRepair(params.repair) for _ in chains]
         nothing = np.zeros(len(self.tableau.cells), dtype=bool)
         best: NDArray[np.int32] | None = None
         is_free = nothing
@@ -118,9 +119,10 @@ class KernelSearch:
             share = deadline.share(params.first_share if is_fresh else params.next_share)
             free = nothing if is_fresh else is_free
             _run_all(chains, share, free, again=not is_fresh)
-            for chain in sorted(chains, key=lambda chain: chain.cost):
-                ledger = self._ledger_of(chain.support | free)
-                if repair.repair(ledger, deadline, least):
+            ledgers = [self._ledger_of(chain.support | free) for chain in chains]
+            _repair_all(repairs, ledgers, deadline, least)
+            for chain, ledger in zip(chains, ledgers, strict=True):
+                if not ledger.num_open and ledger.cost < least:
                     least, best = ledger.cost, chain.vector.copy()
                     is_free = ledger.hidden[self.tableau.cells] & ~chain.support
                     keep(ledger)
@@ -221,6 +223,16 @@ class KernelSearch:
                 kernel.meet(deadline)
             else:
                 given_up.add(todo[:2])
+
+
+def _repair_all(repairs: list[KernelRepair], ledgers: list[Ledger], deadline: Deadline, least: float) -> None:
+    """Repair patterns side by side."""
+
+    def run(first: int, end: int) -> None:
+        for repair, ledger in zip(repairs[first:end], ledgers[first:end], strict=True):
+            repair.repair(ledger, deadline, least)
+
+    in_parts(run, len(ledgers), LEAST_PART)
 
 
 def _run_all(chains: list[PivotAnnealing], deadline: Deadline, is_free: Bool, *, again: bool) -> None:
