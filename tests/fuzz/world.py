@@ -396,12 +396,32 @@ def _known_bounds(world: World) -> None:
         least[variable], most[variable] = min(least[variable], value), max(most[variable], value)
         if value < 0 or any(part < 0 for parts in cell.own_parts.values() for part in parts.values()):
             world.freed.add(variable)
+    counted = _counted(world)
     for key in world.cells:
         variable = world.variable(key)
-        natural = None if variable in world.freed else 0
+        natural = None if variable in world.freed else int(variable in counted and world.value(key) > 0)
         world.lb_for_levels[key] = world.lb[key] = None if kind == "free" else natural
         world.ub[key] = None
         if kind == "tau-argus":
             world.lb[key] = -(-3 * least[variable] // 2)
             world.ub[key] = 3 * most[variable] // 2
             world.lb_for_levels[key] = world.lb[key] if natural is None else 0
+
+
+def _counted(world: World) -> set[str]:
+    """Variables of counts of which everybody knows that a hidden one is not 0, as no zero may be hidden."""
+    from fuzz.rules import single_rules
+
+    rules = list(single_rules(world.job.get("rules", [])))
+    if world.job.get("bounds", "natural") != "natural" or any(rule.get("zeros") for rule in rules):
+        return set()
+    hidden = [key for key, status in world.statuses.items() if status in ("u", "m")]
+    if any(world.value(key) == 0 for key in hidden):
+        return set()
+    variables = {world.variable(key) for key in world.cells}
+    if any(rule.get("of") == "value" for rule in rules):
+        return variables
+    if {_variable(table) for table in world.job["tables"]} == {"count"}:
+        return variables
+    other = {world.variable(key) for key, cell in world.cells.items() if cell.count != cell.value}
+    return (variables - other) | (variables & {"count"})

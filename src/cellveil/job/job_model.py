@@ -48,7 +48,8 @@ class Job(Section):
     bounds: Literal["natural", "free", "tau-argus"] = Field(
         "natural",
         description="What everybody knows of values: natural (at least 0, or nothing of a variable with "
-        "negative amounts), free (nothing), tau-argus (0 to 1.5 times the largest of the variable).",
+        "negative amounts; at least 1 of counts where zeros are published), free (nothing), "
+        "tau-argus (0 to 1.5 times the largest of the variable).",
     )
     microdata: MicrodataJob | None = Field(None, description="The records.")
     dimensions: dict[str, DimensionJob] = Field(default_factory=dict, description="By name.")
