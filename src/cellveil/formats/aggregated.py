@@ -123,7 +123,8 @@ def read_aggregated(
     top = [columns.amounts(name) for name in named.top]
     exact = [values, *amounts.values(), *(top if named.shadow is None else ())]
     decimals = max(column.decimals for column in exact) if wishes.decimals is None else wishes.decimals
-    options = {name: getattr(wishes, name) for name in ("totals", "incomplete", "repair", "allow_negative")}
+    options = {name: getattr(wishes, name) for name in ("totals", "incomplete", "allow_negative")}
+    options["mismatch"] = "compute" if wishes.repair else "error"
     table = build_table(rows, values, decimals, value=named.value, **options)
     cells = cells_of_rows(rows, table)
     reader = _CellReader(rows, table, cells, named, wishes)
