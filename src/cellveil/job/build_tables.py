@@ -65,15 +65,16 @@ def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) 
     exact = [name for name, given in trees.items() if any(_has_blanks(tree) for tree in given)]
     files = open_tables(job, exact, progress)
     data = _Data(files, open_structures(job, files), records)
-    dimensions = {
-        name: recoded(job, _dimension(job, name, given, data, progress)) for name, given in trees.items()
-    }
+    plain = {name: _dimension(job, name, given, data, progress) for name, given in trees.items()}
+    dimensions = {name: recoded(job, dimension) for name, dimension in plain.items()}
     tables, marks = [], []
     for position, table in enumerate(job.tables):
         with job.placing_errors("tables", position):
             own = [recoded_in(table, dimensions[name]) for name in table.dimensions]
             if position in files:
-                made, said = read_one(table, files[position], own, progress)
+                before = [plain[name] for name in table.dimensions]
+                pairs = list(zip(before, own, strict=True))
+                made, said = read_one(table, files[position], pairs, progress)
             else:
                 made = _tabulated(job, table, records, own, depth, progress)
                 said = GivenMarks.nothing(made.num_cells)

@@ -14,6 +14,7 @@ from cellveil.errors import InputError
 from cellveil.formats.aggregated import CellColumns, TableWishes, read_aggregated
 from cellveil.formats.columns import Columns, read_columns
 from cellveil.formats.ready_made import Totals
+from cellveil.formats.recoded_rows import recoded_rows
 from cellveil.formats.sdmx_csv import observations
 from cellveil.job.data_sections import TableJob
 from cellveil.job.job_model import Job
@@ -78,19 +79,30 @@ def _observations(job: Job, table: TableJob, columns: Columns, progress: Progres
 
 
 def read_one(
-    table: TableJob, file: TableFile, dimensions: list[Dimension], progress: Progress
+    table: TableJob, file: TableFile, recoded: list[tuple[Dimension, Dimension]], progress: Progress
 ) -> tuple[Table, GivenMarks]:
-    """One ready-made table, and what its rows say of the cells."""
+    """One ready-made table, and what its rows say of the cells.
+
+    Parameters
+    ----------
+    recoded
+        Each dimension as the file has it, and as the table is to have it.
+    """
     progress.stage("read")
+    dimensions = [now for _, now in recoded]
+    totals = _totals(table, file, [old for old, _ in recoded], progress)
+    columns = file.columns
+    if any(old is not now for old, now in recoded):
+        columns = recoded_rows(columns, file.named, recoded, totals, progress)
     wishes = TableWishes(
-        _totals(table, file, dimensions, progress),
+        totals,
         table.decimals,
         table.incomplete,
         table.repair,
         table.allow_negative,
     )
     named = {dimension.name: dimension for dimension in dimensions}
-    return read_aggregated(file.columns, named, file.named, wishes, progress)
+    return read_aggregated(columns, named, file.named, wishes, progress)
 
 
 def total_in(name: str, said: str | None, codes: Iterable[str], progress: Progress) -> str:
