@@ -345,6 +345,10 @@ class _Data:
                 cell.count = count if given or is_leaf else None
                 if row.get("status", "").lower() == "u" and (given or is_leaf):
                     world.statuses[key] = "u"
+                for part in _listed(row, table.get("top", []), Fraction(row[column])):
+                    member = Member()
+                    member.add(part, Fraction(1), part)
+                    cell.rule_parts["unit"][f"{row} {len(cell.rule_parts['unit'])}"] = member
                 if Fraction(row[column]) < 0:
                     world.signed.add("")
         return _decimals(rows, [column])
@@ -355,6 +359,16 @@ class _Data:
             relation = {(*stem, left): -1} | {(*stem, name): factor for name, factor in terms.items()}
             if all(key in self.world.cells for key in relation):
                 self.world.relations.append(relation)
+
+
+def _listed(row: dict[str, str], top: list[str], value: Fraction) -> list[Fraction]:
+    """The largest contributions that a row lists, and the rest in pieces that are no larger than these."""
+    listed = [Fraction(row[name] or 0) for name in top]
+    rest = value - sum(listed)
+    if not listed or rest <= 0:
+        return [part for part in listed if part]
+    number = -(-rest // listed[-1])
+    return [*listed, *([rest / number] * int(number))]
 
 
 def _variable(table: dict[str, Any]) -> str:
