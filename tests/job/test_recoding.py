@@ -241,3 +241,14 @@ def test_a_rule_without_contributions_says_so(folder):
     with pytest.raises(InputError, match="needs the contributions at unit level") as found:
         prepare(read_job(folder / "job.toml"), Progress())
     assert "top = " in found.value.remedy
+
+
+def test_unknown_codes_and_open_bounds_of_recoded_tables(folder):
+    lines = aggregated(totals=True).splitlines()
+    bounded = "\n".join([f"{lines[0]};ub", *(f"{line};inf" for line in lines[1:])])
+    problem = ready_made(folder, text=bounded, region='fold = ["N"]').problem
+    assert (problem.ub > 10**12).all()  # still nothing known
+    unknown = aggregated(totals=True) + "N1;low;5;1;5;0\n"
+    listed = 'codes = ["1", "2", "3"]\njoin = {low = "1, 2"}'
+    with pytest.raises(InputError, match=f"line {unknown.count(chr(10))}: unknown code in dimension 'size'"):
+        ready_made(folder, text=unknown, size=listed)

@@ -15,6 +15,7 @@ from cellveil.arrays import Bool, Int
 from cellveil.formats.columns import Columns
 from cellveil.formats.exact_numbers import Amounts, texts_of
 from cellveil.microdata.number_marks import POINTS
+from cellveil.tables.scaled import UNBOUNDED
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ def with_points(columns: Columns, names: Sequence[str]) -> Columns:
     data = columns.data
     for name in names:
         amounts = _checked(columns, name)
-        data = _with(data, name, _texts(amounts.scaled, amounts.decimals, amounts.missing))
+        scaled = np.where(amounts.unbounded, amounts.unbounded.astype(np.int64) * UNBOUNDED, amounts.scaled)
+        data = _with(data, name, _texts(scaled, amounts.decimals, amounts.missing))
     return replace(columns, data=data, marks=POINTS)
 
 

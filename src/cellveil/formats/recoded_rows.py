@@ -66,11 +66,19 @@ def recoded_rows(
 
 
 def _new_codes(columns: Columns, old: Dimension, now: Dimension) -> list[str]:
-    """The codes of the rows as they are now; codes that are not known stay, for others to find."""
+    """The codes of the rows as they are now; a code that was none before the recoding is an error."""
     found = columns.codes(old.name).tolist()
-    changed = {code: now.codes[now.index[code]] for code in dict.fromkeys(found) if code in now.index}
-    kept = {code for code in changed if old.codes[old.index[code]] == changed[code]}
-    return [code if code in kept else changed.get(code, code) for code in found]
+    changed = {}
+    for row, code in enumerate(found):
+        if code not in old.index:
+            raise columns.fault(  # the code itself is a value where columns are mixed up
+                row,
+                f"unknown code in dimension {old.name!r}",
+                "Add it to the hierarchy or the codes as they are before recoding, or correct it.",
+            )
+        before, after = old.codes[old.index[code]], now.codes[now.index[code]]
+        changed[code] = code if before == after else after
+    return [changed[code] for code in found]
 
 
 def _without_folded(

@@ -307,8 +307,8 @@ class BatchRun:
         self.shelf.protect_pending()
         found, shelf = self.shelf.protected.get(table.number), self.shelf
         writer = ResultWriter(table.table, found, self.inputs, lambda: shelf.is_safe_as_it_is(table))
-        told = writer.write(line, target, command)
-        told += writer.report(self.places.internal, target)
+        reported = writer.report(self.places.internal, target)  # first: a result is not left without it
+        told = writer.write(line, target, command) + reported
         self.shelf.was_written(table)
         self.files.append(target)
         self.log.write(f"Table: {table.name} has been written", f"Output file name: {target}", *told)
