@@ -135,6 +135,18 @@ def read_text(path: Path, encoding: str | None = None) -> str:
     return text
 
 
+def is_utf8(path: Path) -> bool:
+    """Whether a file is text in UTF-8; also where there is none, or it is binary: others say so."""
+    if not path.is_file():
+        return True
+    data = path.read_bytes()
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return b"\x00" in data
+    return True
+
+
 def read_text_lines(path: Path) -> list[str]:
     """The lines of a text file, without line ends."""
     text = io.StringIO(read_text(path), newline=None).read()

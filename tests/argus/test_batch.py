@@ -178,8 +178,11 @@ def test_public_and_internal_files(office: Path) -> None:
         assert SECRET not in text and "x" in text
     assert re.match(r"\S+ version: [0-9.]+; build: [0-9.]+", (office / "version.txt").read_text())
     assert (office / "values.csv").read_text().startswith("Region,Size,Sales,Status\n")
-    for name in ("sbs.csv", "between.tab", "between.rda", "table.jj", "matrix.html"):
+    for name in ("sbs.csv", "between.tab", "between.rda", "table.jj"):
         assert (office / name).stat().st_size
+    assert not list(office.glob("*.html"))  # a report beside results would be published with them
+    assert (office / "job-internal" / "matrix.csv.html").stat().st_size
+    assert (office / "job-internal").stat().st_mode & 0o077 == 0
     assert log.count("The file is internal") == 4
     assert SECRET not in log and "Safe against outsiders" in log
 
@@ -258,7 +261,9 @@ def test_what_cannot_be_protected(office: Path) -> None:
     assert run_command(["argus", str(office / "job.arb"), str(office / "log.txt")]) == 3
 
 
-def test_contributors_that_cannot_be_kept_off(office: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contributors_that_cannot_be_kept_off(
+    office: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     text = f'{READ}<SUPPRESS> GH(1)\n<WRITETABLE> (1, 1, , "a.csv")\n'
     log = run(office, text)
     assert "Safe against outsiders and every single contributor" in log and "WARNING" not in log
@@ -271,6 +276,59 @@ def test_contributors_that_cannot_be_kept_off(office: Path, monkeypatch: pytest.
     monkeypatch.setattr(protecting, "suppress", hopeless)
     log = run(office, text).rpartition("Start of batch")[2]
     assert "WARNING: single contributors" in log and "Safe against outsiders: " in log
+    assert "WARNING: in table 1" in log.splitlines()[-2] and (office / "a.csv").exists()
+    capsys.readouterr()
+    (office / "job.arb").write_text(f"<SILENT>\n{text}")
+    assert run_command(["argus", str(office / "job.arb"), str(office / "log.txt")]) == 4
+    assert "WARNING: in table 1 single contributors" in capsys.readouterr().err
+    (office / "job.arb").write_text(text.replace("GH(1)", "GH(1,100,0,0)"))  # nobody asks for it
+    assert run_command(["argus", str(office / "job.arb"), str(office / "log.txt")]) == 0
+
+
+def test_nothing_is_written_where_outsiders_are_not_kept_off(
+    office: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hopeless(problem: cv.Problem, *given: str, **further: object) -> object:
+        raise InfeasibleError(["(n1, a)"])
+
+    monkeypatch.setattr(protecting, "suppress", hopeless)
+    with pytest.raises(InfeasibleError):
+        run(office, f'{READ}<SUPPRESS> GH(1)\n<WRITETABLE> (1, 1, , "a.csv")\n')
+    assert not (office / "a.csv").exists() and not (office / "job-internal").exists()
+
+
+SIZES = """<SEPARATOR> ";"
+Size 1
+  <RECODEABLE>
+  <DISTANCE> 1 3 9
+Sales 6
+  <NUMERIC>
+"""
+
+
+@pytest.mark.parametrize("power", [1, 0, 0.5])
+def test_costs_by_distance(office: Path, power: float) -> None:
+    """The neighbours in the order of the codes are cheapest to hide, also those of cells set by hand."""
+    (office / "sizes.rda").write_text(SIZES)
+    sizes = {"a": [50, 60, 70], "b": [90, 1, 1], "c": [500, 501, 502], "d": [2, 2, 2], "e": [3, 3, 3]}
+    lines = [f"{size};{part}" for size, parts in sizes.items() for part in parts]
+    (office / "sizes.csv").write_text("\n".join(lines) + "\n")
+    (office / "set.hst").write_text("a,s\nd,u\ne,c,7\n")
+    text = f"""<OPENMICRODATA> "sizes.csv"
+<OPENMETADATA> "sizes.rda"
+<SPECIFYTABLE> "Size"|"Sales"||-3|{power}
+<SAFETYRULE> P(10,1)|
+<READMICRODATA>
+"""
+    costs = {}
+    for name, further in (("rule", ""), ("hand", '<APRIORI> set.hst, 1, ","\n')):
+        log = run(office, f'{text}{further}<WRITETABLE> (1, 5, , "{name}.tab")\n')
+        rows = [line.split(";") for line in (office / f"{name}.tab").read_text().splitlines()]
+        costs[name] = {row[0].strip('" '): float(row[4]) for row in rows}
+    told = {1: [1, 0, 1, 3, 9, 9], 0.5: [1, 0, 1, 3**0.5, 3, 3], 0: np.log1p([1, 0, 1, 3, 9, 9]).tolist()}
+    assert "not known" not in log
+    assert [costs["rule"][code] for code in [*"abcde", "Total"]] == pytest.approx(told[power])
+    assert costs["hand"]["c"] == costs["rule"]["a"] and costs["hand"]["e"] == 7
 
 
 def test_exit_codes(office: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -320,6 +378,28 @@ def test_ready_made_tables_with_statuses_and_rules(office: Path) -> None:
     ruled = dict(line.split(",")[::2] for line in (office / "t.csv").read_text().splitlines())
     assert (ruled["a"], ruled["b"], ruled["d"]) == ("5", "9", "10")
     assert "what is unsafe stays so" in log
+
+
+@pytest.mark.parametrize("method", ["OPT(1)", "MOD(1)", "GH(1)"])
+def test_a_table_that_does_not_add_up(office: Path, method: str) -> None:
+    """READTABLE 2: rounded figures stay as they are, and hidden ones are protected all the same."""
+    (office / "t.rda").write_text(
+        '<SEPARATOR> ";"\nR\n <RECODEABLE>\n <TOTCODE> "T"\nQ\n <RECODEABLE>\n <TOTCODE> "T"\nV\n <NUMERIC>\n'
+        "S\n <STATUS>\n"
+    )
+    values = {**{key[:2]: key[2] for key in TWO_WAY}, ("T", "T"): 101, ("a", "T"): 31, ("T", "q"): 58}
+    lines = [f"{r};{q};{v};{'U' if (r, q) == ('a', 'p') else 'S'}" for (r, q), v in values.items()]
+    (office / "t.tab").write_text("\n".join(lines) + "\n")
+    start = '<OPENTABLEDATA> "t.tab"\n<OPENMETADATA> "t.rda"\n<SPECIFYTABLE> "R""Q"|"V"\n'
+    tail = f'<SUPPRESS> {method}\n<WRITETABLE> (1, 3, QU-, "t.csv")\n'
+    with pytest.raises(InputError, match="does not add up"):
+        run(office, f"{start}<READTABLE>\n{tail}")
+    log = run(office, f"{start}<READTABLE> 2\n{tail}")
+    assert "does not add up: 3 sums differ" in log and "Safe against outsiders" in log
+    rows = [line.split(",") for line in (office / "t.csv").read_text().splitlines()]
+    shown = {(row[0], row[1]): row[2] for row in rows if row[0] in ("T", "a", "b")}
+    assert shown["a", "p"] == "x" and sum(value == "x" for value in shown.values()) == 4
+    assert all(value in ("x", str(values[key])) for key, value in shown.items())
 
 
 def test_a_level_of_unknown_origin_holds_whole_in_linked_tables() -> None:

@@ -54,7 +54,7 @@ def test_the_genuine_result(tmp_path: Path) -> None:
     secondaries = [sum(row[3] == CellStatus.SECONDARY for row in rows) for rows in (ours, theirs)]
     assert secondaries[0] <= secondaries[1] == 12
     assert "Safe against outsiders and every single contributor" in log.read_text()
-    assert (folder / "Simple2D.html").exists()
+    assert (batch.parent / f"{batch.stem}-internal" / "Simple2D.txt.html").exists()
 
 
 @pytest.mark.parametrize("number", [1, 2])

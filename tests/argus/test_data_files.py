@@ -534,8 +534,8 @@ def test_costs_are_those_that_the_table_names(tmp_path):
     assert cv.make_problem(cells.table(), cv.Threshold(3), column="C").weight.tolist() == [30, 7, 20]
     with pytest.raises(InputError, match="variable 'D' holds no costs"):
         cells.read(TableSpec(("R",), "V", cost="D"))
-    with pytest.raises(InputError, match="distance costs of a ready-made table are not known"):
-        cells.read(TableSpec(("R",), "V", cost=CostKind.DISTANCE))
+    table = cells.read(TableSpec(("R",), "V", cost=CostKind.DISTANCE))
+    assert table.problem.weight.tolist() == [1, 0, 1]  # steps from the unsafe cell
 
 
 def test_totals_without_a_status_are_named(tmp_path):

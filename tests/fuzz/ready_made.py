@@ -8,6 +8,19 @@ from typing import Any
 
 from fuzz.draws import Draws
 
+TOP = ["x1", "x2", "x3"]
+"""Columns with the largest contributions."""
+
+ON_LARGEST = [
+    {"rule": "p%", "p": 10},
+    {"rule": "p%", "p": 15, "coalition": 2},
+    {"rule": "pq", "p": 20, "q": 60},
+    {"rule": "dominance", "n": 1, "k": 70},
+    {"rule": "dominance", "n": 2, "k": 85},
+    {"rule": "dominance", "n": 3, "k": 90},
+]
+"""Rules that need no more than these."""
+
 
 def write_table_job(draws: Draws) -> None:
     """Write the table and the job."""
@@ -34,18 +47,29 @@ def write_table_job(draws: Draws) -> None:
         draws.features.add("negative")
     header = [*(draws.column(name) for name in dims), "value", "firms"]
     lines = [(*key, value, count) for key, (value, count) in rows.items()]
+    with_top = not counts_only and not negative and Random(f"top {lines!r}").random() < 0.6
+    if with_top:  # apart from `rng`, so that what is drawn of others stays
+        largest = largest_parts(draws, dims, values, is_given=totals == "given")
+        header += TOP
+        lines = [(*line, *largest[line[: len(dims)]]) for line in lines]
+        table["top"] = TOP
+        draws.features.add("largest contributions")
     if Random(repr(lines)).random() < 0.4:  # apart from `rng`, so that what is drawn of others stays
         header.append("status")
-        lines = [(*line, status_of(line[-2], line[-1])) for line in lines]
+        lines = [(*line, status_of(line[len(dims)], line[len(dims) + 1])) for line in lines]
         draws.features.add("statuses in the file")
     draws.write_rows("table.csv", header, lines)
     job["tables"] = [table]
     job["rules"] = [{"rule": "threshold", "minimum": rng.choice([2, 3])}]
+    if with_top:
+        own = Random(f"rules {lines!r}")
+        job["rules"] = [own.choice(ON_LARGEST), *(job["rules"] if own.random() < 0.5 else [])]
     if counts_only:
         draws.features.add("counts")
         job["rules"] = [{"rule": "threshold", "minimum": rng.choice([2, 3]), "of": "value"}]
-    if rng.random() < 0.15:
-        job["rules"][0]["zeros"] = True
+    about_zeros = rng.random() < 0.15
+    if about_zeros and job["rules"][-1]["rule"] == "threshold":
+        job["rules"][-1]["zeros"] = True
         draws.features.add("rule about zeros")
     draws.cells_by_hand(job["tables"], [])
     draws.levels()
@@ -59,6 +83,28 @@ def write_table_job(draws: Draws) -> None:
     elif rng.random() < 0.2:
         draws.adjustment()
     draws.release()
+
+
+def largest_parts(
+    draws: Draws, dims: list[str], values: dict[tuple[str, ...], tuple[float, int]], *, is_given: bool
+) -> dict[tuple[str, ...], tuple[object, ...]]:
+    """The three largest contributions of every cell; every firm stands in one finest cell."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for leaves, (value, count) in values.items():
+        own = Random(f"{leaves} {value}")
+        cuts = sorted(int(value * own.random() ** 3) for _ in range(count - 1))
+        parts = (
+            [high - low for low, high in zip([0, *cuts], [*cuts, int(value)], strict=True)] if count else []
+        )
+        above = (
+            covers(draws, name, leaf) if is_given else [leaf] for name, leaf in zip(dims, leaves, strict=True)
+        )
+        for key in product(*above):
+            found.setdefault(key, []).extend(parts)
+    return {
+        key: tuple([*sorted(parts, reverse=True), *([0 if len(parts) > 3 else ""] * 3)][:3])
+        for key, parts in found.items()
+    }
 
 
 def status_of(value: float, count: int) -> str:

@@ -345,6 +345,10 @@ class _Data:
                 cell.count = count if given or is_leaf else None
                 if row.get("status", "").lower() == "u" and (given or is_leaf):
                     world.statuses[key] = "u"
+                for part in _listed(row, table.get("top", []), Fraction(row[column])):
+                    member = Member()
+                    member.add(part, Fraction(1), part)
+                    cell.rule_parts["unit"][f"{row} {len(cell.rule_parts['unit'])}"] = member
                 if Fraction(row[column]) < 0:
                     world.signed.add("")
         return _decimals(rows, [column])
@@ -355,6 +359,16 @@ class _Data:
             relation = {(*stem, left): -1} | {(*stem, name): factor for name, factor in terms.items()}
             if all(key in self.world.cells for key in relation):
                 self.world.relations.append(relation)
+
+
+def _listed(row: dict[str, str], top: list[str], value: Fraction) -> list[Fraction]:
+    """The largest contributions that a row lists, and the rest in pieces that are no larger than these."""
+    listed = [Fraction(row[name] or 0) for name in top]
+    rest = value - sum(listed)
+    if not listed or rest <= 0:
+        return [part for part in listed if part]
+    number = -(-rest // listed[-1])
+    return [*listed, *([rest / number] * int(number))]
 
 
 def _variable(table: dict[str, Any]) -> str:
@@ -396,12 +410,32 @@ def _known_bounds(world: World) -> None:
         least[variable], most[variable] = min(least[variable], value), max(most[variable], value)
         if value < 0 or any(part < 0 for parts in cell.own_parts.values() for part in parts.values()):
             world.freed.add(variable)
+    counted = _counted(world)
     for key in world.cells:
         variable = world.variable(key)
-        natural = None if variable in world.freed else 0
+        natural = None if variable in world.freed else int(variable in counted and world.value(key) > 0)
         world.lb_for_levels[key] = world.lb[key] = None if kind == "free" else natural
         world.ub[key] = None
         if kind == "tau-argus":
             world.lb[key] = -(-3 * least[variable] // 2)
             world.ub[key] = 3 * most[variable] // 2
             world.lb_for_levels[key] = world.lb[key] if natural is None else 0
+
+
+def _counted(world: World) -> set[str]:
+    """Variables of counts of which everybody knows that a hidden one is not 0, as no zero may be hidden."""
+    from fuzz.rules import single_rules
+
+    rules = list(single_rules(world.job.get("rules", [])))
+    if world.job.get("bounds", "natural") != "natural" or any(rule.get("zeros") for rule in rules):
+        return set()
+    hidden = [key for key, status in world.statuses.items() if status in ("u", "m")]
+    if any(world.value(key) == 0 for key in hidden):
+        return set()
+    variables = {world.variable(key) for key in world.cells}
+    if any(rule.get("of") == "value" for rule in rules):
+        return variables
+    if {_variable(table) for table in world.job["tables"]} == {"count"}:
+        return variables
+    other = {world.variable(key) for key, cell in world.cells.items() if cell.count != cell.value}
+    return (variables - other) | (variables & {"count"})

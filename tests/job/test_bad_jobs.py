@@ -342,7 +342,7 @@ BAD_JOBS: dict[str, tuple[dict[str, Any], str]] = {
         r"table\.csv.*(add up|additive)",
     ),
     "ready-made table without its column": (
-        {"job_toml": TABLE_JOB, "table_csv": FILES["table.csv"].replace("value", "amount")},
+        {"job_toml": TABLE_JOB, "table_csv": "region,amount,tax\nTotal,987655,5\nN,987654,4\nS,1,1\n"},
         r"table\.csv, line 1: there is no column 'value'",
     ),
     "ready-made table without its dimension": (

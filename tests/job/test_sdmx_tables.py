@@ -144,6 +144,43 @@ def test_what_was_released_is_read_with_its_structure(tmp_path: Path) -> None:
     assert any("arranged as in s.xml" in note for note in notes)
 
 
+def test_names_of_codes_come_from_the_structure(tmp_path: Path) -> None:
+    """Those of a file of labels come first."""
+    (tmp_path / "labels.csv").write_text(
+        "dimension,code,label\nREGION,N,North\nREGION,S,South\nSIZE,a,small\n"
+    )
+    named = JOB.replace('"out"\n', '"out"\nlabels = "labels.csv"\n', 1)
+    save(tmp_path, lines_20())
+    (tmp_path / "job.toml").write_text(named, encoding="utf-8")
+    cv.run_job(cv.read_job(tmp_path / "job.toml"))
+    (tmp_path / "out" / "public" / "table.sdmx.xml").rename(tmp_path / "s.xml")
+    flow = "CELLVEIL:OBS_VALUE(1.0.0)"
+    save(tmp_path, [[row[0], row[1].replace("O:T(1.0)", flow), *row[2:]] for row in lines_20()])
+    (tmp_path / "labels.csv").write_text("dimension,code,label\nREGION,N,northern part\n")
+    for text, label in ((JOB, "North"), (named, "northern part")):
+        job = text.replace('"sdmx-csv"\n', '"sdmx-csv"\nstructure = "s.xml"\n')
+        (tmp_path / "job.toml").write_text(job, encoding="utf-8")
+        labels = prepare(cv.read_job(tmp_path / "job.toml"), NoteTaker(None)).labels
+        assert labels == {"REGION": {"N": label, "S": "South"}, "SIZE": {"a": "small"}}
+
+
+def test_the_office_gets_both_statuses_with_all_values(tmp_path: Path) -> None:
+    save(tmp_path, lines_20())
+    (tmp_path / "job.toml").write_text(JOB, encoding="utf-8")
+    result = cv.run_job(cv.read_job(tmp_path / "job.toml"))
+    file = result.files["observations"] / "table.sdmx.csv"
+    assert file.stat().st_mode & 0o077 == 0
+    with file.open(encoding="utf-8") as opened:
+        rows = list(csv.DictReader(opened))
+    assert {(row["REGION"], row["SIZE"]): int(row["OBS_VALUE"]) for row in rows} == VALUES
+    assert {row["OBS_STATUS"] for row in rows} == {"A"}
+    found = {(row["REGION"], row["SIZE"]): row["CONF_STATUS"] for row in rows}
+    assert found["N", "a"] == "C" and sorted(found.values()) == [*"CDDD", *"FFFFF"]
+    (tmp_path / "obs.csv").write_bytes(file.read_bytes())  # a job reads it again, as it was hidden
+    again = statuses(problem_of(tmp_path)[0])
+    assert again == {key: {"C": "u", "D": "m", "F": "s"}[code] for key, code in found.items()}
+
+
 def test_linked_tables_have_files_of_their_own(tmp_path: Path) -> None:
     save(tmp_path, lines_20())
     second = JOB.partition("[[tables]]")[2].partition("[release]")[0]
@@ -156,6 +193,8 @@ def test_linked_tables_have_files_of_their_own(tmp_path: Path) -> None:
     names = {path.name for path in (tmp_path / "out" / "public").iterdir()}
     assert {"region.csv", "region.sdmx.csv", "region.sdmx.xml"} <= names
     assert len([name for name in names if name.endswith(".csv")]) == 4
+    internal = {path.name for path in (tmp_path / "out" / "internal" / "sdmx").iterdir()}
+    assert len(internal) == 2 and internal < names
 
 
 # -- what is refused ---------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import pytest
 
 import cellveil as cv
 from cellveil.errors import InputError, MissingExtraError
+from cellveil.job.running import prepare
 from cellveil.problem import Problem, Status
 from cellveil.progress import NoteTaker
 
@@ -94,7 +95,7 @@ def test_statuses_by_a_mapping(tmp_path: Path) -> None:
     assert problem.status[cell(problem, "N", "small")] == Status.PRIMARY
     assert problem.status[cell(problem, "S", "small")] == Status.SECONDARY
     assert problem.status[cell(problem, "Total", "Total")] == Status.FROZEN
-    with pytest.raises(InputError, match=r"line 9.*no known meaning: 'd'.*statuses = \{.*\"C\" = \"\?\""):
+    with pytest.raises(InputError, match=r"line 9.*no known meaning: 'd'.*statuses = \{.*\"C\" = \"u\""):
         problem_of(tmp_path, PLAIN + 'status = "conf"\nstatuses = {X = "m", C = "u", F = "s"}\n')
 
 
@@ -575,3 +576,27 @@ def test_statistical_files_without_their_package(tmp_path: Path, monkeypatch: py
     monkeypatch.setitem(__import__("sys").modules, "pyreadstat", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'cellveil\[statistical\]'"):
         problem_of(tmp_path, MICRODATA.replace("firms.csv", "firms.sav"))
+
+
+def test_files_of_offices_need_few_words(tmp_path: Path) -> None:
+    """Another encoding, a column of values under its own name: guessed, and told as notes."""
+    text = "Region;Umsatz;Status\nTotal;1.234,5;s\nNord;1.000,0;u\nSüd;200,5;s\nOst;34,0;s\n"
+    (tmp_path / "table.csv").write_bytes(text.encode("cp1252"))
+    (tmp_path / "job.toml").write_text('[[tables]]\ndimensions = ["Region"]\nfile = "table.csv"\n')
+    taker = NoteTaker(None)
+    table = prepare(cv.read_job(tmp_path / "job.toml"), taker).problem.table
+    assert table.variable == "Umsatz" and table.values[table.cell("Süd")] == 2005
+    told = " ".join(taker.notes)
+    assert "not in UTF-8, and was read as cp1252" in told and "the only other column of numbers" in told
+    said = '[[tables]]\ndimensions = ["Region"]\nfile = "table.csv"\nencoding = "utf-8"\n'
+    (tmp_path / "job.toml").write_text(said)
+    with pytest.raises(cv.InputError, match="line 4: the text is not encoded in UTF-8"):
+        prepare(cv.read_job(tmp_path / "job.toml"), taker)
+
+
+def test_statuses_of_the_standard_list_are_proposed_not_guessed(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("region,value,status\nTotal,30,F\nN,10,C\nS,20,U\n")
+    (tmp_path / "job.toml").write_text('[[tables]]\ndimensions = ["region"]\nfile = "table.csv"\n')
+    with pytest.raises(cv.InputError) as found:
+        prepare(cv.read_job(tmp_path / "job.toml"), NoteTaker(None))
+    assert 'statuses = {"F" = "s", "C" = "u", "U" = "u"} if these are the codes of SDMX' in found.value.remedy

@@ -213,3 +213,14 @@ def test_nothing_is_guessed_without_records(folder):
     (folder / "template.csv").write_text("\n".join(LINES[:3]) + "\n")
     with pytest.raises(InputError, match="nested is not known"):
         plan_template(folder / "template.csv")
+
+
+def test_responses_that_add_up_without_an_equation_are_warned_about(folder):
+    lines = [line.replace("hrc_lettuce", "NA") for line in LINES]
+    (folder / "template.csv").write_text("\n".join(lines) + "\n")
+    found = plan_template(folder / "template.csv", records(folder))
+    warned = [note for note in found.notes if note.startswith("WARNING: to_lettuce = ")]
+    assert len(warned) == 1 and "to_batavia + to_arugula in every record" in warned[0]
+    known = {"to_lettuce": ["to_arugula", "to_batavia"]}
+    notes = plan_template(folder / "template.csv", records(folder), known).notes
+    assert not any("WARNING: to_lettuce" in note for note in notes)

@@ -24,6 +24,7 @@ from cellveil.files import write_text
 from cellveil.formats.exact_numbers import float_texts, texts_of
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, defaults
+from cellveil.rules.least_counts import with_least_counts
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.table import Table
 
@@ -90,6 +91,7 @@ def write_intermediate(
 def _not_carried(problem: Problem) -> Iterator[str]:
     """What is lost when a problem is written as cells."""
     usual, known = defaults(problem.table), problem.table.units
+    usual["lb"] = with_least_counts(problem.table, usual["lb"], problem.status)
     if problem.spl.any():
         yield "sliding protection levels are not in the file"
     if any((getattr(problem, name) != usual[name]).any() for name in ("lb", "ub")):

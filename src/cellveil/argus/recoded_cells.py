@@ -7,17 +7,17 @@ Their statuses and levels are not known: a rule has to find them anew.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal
 
 import numpy as np
 
 from cellveil.argus.metadata import VariableRole
 from cellveil.argus.recoding import Recoding
-from cellveil.argus.tabular_file import NUMERIC, TabularFile
+from cellveil.argus.tabular_file import TabularFile
 from cellveil.errors import InputError
 from cellveil.formats.columns import Columns
+from cellveil.formats.joined_rows import JoinedColumns, joined_rows
 
 SUMMED = (VariableRole.RESPONSE, VariableRole.SHADOW, VariableRole.COST, VariableRole.FREQUENCY)
 
@@ -57,8 +57,6 @@ def _folded(cells: TabularFile, name: str, recoding: Recoding) -> TabularFile:
 
 
 def _joined(cells: TabularFile, name: str, recoding: Recoding) -> TabularFile:
-    import pyarrow as pa
-
     variable = cells.metadata.variable(name)
     if cells.has_status:
         raise InputError(
@@ -66,46 +64,16 @@ def _joined(cells: TabularFile, name: str, recoding: Recoding) -> TabularFile:
             file=cells.metadata.file,
             remedy="Leave <STATUS> out of the metadata and apply a rule, or recode the microdata.",
         )
-    for one in cells.metadata.variables:
-        if one.roles.intersection(NUMERIC):
-            cells.columns.check_numbers(one.name, cells.columns.amounts(one.name).faults)
     tree, goal = recoding.apply(cells.trees[variable.name], variable)
-    spanning = [v.name for v in cells.metadata.having(VariableRole.SPANNING)]
-    texts = {column: cells.columns.column(column).to_pylist() for column in cells.columns.names}
-    texts[variable.name] = [goal.get(code, code) for code in texts[variable.name]]
-    groups: dict[tuple[str, ...], list[int]] = {}
-    for row, key in enumerate(zip(*(texts[column] for column in spanning), strict=True)):
-        groups.setdefault(key, []).append(row)
-    rows = list(groups.values())
-    joined = {column: [texts[column][group[0]] for group in rows] for column in texts}
-    for role in SUMMED:
-        for one in cells.metadata.having(role):
-            joined[one.name] = [_sum(texts[one.name], group) for group in rows]
-    top = [v.name for v in cells.metadata.having(VariableRole.TOP)]
-    for column, largest in zip(
-        top, zip(*(_largest(texts, top, group) for group in rows), strict=True), strict=True
-    ):
-        joined[column] = list(largest)
-    data = pa.table({column: pa.array(joined[column], pa.string()) for column in cells.columns.names})
-    lines = [cells.columns.line_of(group[0]) for group in rows]
-    empty = np.array([all(cells.empty[row] for row in group) for group in rows], dtype=bool)
-    columns = Columns(data, cells.columns.file, lines.__getitem__)
-    return replace(cells, columns=columns, trees={**cells.trees, variable.name: tree}, empty=empty)
-
-
-def _numbers(texts: Sequence[str], group: Sequence[int]) -> list[Decimal]:
-    return [Decimal(texts[row].strip()) for row in group if texts[row].strip()]
-
-
-def _sum(texts: Sequence[str], group: Sequence[int]) -> str:
-    if len(group) == 1:
-        return texts[group[0]]
-    found = _numbers(texts, group)
-    return f"{sum(found, Decimal(0)):f}" if found else ""
-
-
-def _largest(texts: Mapping[str, Sequence[str]], top: Sequence[str], group: Sequence[int]) -> list[str]:
-    if len(group) == 1:
-        return [texts[column][group[0]] for column in top]
-    found = sorted((number for column in top for number in _numbers(texts[column], group)), reverse=True)
-    return [f"{number:f}" for number in [*found, *[Decimal(0)] * len(top)][: len(top)]]
+    codes = {
+        v.name: cells.columns.column(v.name).to_pylist() for v in cells.metadata.having(VariableRole.SPANNING)
+    }
+    codes[variable.name] = [goal.get(code, code) for code in codes[variable.name]]
+    how = JoinedColumns(
+        [one.name for role in SUMMED for one in cells.metadata.having(role)],
+        top=[one.name for one in cells.metadata.having(VariableRole.TOP)],
+    )
+    columns, group = joined_rows(cells.columns, codes, how)
+    filled = np.bincount(group[~cells.empty], minlength=len(columns)) > 0
+    trees = {**cells.trees, variable.name: tree}
+    return replace(cells, columns=columns, trees=trees, empty=~filled)

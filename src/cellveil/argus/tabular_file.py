@@ -15,21 +15,22 @@ from typing import Any
 import numpy as np
 
 from cellveil.argus.argus_table import FREQUENCY, ArgusTable
+from cellveil.argus.cell_costs import cell_costs
 from cellveil.argus.cell_status import CellStatus, StatusNumbers
 from cellveil.argus.code_trees import CodeTree
 from cellveil.argus.metadata import ArgusVariable, Metadata, VariableRole
 from cellveil.argus.source_text import SourceText
-from cellveil.argus.table_spec import CostKind, TableSpec
+from cellveil.argus.table_spec import TableSpec
 from cellveil.argus.top_contributions import check_top, contributions_of_rows
-from cellveil.arrays import Bool, Float, Int
-from cellveil.errors import InputError
+from cellveil.arrays import Bool, Int
+from cellveil.errors import InputError, nearest_name
 from cellveil.formats.columns import Columns
-from cellveil.formats.ready_made import build_table
+from cellveil.formats.ready_made import Mismatch, build_table
 from cellveil.formats.rows import Rows, cells_of_rows, check_rows_distinct, put_on_cells
 from cellveil.problem import Problem, Status, defaults
 from cellveil.rules.base import DEFAULT_RANGE
+from cellveil.rules.least_counts import with_least_counts
 from cellveil.rules.percentages import Number, fraction, margin
-from cellveil.rules.weights import weights
 from cellveil.tables.build import encode
 from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.table import Table
@@ -45,6 +46,8 @@ PROBLEM_STATUS = {
     CellStatus.SECONDARY: Status.SECONDARY,
     CellStatus.EMPTY: Status.FROZEN,
 }
+MISMATCH: dict[str, Mismatch] = {"given": "error", "compute": "compute", "keep": "keep"}
+"""What is done where totals are not the sums of their parts."""
 EMPTY_MARKS = ("", "E")
 
 
@@ -98,7 +101,8 @@ class TabularFile:
         totals
             ``given``: the table must add up. ``compute``: totals are worked out from the finest cells;
             where these have contributions, those of totals are too, contributors of different cells being
-            taken to be different.
+            taken to be different. ``keep``: the table need not add up; what each of its sums is off by is
+            taken to be known to everybody, which protects from whoever knows less, too.
         """
         return self._built(spec or self.spec(), totals)[0]
 
@@ -131,12 +135,13 @@ class TabularFile:
         numbers = np.full(table.num_cells, CellStatus.SAFE, dtype=np.int8)
         put_on_cells(_some(rows, kept), numbers, cells[kept], given[kept], "status")
         fields = self._fields(table, rows, cells, numbers, fraction(safety_range, "safety_range"))
-        fields["weight"] = self._weights(table, spec.cost)
+        fields["weight"] = cell_costs(table, fields["status"] == Status.PRIMARY, spec, self.metadata)
         room = np.where(fields["lb"] == -UNBOUNDED, UNBOUNDED, table.values - fields["lb"])
         cut = int((fields["lpl"] > room).sum())
         fields["lpl"] = np.minimum(fields["lpl"], room)
         rest = table.num_cells - len(np.unique(cells[kept]))
-        notes = [f"{cut} lower levels were cut: nobody takes the value for less than 0"] if cut else []
+        least = int(fields["lb"].max(initial=0))
+        notes = [f"{cut} lower levels were cut: nobody takes the value for less than {least}"] if cut else []
         notes += [f"{rest} computed totals have no status and are taken for safe"] if rest else []
         with rows.placing_errors():
             problem = Problem(table, **fields)
@@ -145,8 +150,8 @@ class TabularFile:
 
     def _built(self, spec: TableSpec, totals: str) -> tuple[Table, Rows, Int]:
         """The table, the rows that are no empty cells, and the cell of each."""
-        if totals not in ("given", "compute"):
-            raise InputError(f"totals cannot be {totals!r}", remedy="Use 'given' or 'compute'.")
+        if totals not in MISMATCH:
+            raise InputError(f"totals cannot be {totals!r}", remedy=nearest_name(totals, list(MISMATCH)))
         variables = spec.dimensions(self.metadata)
         spanning = self.metadata.having(VariableRole.SPANNING)
         if {v.name for v in variables} != {v.name for v in spanning}:
@@ -167,13 +172,13 @@ class TabularFile:
             rows.columns.amounts(name),
             decimals,
             value=name,
-            repair=totals == "compute",
+            mismatch=MISMATCH[totals],
             allow_negative=True,
         )
-        if totals == "given":
-            cells = cells_of_rows(rows, table)
-        else:
+        if totals == "compute":
             cells = table.find(encode(rows.dimensions, rows.codes))
+        else:
+            cells = cells_of_rows(rows, table)
         table = contributions_of_rows(table, rows, cells, self._column_names(), name)
         return table.replace(variable=name if spec.response else FREQUENCY), rows, cells
 
@@ -253,33 +258,13 @@ class TabularFile:
         )
         zero = (table.values == 0) & (status == Status.SAFE)
         fields["status"] = np.where(zero, Status.FROZEN, status).astype(np.int8)
+        fields["lb"] = with_least_counts(table, fields["lb"], fields["status"])
         unsafe = status == Status.PRIMARY
         for name, role in (("lpl", VariableRole.LOWER_LEVEL), ("upl", VariableRole.UPPER_LEVEL)):
             level = np.where(unsafe, margin(table.values, percent), 0)
             known = self._levels(table, rows, cells, self.metadata.only(role))
             fields[name] = np.where(unsafe & (known >= 0), known, level)
         return fields
-
-    def _weights(self, table: Table, cost: str | CostKind | None) -> Float:
-        """Costs of the cells: those of the variable that the table names, or that the file has."""
-        if cost is CostKind.UNITY:
-            return weights(table, "one")
-        if cost is CostKind.FREQUENCY:
-            return weights(table, "count")
-        if cost is CostKind.DISTANCE:
-            raise InputError(
-                "distance costs of a ready-made table are not known", remedy="Name a variable of costs."
-            )
-        given = self.metadata.variable(cost) if cost else self.metadata.only(VariableRole.COST)
-        if given is None or given.is_(VariableRole.COST):
-            return weights(table, column=given.name if given else None)
-        if given.name != table.variable:
-            raise InputError(
-                f"variable {given.name!r} holds no costs",
-                file=self.metadata.file,
-                remedy="Write <COSTVAR> below it, or name the response.",
-            )
-        return weights(table)
 
     def _levels(self, table: Table, rows: Rows, cells: Int, variable: ArgusVariable | None) -> Int:
         """Protection levels as given, −1 where there is none."""

@@ -7,10 +7,13 @@ from typing import Annotated
 
 import typer
 
-from cellveil.cli.shell import say
+from cellveil.cli.shell import leave_with, say
 
 NOT_GIVEN = ("-", "/v")
 """What stands in the place of an argument that is left out."""
+
+OUTSIDERS_ONLY = 4
+"""Exit code where files were written although single contributors were not shown to be kept off."""
 
 
 def argus(
@@ -27,6 +30,8 @@ def argus(
 
     Tables are protected by the methods of cellveil, those that share cells together, and audited. A table
     that was not shown safe is not written to a public file; the run ends there, and the logbook says why.
+    Where outsiders are kept off, but not the single contributors that the batch asks to keep off too, files
+    are written and the exit code is 4.
     """
     from cellveil.argus.batch.running_batch import run_batch
 
@@ -34,3 +39,6 @@ def argus(
     result = run_batch(batch, log=given[0], temporary=given[1], data=given[2])
     for path in result.files:
         say(result.is_silent, f"Written     {path}")
+    for warning in result.warnings:
+        typer.echo(f"cellveil: {warning}.", err=True)
+    leave_with(OUTSIDERS_ONLY if result.warnings else 0)

@@ -25,6 +25,7 @@ from cellveil.formats.ready_made import BOUNDS, LEVELS, Totals, build_table, wit
 from cellveil.formats.rows import Rows, cells_of_rows, open_rows, put_on_cells
 from cellveil.problem import STATUS_OF_LETTER, Status
 from cellveil.progress import Progress
+from cellveil.publishing.sdmx_codes import CONF_MEANINGS
 from cellveil.rules.given_marks import UNSAID, GivenMarks
 from cellveil.tables.build import Incomplete
 from cellveil.tables.computed_totals import largest_of_parts, sums_of_parts
@@ -123,7 +124,8 @@ def read_aggregated(
     top = [columns.amounts(name) for name in named.top]
     exact = [values, *amounts.values(), *(top if named.shadow is None else ())]
     decimals = max(column.decimals for column in exact) if wishes.decimals is None else wishes.decimals
-    options = {name: getattr(wishes, name) for name in ("totals", "incomplete", "repair", "allow_negative")}
+    options = {name: getattr(wishes, name) for name in ("totals", "incomplete", "allow_negative")}
+    options["mismatch"] = "compute" if wishes.repair else "error"
     table = build_table(rows, values, decimals, value=named.value, **options)
     cells = cells_of_rows(rows, table)
     reader = _CellReader(rows, table, cells, named, wishes)
@@ -309,8 +311,12 @@ def _example(texts: list[str]) -> str:
     found = [text for text in dict.fromkeys(texts) if text]
     if len(found) > MAX_SHOWN or any(len(text) > MAX_SHOWN or may_be_amount(text) for text in found):
         found = ["C", "D"]
-    entries = [f'"{text}" = "{WORDS.get(text.casefold(), "?")}"' for text in found]
-    return "{" + ", ".join(entries) + "} (u unsafe, m hidden, s may be published, z must be published)"
+    standard = all(text.upper() in CONF_MEANINGS or text.casefold() in WORDS for text in found)
+    guess = {text: CONF_MEANINGS.get(text.upper(), "?") if standard else "?" for text in found}
+    entries = [f'"{text}" = "{WORDS.get(text.casefold(), guess[text])}"' for text in found]
+    meant = " if these are the codes of SDMX" if standard else ""
+    means = "(u unsafe, m hidden, s may be published, z must be published)"
+    return f"{{{', '.join(entries)}}}{meant} {means}"
 
 
 def _counts(ranked: Int, total: Int, known: Int | None) -> Int:

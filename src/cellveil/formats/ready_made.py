@@ -20,6 +20,8 @@ from cellveil.tables.build import Incomplete, table_from_cells, table_from_inter
 from cellveil.tables.hierarchy import TOTAL
 from cellveil.tables.table import Table
 
+Mismatch = Literal["error", "compute", "keep"]
+"""What is done with a table that does not add up: it is rejected, its totals are computed, or it is kept."""
 Totals = Literal["given", "none"]
 
 BOUNDS = ("lb", "ub")
@@ -82,7 +84,7 @@ def read_table(
         value=value,
         totals=totals,
         incomplete=incomplete,
-        repair=repair,
+        mismatch="compute" if repair else "error",
         allow_negative=allow_negative,
     )
     return with_contributors(table, rows, contributors)
@@ -129,10 +131,10 @@ def build_table(
     value: str = "value",
     totals: Totals = "given",
     incomplete: Incomplete = "error",
-    repair: bool = False,
+    mismatch: Mismatch = "error",
     allow_negative: bool = False,
 ) -> Table:
-    """Make the table of the rows; see `read_table`."""
+    """Make the table of the rows; see `read_table` and `table_from_cells`."""
     if totals not in ("given", "none"):
         raise InputError(f"totals cannot be {totals!r}", remedy="Use 'given' or 'none'.")
     scaled = rows.numbers(value, amounts, decimals)
@@ -146,7 +148,12 @@ def build_table(
         if totals == "none":
             return table_from_interior(*given, decimals=decimals, variable=value)
         return table_from_cells(
-            *given, decimals=decimals, variable=value, incomplete=incomplete, repair=repair
+            *given,
+            decimals=decimals,
+            variable=value,
+            incomplete=incomplete,
+            repair=mismatch == "compute",
+            keep=mismatch == "keep",
         )
 
 

@@ -39,6 +39,8 @@ class SdmxStructure:
         The codes of each coded dimension.
     forests
         For each coded dimension how its codes are arranged; several where hierarchies overlap.
+    labels
+        For each coded dimension the names of its codes, as far as these are not the codes themselves.
     """
 
     file: Path
@@ -47,6 +49,7 @@ class SdmxStructure:
     attributes: tuple[str, ...]
     codes: Mapping[str, tuple[str, ...]]
     forests: Mapping[str, tuple[Forest, ...]]
+    labels: Mapping[str, Mapping[str, str]]
 
     def trees(
         self, dimension: str, found: Collection[str], total: str | None, words: Collection[str]
@@ -85,6 +88,7 @@ def read_structure(file: Path, followed: str) -> SdmxStructure:
     names: dict[str, list[str]] = {"DIMENSION": [], "MEASURE": [], "ATTRIBUTE": []}
     codes: dict[str, tuple[str, ...]] = {}
     forests: dict[str, tuple[Forest, ...]] = {}
+    labels: dict[str, dict[str, str]] = {}
     for component in found.components:
         names[component.role.name].append(component.id)
         given = _enumeration(component, artefacts)
@@ -93,9 +97,10 @@ def read_structure(file: Path, followed: str) -> SdmxStructure:
         own = _of_hierarchies(file, component.id, given, artefacts)
         listed = parents.get(f"{_agency(given)}:{given.id}({given.version})", {})
         codes[component.id] = tuple(_all_codes(given))
+        labels[component.id] = dict(_named(given))
         forests[component.id] = tuple(own) or (_forest_of_parents(file, codes[component.id], listed),)
     dimensions, measures, attributes = (tuple(each) for each in names.values())
-    return SdmxStructure(file, dimensions, measures, attributes, codes, forests)
+    return SdmxStructure(file, dimensions, measures, attributes, codes, forests, labels)
 
 
 # -- the message -------------------------------------------------------------------------------------------
@@ -172,6 +177,14 @@ def _all_codes(given: Any) -> Iterator[str]:
     if type(given).__name__ == "Hierarchy":
         return map(_code, _walk(given))
     return (str(code.id) for code in given.codes)
+
+
+def _named(given: Any) -> Iterator[tuple[str, str]]:
+    """Codes and their names, where these say more."""
+    for node in _walk(given) if type(given).__name__ == "Hierarchy" else given.codes:
+        code, name = _code(node), str(getattr(node, "name", None) or "").strip()
+        if name and name != code:
+            yield code, name
 
 
 def _code(node: Any) -> str:

@@ -16,7 +16,7 @@ from cellveil.formats.sdmx_structure import SdmxStructure
 from cellveil.job.data_sections import DimensionJob, TableJob
 from cellveil.job.job_model import Job
 from cellveil.job.recoded_dimensions import recoded, recoded_in
-from cellveil.job.sdmx_tables import open_structures, structure_trees
+from cellveil.job.sdmx_tables import open_structures, structure_labels, structure_trees
 from cellveil.job.table_files import TableFile, open_tables, read_one, total_in
 from cellveil.microdata.code_order import in_order, nearly_equal
 from cellveil.microdata.codes import distinct_codes
@@ -49,6 +49,7 @@ class BuiltTables:
     table: Table
     parts: tuple[tuple[Table, Int], ...]
     given: GivenMarks
+    labels: Labels
 
 
 def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) -> BuiltTables:
@@ -65,15 +66,16 @@ def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) 
     exact = [name for name, given in trees.items() if any(_has_blanks(tree) for tree in given)]
     files = open_tables(job, exact, progress)
     data = _Data(files, open_structures(job, files), records)
-    dimensions = {
-        name: recoded(job, _dimension(job, name, given, data, progress)) for name, given in trees.items()
-    }
+    plain = {name: _dimension(job, name, given, data, progress) for name, given in trees.items()}
+    dimensions = {name: recoded(job, dimension) for name, dimension in plain.items()}
     tables, marks = [], []
     for position, table in enumerate(job.tables):
         with job.placing_errors("tables", position):
             own = [recoded_in(table, dimensions[name]) for name in table.dimensions]
             if position in files:
-                made, said = read_one(table, files[position], own, progress)
+                before = [plain[name] for name in table.dimensions]
+                pairs = list(zip(before, own, strict=True))
+                made, said = read_one(table, files[position], pairs, progress)
             else:
                 made = _tabulated(job, table, records, own, depth, progress)
                 said = GivenMarks.nothing(made.num_cells)
@@ -89,7 +91,8 @@ def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) 
     with job.placing_errors("tables"):
         given = GivenMarks.joined(joint, list(zip(tables, cells, marks, strict=True)))
     _check_some_unsafe(job, given)
-    return BuiltTables(joint, tuple(zip(tables, cells, strict=True)), given)
+    labels = structure_labels(job, data.structures, dimensions.values())
+    return BuiltTables(joint, tuple(zip(tables, cells, strict=True)), given, labels)
 
 
 @dataclass(frozen=True)
@@ -109,11 +112,17 @@ def _check_some_unsafe(job: Job, given: GivenMarks) -> None:
         )
 
 
-def read_labels(path: Path | None, table: Table) -> Labels:
-    """Labels of codes from a CSV with the columns dimension, code, label; other dimensions may be in it."""
+def read_labels(path: Path | None, table: Table, known_before: Labels) -> Labels:
+    """Labels of codes from a CSV with the columns dimension, code, label; other dimensions may be in it.
+
+    Parameters
+    ----------
+    known_before
+        Labels from elsewhere, for codes that the file has none for.
+    """
     labels: Labels = {}
     if path is None:
-        return labels
+        return known_before
     columns = read_columns(path)
     known = {dimension.name for dimension in table.dimensions}
     rows = zip(columns.codes("dimension"), columns.codes("code"), columns.codes("label"), strict=True)
@@ -128,7 +137,8 @@ def read_labels(path: Path | None, table: Table) -> Labels:
             file=path,
             remedy=f"Write the names of dimensions as in the job: {', '.join(sorted(known))}.",
         )
-    return labels
+    names = {*labels, *known_before}
+    return {name: {**known_before.get(name, {}), **labels.get(name, {})} for name in names}
 
 
 def _trees(job: Job, name: str) -> list[Hierarchy]:

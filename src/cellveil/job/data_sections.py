@@ -262,7 +262,7 @@ class TableJob(SourceJob):
                         key,
                     )
         if self.file is not None:
-            odd = self.first_given("response", "costs", "rounding", "to_level", "fold")
+            odd = self.first_given("response", "costs", "rounding")
             if odd:
                 raise fault(
                     f"{odd} is for tables made from microdata, and this one has a file",

@@ -48,7 +48,8 @@ class Job(Section):
     bounds: Literal["natural", "free", "tau-argus"] = Field(
         "natural",
         description="What everybody knows of values: natural (at least 0, or nothing of a variable with "
-        "negative amounts), free (nothing), tau-argus (0 to 1.5 times the largest of the variable).",
+        "negative amounts; at least 1 of counts where zeros are published), free (nothing), "
+        "tau-argus (0 to 1.5 times the largest of the variable).",
     )
     microdata: MicrodataJob | None = Field(None, description="The records.")
     dimensions: dict[str, DimensionJob] = Field(default_factory=dict, description="By name.")
@@ -111,7 +112,6 @@ class Job(Section):
             raise fault("there is neither an instance nor a table", "Add [[tables]], or name an instance.")
         _check_tables(self)
         _check_dimensions(self)
-        _check_recodings(self)
         _check_columns(self)
         _check_weights(self)
         _check_insiders(self)
@@ -227,18 +227,6 @@ def _check_dimensions(job: Job) -> None:
                 f"levels of {name!r} are columns of microdata, but a table with it is read from a file",
                 "Give a hierarchy instead.",
                 *("dimensions", name, "levels"),
-            )
-
-
-def _check_recodings(job: Job) -> None:
-    """Recoding needs contributors, and a ready-made table does not know who stands in several cells."""
-    for name, dimension in job.dimensions.items():
-        if dimension.recodings and any(t.file is not None and name in t.dimensions for t in job.tables):
-            raise fault(
-                f"{name!r} is to be recoded, but a table with it is read from a file, and contributors of "
-                "joined cells are not known there",
-                "Tabulate microdata, or recode before the table is made.",
-                *("dimensions", name, dimension.recodings[0]),
             )
 
 

@@ -37,6 +37,7 @@ from cellveil.problem import Problem
 from cellveil.progress import NoteTaker, Progress
 from cellveil.public_view import PublicView
 from cellveil.publishing import Publication, Release, TablePart, check_room, release
+from cellveil.publishing.internal_observations import write_internal_observations
 from cellveil.publishing.public_folder import PUBLIC
 from cellveil.publishing.releasing import check_formats, check_names
 from cellveil.report import Report, build_report
@@ -55,6 +56,7 @@ FILES = {
     "instance": "instance",
     "certificate": "certificate",
     "adjusted": "adjusted.csv",
+    "observations": "sdmx",
 }
 """The internal files of a run."""
 
@@ -161,6 +163,9 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
     with output.replaced() as new:
         write_folder(problem, new.internal / FILES["instance"])
         write_pattern(problem, suppression.pattern, new.internal / FILES["pattern"])
+        if "sdmx" in job.release.formats and not (job.adjust is not None and job.adjust.publish):
+            target = new.internal / FILES["observations"]
+            write_internal_observations(problem, suppression.pattern, prepared.tables, target, job.title)
         if verdict.is_safe:
             write_certificate(verdict.certificate, new.internal / FILES["certificate"])
         adjusted, adjustment = _adjusted(job, asked, suppression, new.internal, progress)
@@ -222,13 +227,13 @@ def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
     if job.instance is not None:
         with job.placing_errors("instance"):
             problem = read_instance(job.instance)
-        return Prepared(problem, {}, read_labels(job.labels, problem.table))
+        return Prepared(problem, {}, read_labels(job.labels, problem.table, {}))
     for note in job.inferred:
         progress.note(note)
     rule = rule_from_dict(job.rules) if job.rules else None
     depth = max(rule.depth if rule else 1, MIN_DEPTH, depth_asked(job))
     built = build_tables(job, depth, progress, records)
-    labels = read_labels(job.labels, built.table)
+    labels = read_labels(job.labels, built.table, built.labels)
     progress.stage("rules")
     primary = _primaries(job, built, rule)
     facts = {"levels cut at known bounds": primary.num_clipped, "cells waived": primary.num_waived}

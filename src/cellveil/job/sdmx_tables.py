@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from cellveil.errors import InputError
 from cellveil.formats.columns import Columns
@@ -12,6 +12,7 @@ from cellveil.job.data_sections import DimensionJob, TableJob
 from cellveil.job.job_model import Job
 from cellveil.job.table_files import TOTALS, TableFile
 from cellveil.progress import Progress
+from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
 
 
@@ -51,6 +52,21 @@ def structure_trees(
             progress.note(f"dimension {name!r}: its codes are arranged as in {structure.file.name}")
             return structure.trees(column, codes, total, TOTALS)
     return []
+
+
+def structure_labels(
+    job: Job, structures: Mapping[int, SdmxStructure], dimensions: Iterable[Dimension]
+) -> dict[str, dict[str, str]]:
+    """The names of codes by the first structure that has the dimension."""
+    labels: dict[str, dict[str, str]] = {}
+    for dimension in dimensions:
+        column = job.dimensions.get(dimension.name, DimensionJob()).column or dimension.name
+        for position, structure in structures.items():
+            if dimension.name in job.tables[position].dimensions and structure.labels.get(column):
+                found = structure.labels[column]
+                labels[dimension.name] = {code: found[code] for code in dimension.index if code in found}
+                break
+    return {name: own for name, own in labels.items() if own}
 
 
 def _check_columns(job: Job, table: TableJob, file: TableFile, structure: SdmxStructure) -> None:

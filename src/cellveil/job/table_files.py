@@ -10,15 +10,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from cellveil.errors import InputError
+from cellveil.errors import InputError, may_be_amount
+from cellveil.files import is_utf8
 from cellveil.formats.aggregated import CellColumns, TableWishes, read_aggregated
 from cellveil.formats.columns import Columns, read_columns
 from cellveil.formats.ready_made import Totals
+from cellveil.formats.recoded_rows import recoded_rows
 from cellveil.formats.sdmx_csv import observations
 from cellveil.job.data_sections import TableJob
 from cellveil.job.job_model import Job
+from cellveil.microdata.file_kinds import FileKind, kind_of
 from cellveil.microdata.number_marks import POINTS, UNSAID
 from cellveil.microdata.roles import check_ready_made
+from cellveil.microdata.source_options import SourceOptions
 from cellveil.progress import Progress
 from cellveil.rules.given_marks import GivenMarks
 from cellveil.rules.weights import DISTANCE, KINDS
@@ -30,6 +34,9 @@ GUESSED = ("status", "contributors", "lpl", "upl", "spl", "lb", "ub")
 
 CONFIDENTIALITY = ("conf_status", "obs_conf")
 """The same for the status in files of SDMX."""
+
+WINDOWS = "cp1252"
+"""Encoding of files that are not in UTF-8, where none is said."""
 
 TOTALS = (
     *("total", "totals", "tot", "all", "sum", "_t", "grand total", "overall"),
@@ -64,10 +71,19 @@ def open_tables(job: Job, exact: Collection[str], progress: Progress) -> dict[in
                     written = replace(written, marks=POINTS)  # as the standard has it
                 key = repr((table.file, written))
                 if key not in read:
-                    read[key] = read_columns(table.file, written)
+                    read[key] = _read(table, written, progress)
                 columns = _observations(job, table, read[key], progress) if table.is_sdmx else read[key]
                 found[position] = _opened(job, table, columns, exact, progress)
     return found
+
+
+def _read(table: TableJob, written: SourceOptions, progress: Progress) -> Columns:
+    """The columns of a file; where nothing is said, a CSV file not in UTF-8 is one of western Windows."""
+    assert table.file is not None, "the table has a file"
+    if not table.first_given("encoding") and kind_of(table.file) is FileKind.CSV and not is_utf8(table.file):
+        progress.note(f"{table.file.name}: it is not in UTF-8, and was read as {WINDOWS}")
+        written = replace(written, encoding=WINDOWS)
+    return read_columns(table.file, written)
 
 
 def _observations(job: Job, table: TableJob, columns: Columns, progress: Progress) -> Columns:
@@ -78,19 +94,30 @@ def _observations(job: Job, table: TableJob, columns: Columns, progress: Progres
 
 
 def read_one(
-    table: TableJob, file: TableFile, dimensions: list[Dimension], progress: Progress
+    table: TableJob, file: TableFile, recoded: list[tuple[Dimension, Dimension]], progress: Progress
 ) -> tuple[Table, GivenMarks]:
-    """One ready-made table, and what its rows say of the cells."""
+    """One ready-made table, and what its rows say of the cells.
+
+    Parameters
+    ----------
+    recoded
+        Each dimension as the file has it, and as the table is to have it.
+    """
     progress.stage("read")
+    dimensions = [now for _, now in recoded]
+    totals = _totals(table, file, [old for old, _ in recoded], progress)
+    columns = file.columns
+    if any(old is not now for old, now in recoded):
+        columns = recoded_rows(columns, file.named, recoded, totals, progress)
     wishes = TableWishes(
-        _totals(table, file, dimensions, progress),
+        totals,
         table.decimals,
         table.incomplete,
         table.repair,
         table.allow_negative,
     )
     named = {dimension.name: dimension for dimension in dimensions}
-    return read_aggregated(file.columns, named, file.named, wishes, progress)
+    return read_aggregated(columns, named, file.named, wishes, progress)
 
 
 def total_in(name: str, said: str | None, codes: Iterable[str], progress: Progress) -> str:
@@ -169,11 +196,23 @@ def _guessed(job: Job, table: TableJob, columns: Columns, progress: Progress) ->
     }
     if named.value not in columns and named.value.casefold() in folded:
         guessed["value"] = folded[named.value.casefold()]
+    elif named.value not in columns and not table.first_given("value") and not table.is_sdmx:
+        free = [name for name in folded.values() if name not in guessed.values()]
+        numbers = [name for name in free if _is_of_numbers(columns, name)]
+        if len(numbers) == 1:
+            progress.note(f"{_title(columns)}: value = {numbers[0]!r}, the only other column of numbers")
+            named = replace(named, value=numbers[0])
     if guessed:
         told = ", ".join(f"{key} = {column!r}" for key, column in guessed.items())
         progress.note(f"{_title(columns)}: columns taken for what their names say: {told}")
     kind = job.weights.kind
     return replace(named, **guessed, others=() if kind in (*KINDS, DISTANCE) else (kind,))
+
+
+def _is_of_numbers(columns: Columns, name: str) -> bool:
+    """Whether all fields may be amounts, and the name of the column is none: without a header it would be."""
+    texts = [str(text) for text in columns.column(name).to_pylist() if text is not None]
+    return not may_be_amount(name) and any(map(str.strip, texts)) and all(map(may_be_amount, texts))
 
 
 def _totals(table: TableJob, file: TableFile, dimensions: list[Dimension], progress: Progress) -> Totals:

@@ -18,7 +18,7 @@ from cellveil.errors import InputError, name_some
 from cellveil.formats.rows import read_pairs
 from cellveil.job.template_lines import SpanningVariable, TemplateLine, read_template
 from cellveil.microdata.codes import distinct_codes
-from cellveil.microdata.column_facts import adds_up, nested_order
+from cellveil.microdata.column_facts import adds_up, nested_order, sums_in
 from cellveil.microdata.source_options import SourceOptions
 from cellveil.microdata.tabulate import COUNT
 from cellveil.tables.hierarchy import Hierarchy
@@ -106,7 +106,20 @@ class _Planner:
             is_known = any(left in group and set(right) <= set(group) for left, right in known.items())
             if len(group) > 1 and not is_known:
                 found |= self._equation(name, group)
+        self._note_sums(known | found)
         return found
+
+    def _note_sums(self, known: Mapping[str, Sequence[str]]) -> None:
+        """Say where responses add up that no equation ties: their tables give each other away."""
+        responses = list(dict.fromkeys(line.response for line in self._lines if line.response))
+        if self._records is None or len(responses) < 3:
+            return
+        for total, parts in sums_in(self._records.source, responses, self._records.options):
+            if set(parts) != set(known.get(total, ())):
+                self.notes.append(
+                    f"WARNING: {total} = {' + '.join(parts)} in every record, and no equation says so: "
+                    "everybody may know it. Give them one hrc_response"
+                )
 
     def _equation(self, name: str, group: list[str]) -> dict[str, Sequence[str]]:
         file = self._file(name)

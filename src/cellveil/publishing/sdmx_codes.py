@@ -24,6 +24,9 @@ CONF_STATUS_NAMES: Mapping[str, str] = {
 PUBLISHED, HIDDEN = ("A", "F"), ("Q", "N")
 """Observation and confidentiality status of the cells of public files."""
 
+INTERNAL: Mapping[str, tuple[str, str]] = {"primary": ("A", "C"), "secondary": ("A", "D")}
+"""The same of hidden cells in internal files, which have their values."""
+
 CANNOT_EXIST = "M"
 """Observation status of a missing value whose data cannot exist."""
 

@@ -88,21 +88,31 @@ def _check_table(publication: Publication) -> None:
 
 def write_observations(publication: Publication, path: Path) -> None:
     """Write SDMX-CSV 2.0: exact values, empty where hidden."""
+    shown = zip(publication.value_texts(), publication.hidden.tolist(), strict=True)
+    lines = [("", *HIDDEN) if is_hidden else (text, *PUBLISHED) for text, is_hidden in shown]
+    write_lines(publication, lines, path)
+
+
+def write_lines(publication: Publication, shown: Sequence[tuple[str, str, str]], path: Path) -> None:
+    """Write SDMX-CSV 2.0.
+
+    Parameters
+    ----------
+    shown
+        Value, observation status and confidentiality status of each cell.
+    """
     places, cells = publication.rows
     keys = [
         [lines.names[line] for line in place.tolist()]
         for lines, place in zip(publication.lines, places, strict=True)
     ]
-    texts = publication.value_texts()
-    hidden = publication.hidden.tolist()
     about = ("dataflow", f"{AGENCY}:{structure_id(publication)}({VERSION})", "I")
     names = [dimension.name for dimension in publication.dimensions]
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["STRUCTURE", "STRUCTURE_ID", "ACTION", *names, OBS_VALUE, OBS_STATUS, CONF_STATUS])
         for *key, cell in zip(*keys, cells.tolist(), strict=True):
-            shown = ("", *HIDDEN) if hidden[cell] else (texts[cell], *PUBLISHED)
-            writer.writerow([*about, *key, *shown])
+            writer.writerow([*about, *key, *shown[cell]])
 
 
 def structure_id(publication: Publication) -> str:

@@ -17,6 +17,7 @@ from cellveil.rules.combinations import AnyOf
 from cellveil.rules.distance_costs import distance_costs
 from cellveil.rules.frequency import Manual
 from cellveil.rules.given_marks import GivenMarks
+from cellveil.rules.least_counts import with_least_counts
 from cellveil.rules.percentages import Number, as_levels, fraction, round_up
 from cellveil.rules.weights import DISTANCE, weights
 from cellveil.tables.cells import CellRef, cell_number, cell_numbers
@@ -107,9 +108,10 @@ def find_primaries(
         hand. A cell that it calls safe (s) may still be unsafe by the rule.
     bounds
         What everybody knows beforehand. ``natural``: at least 0, but nothing of a variable with a negative
-        value or contribution; ``free``: nothing; ``tau-argus``: 0 to 1.5 times the largest value of the
-        variable (from 1.5 times the smallest if that is negative); or a pair (lower, upper), each a number
-        or a column in units of the response, None where nothing is known.
+        value or contribution, and at least 1 of a count where no zero may be hidden; ``free``: nothing;
+        ``tau-argus``: 0 to 1.5 times the largest value of the variable (from 1.5 times the smallest if that
+        is negative); or a pair (lower, upper), each a number or a column in units of the response, None
+        where nothing is known.
     lower_factor, upper_factor
         The levels of the rules are multiplied by these; 0 switches one side off.
     spl
@@ -120,7 +122,6 @@ def find_primaries(
     by_hand = _with_given(_by_hand(table, frozen, statuses), marks)
     judgement = _judge(table, rule, by_hand, safety_range, marks.judgement(table, safety_range))
     fields = defaults(table)
-    fields["lb"], fields["ub"] = marks.bounds(*_known_bounds(table, bounds))
 
     unsafe, num_waived = _without_waived(table, judgement.unsafe, excused, by_hand)
     if len(excused):
@@ -129,6 +130,10 @@ def find_primaries(
     for cell, wanted in by_hand.items():
         status[cell] = wanted
     status[unsafe] = Status.PRIMARY
+    lb, ub = _known_bounds(table, bounds)
+    if bounds == "natural" and not (rule is not None and rule.needs_all_cells):
+        lb = with_least_counts(table, lb, status, counted=rule is not None and rule.is_about_counts)
+    fields["lb"], fields["ub"] = marks.bounds(lb, ub)
     fields["weight"] = (
         distance_costs(table, unsafe, distance)
         if weight == DISTANCE

@@ -109,6 +109,11 @@ class Rule(ABC):
         return False
 
     @property
+    def is_about_counts(self) -> bool:
+        """Whether the rule says that the values of the table are counts."""
+        return False
+
+    @property
     def looks_at_holdings(self) -> bool:
         """Whether holdings are the contributors that the rule protects."""
         return getattr(self, "level", "unit") == "holding"

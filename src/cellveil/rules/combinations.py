@@ -44,6 +44,10 @@ class Combination(Rule):
         return any(rule.needs_all_cells for rule in self.rules)
 
     @property
+    def is_about_counts(self) -> bool:
+        return any(rule.is_about_counts for rule in self.rules)
+
+    @property
     def looks_at_holdings(self) -> bool:
         return any(rule.looks_at_holdings for rule in self.rules)
 
@@ -129,6 +133,10 @@ class Exempt(Rule):
     @property
     def needs_all_cells(self) -> bool:
         return self.rule.needs_all_cells
+
+    @property
+    def is_about_counts(self) -> bool:
+        return self.rule.is_about_counts
 
     @property
     def looks_at_holdings(self) -> bool:

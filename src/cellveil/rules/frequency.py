@@ -77,6 +77,10 @@ class Threshold(Rule):
         return self.zeros
 
     @property
+    def is_about_counts(self) -> bool:
+        return self.of == "value"
+
+    @property
     def text(self) -> str:
         extra = (", inclusive" if self.inclusive else "") + (", holdings" if self.level == "holding" else "")
         return f"threshold rule (minimum {written(self.minimum)}{extra})"

@@ -63,6 +63,7 @@ def table_from_cells(
     variable: str = "value",
     incomplete: Incomplete = "error",
     repair: bool = False,
+    keep: bool = False,
 ) -> Table:
     """Build a table from all its cells, totals included, and check that it adds up.
 
@@ -74,13 +75,16 @@ def table_from_cells(
     repair
         Compute all totals anew from the interior cells instead of rejecting a table that does not add up. A
         total without parts cannot be computed and is an error.
+    keep
+        Take a table that does not add up as it is. What a relation is off by is then a constant of that
+        relation, and everybody is taken to know it, which is more than anybody can know.
     """
     keys = encode(dimensions, codes)
     scaled, decimals = scaled_values(values, decimals, dimensions, keys)
     keys, scaled = merge_aliases(dimensions, keys, scaled)
     if repair:
         keys, scaled = _repaired(dimensions, keys, scaled)
-    return assemble(dimensions, keys, scaled, decimals, variable=variable, incomplete=incomplete)
+    return assemble(dimensions, keys, scaled, decimals, variable=variable, incomplete=incomplete, keep=keep)
 
 
 def _repaired(dimensions: Sequence[Dimension], keys: Sequence[Codes], values: Int) -> tuple[list[Codes], Int]:
@@ -115,9 +119,10 @@ def assemble(
     decimals: int,
     *,
     incomplete: Incomplete = "error",
+    keep: bool = False,
     **further: Any,
 ) -> Table:
-    """Make the relations of distinct cells and check that the table adds up."""
+    """Make the relations of distinct cells and check that the table adds up, unless it is kept as it is."""
     large = np.flatnonzero(np.abs(values) >= LARGEST)
     if len(large):
         raise InputError(
@@ -128,6 +133,8 @@ def assemble(
     relations = build_relations(dimensions, keys, len(values))
     table = Table(tuple(dimensions), tuple(keys), values, decimals, relations, **further)
     table = table.replace(relations=_without_gaps(table, incomplete))
+    if keep:
+        return table.replace(relations=table.relations.with_constants(values))
     table.check_additive()
     return table
 

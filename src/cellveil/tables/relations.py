@@ -127,6 +127,13 @@ class Relations:
         suspects = np.flatnonzero((carried != 0) | (wrong_low & 0x7FFFFFFF != 0))
         return {int(row): (int(wrong_high[row]) << 31) + int(wrong_low[row]) for row in suspects}
 
+    def with_constants(self, values: Int) -> Relations:
+        """The relations that these values satisfy: what a row is off by becomes its constant."""
+        rhs = self.rhs.copy()
+        for row, off in self.residuals(values).items():
+            rhs[row] += off
+        return Relations(self.num_cells, self.indptr, self.cells, self.coefs, rhs)
+
     @cached_property
     def _fits_in_halves(self) -> bool:
         """Whether a row's sum of coefficients times 31-bit halves of values stays within 64 bits."""

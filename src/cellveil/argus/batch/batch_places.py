@@ -20,14 +20,22 @@ class BatchPlaces:
         That of the batch file.
     data
         Where data are looked for that are not found otherwise; it stands in for the drives of other systems.
+    name
+        That of the batch file, without its ending.
     """
 
     folder: Path
     data: Path | None = None
+    name: str = "batch"
 
     def __post_init__(self) -> None:
         if self.data is not None and not self.data.is_dir():
             raise InputError("the folder of the data does not exist", file=self.data, remedy="Correct it.")
+
+    @property
+    def internal(self) -> Path:
+        """For reports, which tell what is hidden: apart from results, so that nobody publishes both."""
+        return self.folder / f"{self.name}-internal"
 
     def find(self, name: str, command: BatchCommand) -> Path:
         """A file to be read; capitals need not be right."""

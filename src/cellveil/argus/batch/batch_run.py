@@ -14,6 +14,8 @@ from enum import IntEnum
 from itertools import takewhile
 from pathlib import Path
 
+import numpy as np
+
 from cellveil.argus.apriori import Action, read_hst
 from cellveil.argus.batch.arguments import Arguments, checked_file, flag, located
 from cellveil.argus.batch.batch_file import BatchCommand, Keyword
@@ -29,7 +31,6 @@ from cellveil.argus.batch.table_shelf import TableShelf
 from cellveil.argus.batch.write_line import write_line
 from cellveil.argus.metadata import DataKind
 from cellveil.argus.recoding import Recoding, read_recoding
-from cellveil.argus.table_spec import CostKind
 from cellveil.errors import CellveilError, InfeasibleError, InputError, NotSafeError
 
 SOLVERS = ("CPLEX", "XPRESS", "FREE")
@@ -71,11 +72,18 @@ ORDER = (
 
 @dataclass(frozen=True)
 class BatchResult:
-    """What a run came to: how many tables were read, which files were written; whether to speak of it."""
+    """What a run came to: how many tables were read, which files were written; whether to speak of it.
+
+    Parameters
+    ----------
+    warnings
+        What was asked for and not reached, in words: somebody has to decide whether the files may be used.
+    """
 
     num_tables: int
     files: tuple[Path, ...]
     is_silent: bool = False
+    warnings: tuple[str, ...] = ()
 
 
 class BatchRun:
@@ -84,6 +92,7 @@ class BatchRun:
     def __init__(self, places: BatchPlaces, log: Logbook, params: BatchParams | None = None) -> None:
         self.places, self.log, self.params = places, log, params or BatchParams()
         self.files: list[Path] = []
+        self.warnings: list[str] = []
         self.num_tables = 0
         self.is_silent = False
         self.do: dict[Keyword, Callable[[BatchCommand], None]] = {
@@ -128,7 +137,9 @@ class BatchRun:
             if command.keyword is Keyword.CLEAR:
                 self.shelf.wanted = _written_in(commands[place:])
         self.shelf.protect_pending()
-        return BatchResult(self.num_tables, tuple(self.files), self.is_silent)
+        if self.warnings:
+            self.log.write(*self.warnings)
+        return BatchResult(self.num_tables, tuple(self.files), self.is_silent, tuple(self.warnings))
 
     def _withdraw(self, commands: Sequence[BatchCommand]) -> None:
         """Remove what an older run wrote to the files that are not written now."""
@@ -145,7 +156,7 @@ class BatchRun:
         self.data_path: Path | None = None
         self.data: BatchData | None = None
         self.inputs: set[Path] = set()
-        self.shelf = TableShelf(self.params, self.log)
+        self.shelf = TableShelf(self.params, self.log, self.warnings)
 
     def _check_order(self, command: BatchCommand) -> None:
         allowed = ALLOWED.get(command.keyword)
@@ -191,8 +202,6 @@ class BatchRun:
                 line.spec.number(metadata, name if isinstance(name, str) else None)
         except InputError as error:
             raise command.fault(f"{error.what} ({self.data.metadata_path.name})", error.remedy) from None
-        if line.spec.cost is CostKind.DISTANCE:
-            self.log.write("Note: distance costs are not known; the costs are the values")
         table = BatchTable(len(self.shelf.tables) + 1, self.data, line)
         self.shelf.tables.append(table)
         self.log.write(f"Table: {table.name} has been specified")
@@ -213,12 +222,14 @@ class BatchRun:
         if variant not in ("0", "1", "1T", "1F", "2"):
             raise command.fault("unknown variant", "Use 0, 1, 1T, 1F or 2.")
         for table in self.shelf.tables:
-            table.totals = "compute" if variant.startswith("1") else "given"
+            table.totals = {"0": "given", "2": "keep"}.get(variant, "compute")
         if variant in ("1", "1F"):
             self.log.write("Note: statuses are kept where totals are computed: what is unsafe stays so")
-        if variant == "2":
-            self.log.write("Note: tables must add up all the same; READTABLE 1 computes their totals")
         self._build("Tables have been read")
+        for table in self.shelf.tables:
+            constants = np.count_nonzero(table.table.problem.table.relations.rhs)
+            if constants:
+                self.log.write(f"Note: table {table.number} does not add up: {constants} sums differ")
 
     def _build(self, done: str) -> None:
         for table in self.shelf.tables:
@@ -296,7 +307,8 @@ class BatchRun:
         self.shelf.protect_pending()
         found, shelf = self.shelf.protected.get(table.number), self.shelf
         writer = ResultWriter(table.table, found, self.inputs, lambda: shelf.is_safe_as_it_is(table))
-        told = writer.write(line, target, command)
+        reported = writer.report(self.places.internal, target)  # first: a result is not left without it
+        told = writer.write(line, target, command) + reported
         self.shelf.was_written(table)
         self.files.append(target)
         self.log.write(f"Table: {table.name} has been written", f"Output file name: {target}", *told)

@@ -16,8 +16,9 @@ from cellveil.argus.batch.float_noise import cleaned
 from cellveil.argus.batch.linked_problem import refined, stricter
 from cellveil.argus.batch.rule_line import RuleLine
 from cellveil.argus.batch.table_line import TableLine
+from cellveil.argus.cell_costs import cell_costs
 from cellveil.argus.code_trees import CodeTree
-from cellveil.argus.metadata import DataKind, Metadata, VariableRole
+from cellveil.argus.metadata import DataKind, Metadata
 from cellveil.argus.rda import read_rda
 from cellveil.argus.recoded_cells import recode_cells
 from cellveil.argus.recoding import Recoding, recoded
@@ -25,11 +26,9 @@ from cellveil.argus.records_file import RecordsFile, read_records
 from cellveil.argus.tab import read_tab
 from cellveil.argus.table_spec import NUMBERS, CostKind
 from cellveil.argus.tabular_file import TabularFile
-from cellveil.arrays import Float
-from cellveil.errors import InputError
+from cellveil.problem import Problem, Status
 from cellveil.rules.apply import find_primaries
 from cellveil.rules.base import Rule
-from cellveil.rules.weights import weights
 from cellveil.tables.table import Table
 
 
@@ -137,7 +136,12 @@ class BatchTable:
 
     def _apply(self, given: AprioriFile, *, ignore_errors: bool) -> AprioriResult:
         result = apply_apriori(self.table, given, safety_range=self.rules.manual, ignore_errors=ignore_errors)
-        self.made = result.table
+        before, self.made = self.table.problem.weight, result.table
+        if self.line.spec.cost is CostKind.DISTANCE:  # other cells are unsafe now; costs set by hand stay
+            weight = result.table.problem.weight
+            again = self._with_costs(result.table.problem)
+            kept = np.where(weight == before, again.weight, weight)
+            self.made = result.table.replace(problem=again.replace(weight=kept))
         return result
 
     def _rule(self, trees: Mapping[str, CodeTree]) -> Rule | None:
@@ -156,8 +160,7 @@ class BatchTable:
             all_cells=rule is not None and rule.needs_all_cells,
             rounding=True,
         )
-        primary = find_primaries(table, rule, safety_range=self.rules.manual)
-        problem = primary.problem.replace(weight=self._costs(table))
+        problem = self._with_costs(find_primaries(table, rule, safety_range=self.rules.manual).problem)
         made = ArgusTable.of(problem, records.metadata, spec, records.trees, self.recodings, records.notes)
         return made, [] if rule else ["no rule is given: cells are unsafe by a-priori files only"]
 
@@ -168,37 +171,21 @@ class BatchTable:
         rule = self.rules.rule({name: tree.missing for name, tree in cells.trees.items()})
         given = cells.read(spec, totals=self.totals, safety_range=manual) if cells.has_status else None
         if given is not None and rule is None:
-            return given.replace(problem=given.problem.replace(weight=self._costs(given.problem.table))), []
+            return given.replace(problem=self._with_costs(given.problem)), []
         table = cells.table(spec, totals=self.totals)
         problem = find_primaries(table, rule, safety_range=manual).problem
-        problem = problem.replace(weight=self._costs(table))
         if given is None:
             told = [] if rule else ["neither rule nor status: cells are unsafe by a-priori files only"]
-            return ArgusTable.of(problem, cells.metadata, spec, cells.trees), told
-        made = ArgusTable.of(
-            stricter(problem, given.problem.replace(weight=problem.weight)), cells.metadata, spec, cells.trees
-        )
+            return ArgusTable.of(self._with_costs(problem), cells.metadata, spec, cells.trees), told
+        both = self._with_costs(stricter(problem, given.problem))
+        made = ArgusTable.of(both, cells.metadata, spec, cells.trees)
         numbers = np.where(
             np.isin(np.arange(table.num_cells), problem.primaries), made.numbers, given.numbers
         )
         return made.replace(numbers=numbers.astype(np.int8), notes=(*made.notes, *given.notes)), []
 
-    def _costs(self, table: Table) -> Float:
-        """Information loss, to the power of lambda; its logarithm where lambda is 0."""
-        spec, metadata = self.line.spec, self.data.metadata
-        if spec.cost is CostKind.UNITY:
-            base = weights(table, "one")
-        elif spec.cost is CostKind.FREQUENCY:
-            base = weights(table, "count")
-        else:
-            asked = spec.cost if isinstance(spec.cost, str) else None
-            given = spec.number(metadata, asked) or metadata.only(VariableRole.COST)
-            if given is not None and given.name not in (*table.columns, table.variable):
-                raise InputError(
-                    f"variable {given.name!r} holds no costs",
-                    file=metadata.file,
-                    remedy="Name the response, or another numeric variable.",
-                )
-            column = given.name if given is not None and given.name in table.columns else None
-            base = weights(table, column=column)
-        return np.log1p(base) if self.line.power == 0 else base**self.line.power
+    def _with_costs(self, problem: Problem) -> Problem:
+        """With information loss to the power of lambda as weights; its logarithm where lambda is 0."""
+        unsafe = problem.status == Status.PRIMARY
+        base = cell_costs(problem.table, unsafe, self.line.spec, self.data.metadata)
+        return problem.replace(weight=np.log1p(base) if self.line.power == 0 else base**self.line.power)

@@ -2,7 +2,8 @@
 
 Where tables differ about a common cell, the stricter holds: unsafe before hidden before published, and the
 larger level, whole against insiders if one of the tables does not say where its level comes from. What
-everybody knows beforehand is what the joint table tells: values of at least 0, unless some are negative.
+everybody knows beforehand is what the joint table tells: values of at least 0, unless some are negative, and
+counts of at least 1 where no table may hide a zero.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from cellveil.problem import Problem, Status, defaults
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import cells_in, link
+from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.table import Table
 
 STRICTNESS = (Status.SAFE, Status.FROZEN, Status.SECONDARY, Status.PRIMARY)
@@ -89,6 +91,7 @@ def stricter(first: Problem, second: Problem) -> Problem:
 
 def _joined(table: Table, problems: Sequence[Problem], places: Sequence[Int]) -> Problem:
     fields = _fields(defaults(table), problems, places, table.decimals)
+    fields["lb"] = _least(fields["lb"], problems, places)
     unsafe = fields["status"] == Status.PRIMARY
     fields["reasons"] = _marked([problem.reasons for problem in problems], places, unsafe)
     unknown = np.zeros(table.num_cells, dtype=bool)
@@ -101,6 +104,14 @@ def _joined(table: Table, problems: Sequence[Problem], places: Sequence[Int]) ->
             waived[cells[problem.waived]] = True
     fields["waived"] = waived & ~unsafe if (waived & ~unsafe).any() else None
     return Problem(table, **fields)
+
+
+def _least(lb: Int, problems: Sequence[Problem], places: Sequence[Int]) -> Int:
+    """Lower bounds; a count is at least 1 where all of its tables say so."""
+    least = np.full(len(lb), UNBOUNDED, dtype=np.int64)
+    for problem, cells in zip(problems, places, strict=True):
+        np.minimum.at(least, cells, problem.lb)
+    return np.where((lb == 0) & (least == 1), 1, lb)
 
 
 def _without_origin(problem: Problem) -> Bool:

@@ -49,12 +49,15 @@ class ProtectedTable:
         The values to publish; None where cells are hidden.
     report
         The report on the whole; None of an adjusted table.
+    outsiders_only
+        Single contributors were to be kept off, and were not shown to be.
     """
 
     audit: Audit
     pattern: Pattern | None = None
     adjusted: Int | None = None
     report: Report | None = None
+    outsiders_only: bool = False
 
     @property
     def num_secondaries(self) -> int:
@@ -128,7 +131,10 @@ def protect(group: TableGroup, params: BatchParams) -> tuple[list[ProtectedTable
     report = build_report(problem, found, found.audit, notes=notes)
     tables = [
         ProtectedTable(
-            found.audit, Pattern.hiding(part, found.pattern.hidden[cells], found.method), report=report
+            found.audit,
+            Pattern.hiding(part, found.pattern.hidden[cells], found.method),
+            report=report,
+            outsiders_only=OUTSIDERS_ONLY in notes,
         )
         for part, cells in zip(group.problems, places, strict=True)
     ]

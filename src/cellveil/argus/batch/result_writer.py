@@ -1,4 +1,4 @@
-"""Result files of a batch: public ones only of tables that were shown safe, and the report beside them."""
+"""Result files of a batch: public ones only of tables that were shown safe; reports apart from them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cellveil.argus.batch.protecting import ProtectedTable
 from cellveil.argus.batch.write_line import WriteLine
 from cellveil.argus.intermediate import write_intermediate
 from cellveil.argus.result_files import ResultKind, is_public, write_result
-from cellveil.errors import NotSafeError
+from cellveil.errors import InputError, NotSafeError
 from cellveil.files import write_text
 from cellveil.judge import audit
 from cellveil.pattern import Pattern
@@ -53,7 +53,7 @@ class ResultWriter:
             When a public file would show a table that was not shown safe.
         """
         beside = [target.with_suffix(".rda")] if line.kind is ResultKind.INTERMEDIATE else []
-        for path in (target, target.with_suffix(REPORT), *beside):
+        for path in (target, *beside):
             if path.resolve() in self.inputs:
                 raise command.fault(f"{path.name} would overwrite data", "Name another file.")
         public = is_public(line.kind, line.options)
@@ -62,11 +62,23 @@ class ResultWriter:
             if public:
                 raise NotSafeError(f"{UNPROTECTED}, so {target.name} was not written. Write SUPPRESS before.")
             told.append(UNPROTECTED)
-        told += self._write(line, target)
-        report = None if self.protected is None else self.protected.report
-        if report is not None and target.suffix != REPORT:
-            write_text(target.with_suffix(REPORT), report.to_html())
-        return told
+        return [*told, *self._write(line, target)]
+
+    def report(self, folder: Path, target: Path) -> list[str]:
+        """Write the report on a table with hidden cells into a folder of its own, for its owner only."""
+        if self.protected is None or self.protected.report is None:
+            return []
+        path = folder / f"{target.name}{REPORT}"
+        try:
+            folder.mkdir(0o700, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"the folder for internal files cannot be made ({error.strerror})",
+                file=folder,
+                remedy="Put the batch file into a folder that can be written to.",
+            ) from None
+        write_text(path, self.protected.report.to_html())
+        return [f"Internal report: {path}"]
 
     def _write(self, line: WriteLine, target: Path) -> tuple[str, ...]:
         pattern = None if self.protected is None else self.protected.pattern

@@ -43,7 +43,7 @@ def run_batch(
     start = f"Start of batch procedure; file: {path}"
     book = Logbook(Path(log) if log is not None else folder / DEFAULT, start)
     try:
-        places = BatchPlaces(path.parent, Path(data) if data is not None else None)
+        places = BatchPlaces(path.parent, Path(data) if data is not None else None, path.stem)
         return BatchRun(places, book, params).run(read_batch(path))
     except CellveilError as error:
         book.write("Error in batch file", *getattr(error, "__notes__", ()), str(error))

@@ -21,6 +21,11 @@ from cellveil.judge import audit
 from cellveil.pattern import Pattern
 from cellveil.tables.link import link
 
+NOT_KEPT_OFF = (
+    "WARNING: in table {} single contributors who know their own part are NOT shown to be kept off, outsiders"
+    " are. Whoever publishes it decides that: give more minutes, or switch the options for singletons off"
+)
+
 
 class TableShelf:
     """The tables, numbered from 1.
@@ -37,10 +42,12 @@ class TableShelf:
         The tables that are to be written: those that share cells with a protected one are protected with it.
     written
         Patterns of the tables that were written, by their number: what they show stays as it is.
+    warnings
+        Of the whole run: what was asked for and not reached.
     """
 
-    def __init__(self, params: BatchParams, log: Logbook) -> None:
-        self.params, self.log = params, log
+    def __init__(self, params: BatchParams, log: Logbook, warnings: list[str]) -> None:
+        self.params, self.log, self.warnings = params, log, warnings
         self.tables: list[BatchTable] = []
         self.protected: dict[int, ProtectedTable] = {}
         self.asked: dict[int, SuppressLine] = {}
@@ -168,6 +175,8 @@ class TableShelf:
                 found, notes = self._suppressed(group)
         for number, table in zip(group, found, strict=True):
             self.protected[number] = table
+        if any(table.outsiders_only for table in found):
+            self.warnings.append(NOT_KEPT_OFF.format(", ".join(map(str, group))))
         told = [f"Number of suppressions: {sum(table.num_secondaries for table in found)}"]
         if len(group) > 1:
             told.append(f"Tables {', '.join(map(str, group))} share cells and were protected together")
