@@ -21,7 +21,8 @@ from cellveil.cli.demo import demo
 from cellveil.cli.history import history
 from cellveil.cli.list_methods import methods
 from cellveil.cli.run import run
-from cellveil.cli.shell import INTERRUPTED, Kept
+from cellveil.cli.shell import INTERRUPTED, Kept, tell_interrupted
+from cellveil.cli.streams import flush_streams, prepare_streams
 from cellveil.cli.suppress import suppress
 from cellveil.cli.template import template
 from cellveil.cli.verify import verify
@@ -61,6 +62,7 @@ def _options(
 
 def main() -> None:
     """Run the command line and end the process."""
+    prepare_streams()
     _leave(run_command(sys.argv[1:]))
 
 
@@ -70,7 +72,7 @@ def run_command(arguments: Sequence[str], commands: typer.Typer = app) -> int:
         commands(list(arguments), prog_name=commands.info.name)
     except SystemExit as done:
         if done.code == INTERRUPTED and not isinstance(done, Kept):
-            typer.echo("cellveil: interrupted; everything is as it was.", err=True)
+            tell_interrupted("everything is as it was.")
         return done.code if isinstance(done.code, int) else 0 if done.code is None else 1
     except CellveilError as error:
         typer.echo(f"cellveil: {error}", err=True)
@@ -91,8 +93,7 @@ def _leave(code: int) -> NoReturn:
     """End the process at once: thread pools of libraries, torn down in the wrong order, have been seen to
     abort it after all work was done, which would hide the exit code.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
+    flush_streams()
     os._exit(code)
 
 
