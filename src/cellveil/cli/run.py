@@ -103,7 +103,7 @@ def _ending(result: JobResult, job_file: Path, took: float, advises: bool) -> li
     """Verdict and figures, what would help, and the three paths that matter."""
     measure = "" if advises else f"{run_command(job_file)} --advise"
     lines = [*told(result.report), *told_costly(result.report, measure), ""]
-    public: object = "nothing was released; the folder public holds no release"
+    public: object = "Nothing was released: the folder holds no release."
     if result.release is not None:
         public = with_files(shown_path(result.release.folder), result.release.files)
         lines += listed(("Left out", f"{name}: {why}") for name, why in result.release.skipped.items())

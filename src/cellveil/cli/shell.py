@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from cellveil.cli.streams import can_write, write_out
+from cellveil.cli.streams import can_write, write_error, write_out
 from cellveil.errors import InputError
 
 
@@ -83,4 +83,4 @@ def leave_interrupted(kept: str) -> None:
 def tell_interrupted(kept: str) -> None:
     """Say on standard error what was kept, over the ^C of the terminal."""
     over = "\r" if sys.stderr.isatty() else ""
-    typer.echo(f"{over}cellveil: interrupted; {kept}", err=True)
+    write_error(f"{over}cellveil: interrupted; {kept}")

@@ -23,7 +23,6 @@ IN_ASCII = {
 
 def prepare_streams() -> None:
     """Let no character end the program that the encoding of a terminal does not have."""
-    codecs.register_error(PLAIN, _plainer)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=PLAIN)
@@ -48,13 +47,18 @@ def _in_ascii(letter: str) -> str:
     return IN_ASCII.get(letter) or decomposed or "?"
 
 
+codecs.register_error(PLAIN, _plainer)
+
+
 def can_write(text: str) -> bool:
     """Whether standard output has all characters of a text."""
-    try:
-        text.encode(getattr(sys.stdout, "encoding", None) or "utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    return _written_in(text, sys.stdout) == text
+
+
+def _written_in(text: str, stream: object) -> str:
+    """The text in characters that the encoding of a stream has."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, PLAIN).decode(encoding)
 
 
 def write_out(text: str) -> None:
@@ -63,9 +67,15 @@ def write_out(text: str) -> None:
     The exit code stays that of the verdict, also if its words were not read.
     """
     try:
-        typer.echo(text)
+        typer.echo(_written_in(text, sys.stdout))
     except BrokenPipeError:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 (as long as the process)
+
+
+def write_error(text: str) -> None:
+    """Print a line on standard error."""
+    with suppress(BrokenPipeError):
+        typer.echo(_written_in(text, sys.stderr), err=True)
 
 
 def flush_streams() -> None:

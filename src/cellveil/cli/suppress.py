@@ -29,6 +29,7 @@ from cellveil.cli.options import (
 )
 from cellveil.cli.progress_view import progress
 from cellveil.cli.shell import check_targets, leave_interrupted, leave_with, remove, say, write_json
+from cellveil.cli.streams import write_error
 from cellveil.errors import InfeasibleError
 from cellveil.progress import Phase
 
@@ -153,4 +154,4 @@ def _weighted(problem: Problem, weights: Weights) -> Problem:
 def _tell_relaxed(relaxation: Relaxation) -> None:
     """On standard error, also where nothing else is printed: the pattern is not for what was asked."""
     lines = [f"cellveil: the requirements could not be met and were relaxed: {relaxation}."]
-    typer.echo("\n".join([*lines, *relaxation.lines()]), err=True)
+    write_error("\n".join([*lines, *relaxation.lines()]))

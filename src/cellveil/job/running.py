@@ -130,7 +130,7 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
     prepared = prepare(job, taker, records)
     past = Past.of(job, prepared.problem)
     problem = past.problem
-    _check_release(job, prepared)
+    check_release(job, prepared)
     asked_whom = attackers_asked(job, problem)
     progress.plan(phases_of(job, bool(asked_whom.attackers)))
     try:
@@ -230,7 +230,7 @@ def _limits(asked: AdjustJob) -> Limits:
     )
 
 
-def _check_release(job: Job, prepared: Prepared) -> None:
+def check_release(job: Job, prepared: Prepared) -> None:
     """Raise now what would speak against writing the public files after a long run."""
     problem = prepared.problem
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "everything")

@@ -199,6 +199,14 @@ def plan_of(problem: Problem, is_feasible: bool, params: AutoParams) -> str:
     return "irregular" if size <= params.irregular.most_cells and not is_product(problem.table) else "large"
 
 
+def likely_plan(problem: Problem, is_feasible: bool, params: AutoParams | None = None) -> str:
+    """The name of the plan that `auto` will take, without a search."""
+    params = params or AutoParams()
+    problem = problem.replace(table=structured(problem.table))
+    tied = _tied(problem, params)
+    return plan_of(problem if tied is None else tied.problem, is_feasible, params)
+
+
 def optional_stages(plan: str) -> list[str]:
     """The stages of a plan that `without` can leave out: all but those that finish a pattern."""
     names = (stage.name for stage in PLANS[plan] if stage.share != ALL and not stage.is_needed)
