@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cellveil.report import Report
 
 WORTH_NAMING = 0.2
-"""Least share of the cost for a second dimension to be named."""
+"""Least share of the loss for a second dimension to be named."""
 
 SAFE, RELAXED, NOT_SAFE = "green", "yellow", "red"
 
@@ -53,10 +53,10 @@ def told_costly(report: Report, command: str) -> list[str]:
             break
         codes = [
             f"{code.code} ({code.hidden:,} of {code.cells:,} cells"
-            + (f", {_about(code.share)} of the cost)" if shows_cost else ")")
+            + (f", {_about(code.share)} of the loss)" if shows_cost else ")")
             for code in dimension.codes
         ]
-        what = "It costs most in" if place == 0 else "Then in"
+        what = "Most is lost in" if place == 0 else "Then in"
         lines.append(f"{what} {dimension.name}: {', '.join(codes)}.")
     if command:
         lines.append(f"What recoding or other weights would give is measured by: {command}")

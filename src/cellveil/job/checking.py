@@ -94,6 +94,7 @@ class JobCheck:
     def lines(self) -> list[str]:
         """The same as text."""
         share = f"{100 * self.primaries / self.cells:.1f} %" if self.cells else "none"
+        unsafe = "cell" if self.primaries == 1 else "cells"
         limit = "no time limit" if self.time_limit is None else f"time limit {self.time_limit:g} s"
         plan = f", likely by the plan {self.plan}" if self.plan else ""
         frozen = f"; {self.frozen:,} must be published" if self.frozen else ""
@@ -102,7 +103,7 @@ class JobCheck:
             self.title or "Job",
             *(f"Table       {table.name}: {_sizes(table)}, {table.cells:,} cells" for table in self.tables),
             f"Together    {self.cells:,} cells, {self.zeros:,} of them 0, {self.relations:,} relations",
-            f"Unsafe      {self.primaries:,} cells ({share}){frozen}{hidden}",
+            f"Unsafe      {self.primaries:,} {unsafe} ({share}){frozen}{hidden}",
             *(f"  by        {name}: {count:,}" for name, count in self.rules.items()),
             f"Demands     {self.demands:,} levels to be met",
             f"Against     {self.against}; not asked: {self.not_asked}",

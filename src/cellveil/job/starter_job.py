@@ -10,7 +10,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -145,6 +145,7 @@ def _sample(data: Path, options: SourceOptions) -> Columns:
 def _guess(columns: Columns, data: Path, options: SourceOptions) -> _Guess:
     import pyarrow as pa
 
+    columns = replace(columns, marks=options.marks)
     texts: dict[str, Any] = {}
     numbers: dict[str, Any] = {}
     for name in columns.names:
@@ -152,8 +153,7 @@ def _guess(columns: Columns, data: Path, options: SourceOptions) -> _Guess:
             continue
         texts[name] = columns.column(name).cast(pa.string()).to_pylist()
         try:
-            read, _ = columns.with_marks([name]) if not options.marks.is_said else (columns, ())
-            numbers[name] = read.floats(name)
+            numbers[name] = columns.with_marks([name])[0].floats(name)
         except (InputError, pa.ArrowInvalid):
             numbers[name] = None
     guessed = tuple(guessed_columns(texts, numbers))

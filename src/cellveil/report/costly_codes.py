@@ -1,4 +1,4 @@
-"""Information loss by code: in which dimension, and at which of its codes, secondary cells cost most."""
+"""Information loss by code: in which dimension, and at which of its codes, hidden cells weigh most."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.pattern import Pattern
-from cellveil.problem import Problem, Status
+from cellveil.problem import Problem
 
 MUCH = 25.0
 """From this share of hidden cells or values on, in per cent, much is hidden."""
@@ -25,7 +25,7 @@ class CostlyCode:
     hidden, cells
         How many cells with this code are hidden, and how many there are.
     share
-        Their share of the cost of all secondary cells.
+        Their share of the weights of all hidden cells, primary and secondary.
     """
 
     code: str
@@ -46,12 +46,12 @@ class CostlyDimension:
 
     @property
     def share(self) -> float:
-        """What its named codes make up of the cost."""
+        """What its named codes make up of the loss."""
         return sum(code.share for code in self.codes)
 
 
 def costly_dimensions(problem: Problem, pattern: Pattern) -> list[CostlyDimension]:
-    """Dimensions by what their dearest codes make up of the cost of secondary cells, dearest first.
+    """Dimensions by what their dearest codes make up of the weights of hidden cells, dearest first.
 
     Examples
     --------
@@ -62,11 +62,10 @@ def costly_dimensions(problem: Problem, pattern: Pattern) -> list[CostlyDimensio
     >>> [dimension.name for dimension in costly_dimensions(problem, Pattern.hiding(problem, hidden, "x"))]
     ['row', 'column']
     >>> costly_dimensions(problem, Pattern.hiding(problem, hidden, "x"))[0].codes[0]
-    CostlyCode(code='r1', hidden=2, cells=4, share=0.75)
+    CostlyCode(code='r0', hidden=2, cells=4, share=0.5)
     """
     table = problem.table
-    secondary = pattern.hidden & (problem.status != Status.PRIMARY)
-    loss = np.where(secondary, problem.weight, 0.0)
+    loss = np.where(pattern.hidden, problem.weight, 0.0)
     whole = float(loss.sum())
     if not table.is_structured or whole <= 0:
         return []
