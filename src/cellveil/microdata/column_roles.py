@@ -1,4 +1,4 @@
-"""Roles that the columns of a data file seem to play, told by their names and contents.
+"""Roles that the columns of microdata or of a ready-made table seem to play, told by names and contents.
 
 A guess for somebody to confirm: which columns look like dimensions, amounts, ids of contributors, weights.
 Only a sample of the records is looked at, and nothing of it is kept but counts and the codes of dimensions.
