@@ -128,6 +128,18 @@ def test_run_ends_with_three_paths_and_advice_on_request(job_file: Path, command
     assert '[weights] kind = "one"' in again.out and "to_level = 1" in again.out
 
 
+def test_an_interrupt_while_advice_is_measured_keeps_the_release(
+    job_file: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cellveil.job.advice.measured_proposals", interrupted)
+    ended = command("run", job_file, "--advise")
+    assert ended.code == 130 and "the run is complete and the release is made" in ended.err
+    assert (job_file.parent / "out" / "public" / "table.csv").is_file()
+
+
 def test_a_proposal_is_what_the_changed_job_gives(job_file: Path) -> None:
     job = read_job(job_file)
     problem = prepare(job, Progress()).problem

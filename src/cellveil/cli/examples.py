@@ -12,6 +12,7 @@ EXAMPLES = {
         "cellveil compare job.toml --methods auto,hypercube",
         "cellveil compare job.toml --methods auto --weights value,one --time-limit 30 --out compare.html",
     ),
+    "explain": ("cellveil explain job.toml region=N,size=small", "cellveil explain job.toml N,small"),
     "history": ("cellveil history results", "cellveil history results --json"),
     "template": ("cellveil template tables.csv --data firms.csv --out job.toml",),
     "suppress": (

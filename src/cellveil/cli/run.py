@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from shutil import which
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +17,7 @@ from cellveil.cli.ending import duration, listed, shown_path, told, told_costly,
 from cellveil.cli.options import AsJson, Quiet
 from cellveil.cli.progress_view import progress
 from cellveil.cli.shell import leave_interrupted, leave_with, say, write_json
-from cellveil.cli.streams import fitted, width_of_output, write_out
+from cellveil.cli.streams import fitted, width_of_output
 from cellveil.errors import CellveilError, InfeasibleError
 from cellveil.progress import Phase
 
@@ -77,21 +79,18 @@ def run_and_tell(
             result = run_job(job, keep_best=keep_best, progress=shown)
     except InfeasibleError:
         files = internal_files(job)
-        if as_json:
-            write_out(read_text(files["figures"]).rstrip())
+        write_json(None, as_json, json.loads(read_text(files["figures"])))
         say(quiet or as_json, f"Nothing was released.\nInternal    {shown_path(files['figures'])}")
         raise
     took = perf_counter() - began
+    done = "the release is made" if result.release is not None else "nothing was released"
     try:
-        if as_json:
-            write_json(None, as_json, result.report.to_dict())
         say(quiet or as_json, "\n".join(_ending(result, job_file, took, advises)))
-        if advises:
-            _advise(job, result, quiet or as_json)
+        advice = _advice(job, result, as_json, done) if advises and not quiet else {}
+        write_json(None, as_json, result.report.to_dict() | advice)
     except (OSError, KeyboardInterrupt) as error:  # what was released stays so, also if nobody was told
-        done = "the release is made" if result.release is not None else "nothing was released"
         raise CellveilError(
-            f"{job.output}: the run is complete and {done}; only telling it failed ({type(error).__name__})."
+            f"{job.output}: the run is complete and {done}; only printing it failed ({type(error).__name__})."
         ) from None
     if result.suppression.was_interrupted:
         released = "released" if result.release is not None else "not safe, and nothing was released"
@@ -115,13 +114,18 @@ def _ending(result: JobResult, job_file: Path, took: float, advises: bool) -> li
     return [*lines, *listed([("Time", duration(took)), *paths])]
 
 
-def _advise(job: Job, result: JobResult, silent: bool) -> None:
+def _advice(job: Job, result: JobResult, silent: bool, done: str) -> dict[str, Any]:
+    """Measure what would help, tell it, and give it as a further key of the report."""
     from cellveil.job.advice import measured_proposals
 
-    with progress(silent, [Phase.ADVISE]) as shown:
-        advice = measured_proposals(job, result.problem, result.suppression.pattern, progress=shown)
+    try:
+        with progress(silent, [Phase.ADVISE]) as shown:
+            advice = measured_proposals(job, result.problem, result.suppression.pattern, progress=shown)
+    except KeyboardInterrupt:
+        leave_interrupted(f"the run is complete and {done}; what would help was not measured.")
     lines = [part for line in advice.lines() for part in fitted(line, width_of_output())]
     say(silent, "\n".join(["", *lines]))
+    return {"advice": asdict(advice)}
 
 
 def run_command(job_file: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
@@ -74,7 +74,7 @@ def leave_with(code: int) -> None:
         raise typer.Exit(code)
 
 
-def leave_interrupted(kept: str) -> None:
+def leave_interrupted(kept: str) -> NoReturn:
     """End an interrupted command, saying what was kept."""
     tell_interrupted(kept)
     raise Kept

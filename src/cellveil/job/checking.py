@@ -135,7 +135,7 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
     for name in (PUBLIC, INTERNAL):
         check_folder(job.output / name)
     check_apart(job.confidential_inputs(), job.output / PUBLIC)
-    progress.plan([Phase.READ, Phase.RULES, Phase.SEARCH])
+    progress.plan([Phase.READ, Phase.RULES, Phase.FEASIBLE])
     progress.phase(Phase.READ)
     taker = NoteTaker(progress)
     prepared = prepare(job, taker)
@@ -143,7 +143,9 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
     check_release(job, prepared)
     asked = attackers_asked(job, problem)
     everybody = [Attacker(), *(one for one in asked.attackers if not one.is_plain_outsider)]
-    bound = cover_bound(problem, deadline=Deadline(params.seconds)).bound
+    deadline = Deadline(params.seconds)
+    progress.phase(Phase.FEASIBLE, deadline)
+    bound = cover_bound(problem, deadline=deadline).bound
     feasible = bool(np.isfinite(bound))
     table, status = problem.table, problem.status
     why = f", {asked.why_no_insiders}" if asked.why_no_insiders else ""

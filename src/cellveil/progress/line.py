@@ -85,7 +85,7 @@ class ProgressLine(Progress):
     def text(self, width: int) -> str:
         """The line, at most so many characters: what matters least is left out first."""
         short = "start" if self._phase is None else self._phase.word
-        stage = f" ({self._stage})" if self._stage and self._stage not in (short, self.words) else ""
+        stage = f" ({self._stage})" if self._stage and self._stage not in f"{short} {self.words}" else ""
         percent = "" if self._share is None or self._phase is Phase.SEARCH else f" {100 * self._share:.0f} %"
         titles = [f"{self.words}{stage}{percent}", f"{self.words}{percent}", f"{short}{percent}", short]
         titles = [f"{self.place} {title}".lstrip() for title in titles]

@@ -16,6 +16,7 @@ class Phase(Enum):
     AUDIT = ("attacking the pattern", "audit")
     ADJUST = ("adjusting the table", "adjust")
     WRITE = ("writing the results", "write")
+    FEASIBLE = ("looking for cells that nothing protects", "check")
     ADVISE = ("measuring what would help", "advice")
 
     @property
