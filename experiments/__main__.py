@@ -40,7 +40,7 @@ def reproduce(
     quiet: Quiet = False,
 ) -> None:
     """Repeat an experiment of the literature: make its tables, run it, write tables and plots."""
-    from cellveil.cli.shell import progress as progress_bar
+    from cellveil.cli.progress_view import progress as progress_bar
     from experiments import EXPERIMENTS
     from experiments import reproduce as run
 

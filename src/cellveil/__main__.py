@@ -12,7 +12,8 @@ def main() -> None:
     try:
         from cellveil.cli.app import main as run
     except KeyboardInterrupt:
-        sys.stderr.write("cellveil: interrupted; nothing was changed.\n")
+        over = "\r" if sys.stderr.isatty() else ""  # the ^C of the terminal
+        sys.stderr.write(f"{over}cellveil: interrupted; nothing was changed.\n")
         sys.stderr.flush()
         os._exit(130)
     run()

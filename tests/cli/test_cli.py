@@ -304,7 +304,9 @@ def test_demo_ends_with_a_release_and_can_be_run_again(
     out = tmp_path / "demo"
     ended = command("demo", "--firms", 100, "--out", out)
     assert ended.code == 0 and "Safe against outsiders: every one of the" in ended.out
-    assert "Open this" in ended.out and f"Run it      cellveil run {out / 'job.toml'}" in ended.out
+    assert f"Report      {out / 'internal' / 'report.html'}" in ended.out
+    assert f"Job         {out / 'job.toml'}\n" in ended.out
+    assert f"Run it      cellveil run {out / 'job.toml'}\n" in ended.out
     public = listing(out / "public")
     tables = ("industry-region", "industry-size", "region-size")
     data = {f"turnover-by-{table}.{end}" for table in tables for end in ("csv", "parquet")}

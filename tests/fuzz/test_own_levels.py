@@ -7,7 +7,7 @@ import pytest
 from cellveil.attackers.own_demands import OwnDemands
 from cellveil.attackers.own_parts import OwnParts
 from cellveil.job import read_job
-from cellveil.job.running import prepare
+from cellveil.job.preparing import prepare
 from cellveil.progress import Progress
 from fuzz.jobs import write_job
 from fuzz.own_levels import OwnLevels

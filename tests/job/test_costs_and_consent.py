@@ -7,7 +7,7 @@ import pytest
 
 from cellveil.errors import InputError
 from cellveil.job import read_job
-from cellveil.job.running import Prepared, prepare
+from cellveil.job.preparing import Prepared, prepare
 from cellveil.progress import Progress
 
 JOB = """

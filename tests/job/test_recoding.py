@@ -6,7 +6,7 @@ import pytest
 
 from cellveil.errors import InputError
 from cellveil.job import read_job, run_job
-from cellveil.job.running import prepare
+from cellveil.job.preparing import prepare
 from cellveil.progress import Progress
 
 HEAD = """

@@ -51,7 +51,7 @@ def run(folder: Path, text: str) -> cv.JobResult:
 
 def problem_of(folder: Path, text: str) -> tuple[Problem, tuple[str, ...]]:
     """The problem of a job, and the notes."""
-    from cellveil.job.running import prepare
+    from cellveil.job.preparing import prepare
 
     (folder / "job.toml").write_text(text, encoding="utf-8")
     taker = NoteTaker(None)

@@ -10,7 +10,7 @@ import pytest
 from cellveil.cli.app import run_command
 from cellveil.errors import InputError
 from cellveil.job import read_job, run_job
-from cellveil.job.running import prepare
+from cellveil.job.preparing import prepare
 from cellveil.job.template_lines import SpanningVariable, TemplateLine, read_template
 from cellveil.job.template_plan import TemplateRecords, plan_template
 from cellveil.microdata.source_options import SourceOptions

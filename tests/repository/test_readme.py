@@ -24,7 +24,8 @@ def test_the_example_prints_what_is_shown(
     Path("job.toml").write_text(block("toml"))
     ended = command("run", "job.toml")
     assert ended.code == 0, ended.err
-    assert [line.rstrip() for line in ended.out.splitlines()] == block("text").rstrip().splitlines()
+    printed = re.sub(r"(?m)^(Time +)\d.*$", r"\1…", ended.out)
+    assert [line.rstrip() for line in printed.splitlines()] == block("text").rstrip().splitlines()
 
 
 def test_every_page_is_listed() -> None:

@@ -50,7 +50,7 @@ def descend(
         if found is not None and score(found) < score(best):
             best, in_vain = found, 0
         if progress is not None:
-            progress.advance(number + 1, rounds, cost=f"{best.cost:,.0f}")
+            progress.advance(number + 1, rounds, cost=best.cost)
         if block.all() and in_vain and not solver.goes_deeper:
             break  # the same block again has the same answer
     return best

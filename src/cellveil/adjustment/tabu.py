@@ -74,7 +74,7 @@ class Tabu:
                 self._restart(step, clock)
                 since_best = 0
             if progress is not None:
-                progress.advance(step + 1, steps, cost=f"{self.best.cost:,.0f}")
+                progress.advance(step + 1, steps, cost=self.best.cost)
         return self.best
 
     def _step(self, step: int, clock: Deadline) -> bool:

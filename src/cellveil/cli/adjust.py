@@ -8,9 +8,11 @@ from typing import Annotated, Any, Literal
 import typer
 
 from cellveil.cli.options import AsJson, Instance, MethodOptions, Quiet, ReportFile
-from cellveil.cli.shell import check_targets, leave_interrupted, leave_with, progress, remove, say, write_json
+from cellveil.cli.progress_view import progress
+from cellveil.cli.shell import check_targets, leave_interrupted, leave_with, remove, say, write_json
 from cellveil.clock import Deadline
 from cellveil.errors import AdjustmentError, CellveilError, InfeasibleError
+from cellveil.progress import Phase
 
 
 def adjust(
@@ -75,7 +77,9 @@ def adjust(
     options: dict[str, Any] = {"start": start, "time_limit": time_limit, "seed": seed}
     options["options"] = parse_options(option or [])
     try:
-        with progress(quiet or as_json) as shown:
+        phases = [Phase.ADJUST, *([Phase.SEARCH, Phase.AUDIT] if compare else [])]
+        with progress(quiet or as_json, phases) as shown:
+            shown.phase(Phase.ADJUST, Deadline(time_limit))
             found = find(problem, method, objective=objective, limits=limits, **options, progress=shown)
             other = _suppression(problem, Deadline(time_limit), seed, shown) if compare else None
     except CellveilError as error:

@@ -17,11 +17,16 @@ import typer
 from cellveil.cli.adjust import adjust
 from cellveil.cli.argus import argus
 from cellveil.cli.audit import audit
+from cellveil.cli.check import check
+from cellveil.cli.compare import compare
 from cellveil.cli.demo import demo
+from cellveil.cli.examples import told_examples
 from cellveil.cli.history import history
+from cellveil.cli.init import init
 from cellveil.cli.list_methods import methods
 from cellveil.cli.run import run
-from cellveil.cli.shell import INTERRUPTED, Kept
+from cellveil.cli.shell import INTERRUPTED, Kept, tell_interrupted
+from cellveil.cli.streams import flush_streams, prepare_streams, write_error
 from cellveil.cli.suppress import suppress
 from cellveil.cli.template import template
 from cellveil.cli.verify import verify
@@ -35,10 +40,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     epilog="Exit codes: 0 safe, 1 not safe (nothing is released), 2 bad input or usage, 3 infeasible, "
-    "130 interrupted.",
+    f"130 interrupted.\n\n{told_examples('')}",
 )
-for _command in (demo, run, suppress, audit, verify, history, methods, adjust, argus, template):
-    app.command()(_command)
+for _command in (
+    *(demo, init, check, run, compare, history, template),
+    *(suppress, adjust, audit, verify, methods, argus),
+):
+    app.command(epilog=told_examples(_command.__name__))(_command)
 
 
 def _tell_version(wanted: bool) -> None:
@@ -61,6 +69,7 @@ def _options(
 
 def main() -> None:
     """Run the command line and end the process."""
+    prepare_streams()
     _leave(run_command(sys.argv[1:]))
 
 
@@ -70,16 +79,14 @@ def run_command(arguments: Sequence[str], commands: typer.Typer = app) -> int:
         commands(list(arguments), prog_name=commands.info.name)
     except SystemExit as done:
         if done.code == INTERRUPTED and not isinstance(done, Kept):
-            typer.echo("cellveil: interrupted; everything is as it was.", err=True)
+            tell_interrupted("everything is as it was.")
         return done.code if isinstance(done.code, int) else 0 if done.code is None else 1
     except CellveilError as error:
-        typer.echo(f"cellveil: {error}", err=True)
+        write_error(f"cellveil: {error}")
         return error.exit_code
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
-        typer.echo(
-            f"cellveil: {place}{error.strerror or type(error).__name__}. Nothing was released.", err=True
-        )
+        write_error(f"cellveil: {place}{error.strerror or type(error).__name__}. Nothing was released.")
         return InputError.exit_code
     except Exception as error:  # a bug: say so, without what the exception carries
         _tell_unexpected(error)
@@ -91,8 +98,7 @@ def _leave(code: int) -> NoReturn:
     """End the process at once: thread pools of libraries, torn down in the wrong order, have been seen to
     abort it after all work was done, which would hide the exit code.
     """
-    sys.stdout.flush()
-    sys.stderr.flush()
+    flush_streams()
     os._exit(code)
 
 
@@ -101,9 +107,8 @@ def _tell_unexpected(error: Exception) -> None:
     if os.environ.get("CELLVEIL_DEBUG"):
         traceback.print_exc()
     frame = traceback.extract_tb(error.__traceback__)[-1]
-    typer.echo(
+    write_error(
         f"cellveil: internal error ({type(error).__name__} in {Path(frame.filename).name}, "
         f"line {frame.lineno}); nothing was released. Please report this line. "
-        "With CELLVEIL_DEBUG=1 the full trace is printed, which may hold data.",
-        err=True,
+        "With CELLVEIL_DEBUG=1 the full trace is printed, which may hold data."
     )

@@ -22,9 +22,11 @@ from cellveil.cli.options import (
     WhoAttacks,
     attackers_of,
 )
-from cellveil.cli.shell import check_targets, leave_with, progress, say, write_json
+from cellveil.cli.progress_view import progress
+from cellveil.cli.shell import check_targets, leave_with, say, write_json
 from cellveil.clock import Deadline
 from cellveil.errors import InputError
+from cellveil.progress import Phase
 
 if TYPE_CHECKING:
     from cellveil.attackers.attacker import Attacker
@@ -161,7 +163,8 @@ def _audit_publication(
 ) -> None:
     from cellveil.judge.published import audit_published
 
-    with progress(quiet or as_json) as shown:
+    with progress(quiet or as_json, [Phase.AUDIT]) as shown:
+        shown.phase(Phase.AUDIT, deadline)
         verdict = audit_published(published, within=within, time_limit=deadline.left, progress=shown)
     write_json(report, as_json, verdict.to_dict())
     say(quiet or as_json, verdict.summary())
@@ -210,7 +213,8 @@ def _audit_pattern(
     from cellveil.judge import audit as judge
     from cellveil.report.audit_figures import audit_figures
 
-    with progress(quiet or as_json) as shown:
+    with progress(quiet or as_json, [Phase.AUDIT]) as shown:
+        shown.phase(Phase.AUDIT, deadline)
         verdict = judge(problem, pattern, attackers=attackers, time_limit=deadline.left, progress=shown)
         if beside is not None:
             verdict = replace(verdict, together=beside(deadline, shown))

@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from cellveil.cli.ending import listed
 from cellveil.cli.options import AsJson, Quiet
-from cellveil.cli.run import run_and_tell
-from cellveil.cli.shell import progress
+from cellveil.cli.progress_view import progress
+from cellveil.cli.run import run_and_tell, run_command
+from cellveil.cli.shell import say
+from cellveil.progress import Phase
 
 
 def demo(
@@ -28,6 +31,7 @@ def demo(
 
     check_demo_folder(out)
     with progress(quiet or as_json) as shown:
-        shown.stage("invent firms")
+        shown.phase(Phase.INVENT)
         job_file = write_demo_job(business(firms, seed), out)
-    run_and_tell(read_job(job_file), quiet, as_json, job_file)
+    run_and_tell(read_job(job_file), job_file, quiet, as_json)
+    say(quiet or as_json, "\n".join(listed([("Run it", run_command(job_file))])))

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 from shutil import which
-from typing import TYPE_CHECKING, Annotated
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cellveil.cli.ending import duration, listed, shown_path, told, told_costly, with_files
 from cellveil.cli.options import AsJson, Quiet
-from cellveil.cli.shell import leave_interrupted, leave_with, progress, say, write_json
+from cellveil.cli.progress_view import progress
+from cellveil.cli.shell import leave_interrupted, leave_with, say, write_json
+from cellveil.cli.streams import fitted, width_of_output
 from cellveil.errors import CellveilError, InfeasibleError
+from cellveil.progress import Phase
 
 if TYPE_CHECKING:
     from cellveil.job import Job, JobResult
-
-INTERNAL_SHOWN = ("figures", "pattern", "certificate", "instance")
 
 
 def run(
@@ -31,6 +36,14 @@ def run(
         typer.Option(
             "--keep-best",
             help="When interrupted during the search, go on with the best certified pattern and release it.",
+        ),
+    ] = False,
+    advise: Annotated[
+        bool,
+        typer.Option(
+            "--advise",
+            help="After the run, measure what recoding and other weights would give, by short searches on "
+            "the same data.",
         ),
     ] = False,
     quiet: Quiet = False,
@@ -49,55 +62,75 @@ def run(
     job = read_job(job_file)
     if out is not None:
         job = job.model_copy(update={"output": out})
-    run_and_tell(job, quiet, as_json, None, keep_best)
+    run_and_tell(job, job_file, quiet, as_json, keep_best=keep_best, advises=advise)
 
 
 def run_and_tell(
-    job: Job, quiet: bool, as_json: bool, job_file: Path | None, keep_best: bool = False
+    job: Job, job_file: Path, quiet: bool, as_json: bool, *, keep_best: bool = False, advises: bool = False
 ) -> None:
+    """Run a job, and tell how it ended."""
     from cellveil.files import read_text
     from cellveil.job import run_job
     from cellveil.job.running import internal_files
 
+    began = perf_counter()
     try:
         with progress(quiet or as_json) as shown:
             result = run_job(job, keep_best=keep_best, progress=shown)
     except InfeasibleError:
         files = internal_files(job)
-        if as_json:
-            typer.echo(read_text(files["figures"]).rstrip())
-        say(quiet or as_json, f"Nothing was released.\nInternal    {_shown(files['figures'])}")
+        write_json(None, as_json, json.loads(read_text(files["figures"])))
+        say(quiet or as_json, f"Nothing was released.\nInternal    {shown_path(files['figures'])}")
         raise
+    took = perf_counter() - began
+    done = "the release is made" if result.release is not None else "nothing was released"
     try:
-        _finish_job(result, quiet, as_json, job_file)
+        say(quiet or as_json, "\n".join(_ending(result, job_file, took, advises)))
+        advice = _advice(job, result, as_json, done) if advises and not quiet else {}
+        write_json(None, as_json, result.report.to_dict() | advice)
     except (OSError, KeyboardInterrupt) as error:  # what was released stays so, also if nobody was told
-        done = "the release is made" if result.release is not None else "nothing was released"
         raise CellveilError(
             f"{job.output}: the run is complete and {done}; only printing it failed ({type(error).__name__})."
         ) from None
-
-
-def _finish_job(result: JobResult, quiet: bool, as_json: bool, job_file: Path | None) -> None:
-    if as_json:
-        write_json(None, as_json, result.report.to_dict())
-    lines = [result.summary(), ""]
-    if job_file is not None:
-        lines.append(f"Job file    {_shown(job_file)}")
-        lines.append(f"Run it      {_program()} run {quote(str(_shown(job_file)))}")
-    if result.release is not None:
-        lines += [f"Public      {_shown(result.release.folder / name)}" for name in result.release.files]
-        lines += [f"Left out    {name}: {why}" for name, why in result.release.skipped.items()]
-    else:
-        lines.append("Nothing was released: the public folder holds no release.")
-    lines += [
-        f"Internal    {_shown(result.files[name])}" for name in INTERNAL_SHOWN if result.files[name].exists()
-    ]
-    lines.append(f"Open this   {_shown(result.files['report'])}")
-    say(quiet or as_json, "\n".join(lines))
     if result.suppression.was_interrupted:
         released = "released" if result.release is not None else "not safe, and nothing was released"
         leave_interrupted(f"the best pattern so far was kept: it was {released}.")
     leave_with(0 if result.is_safe and result.release is not None else 1)
+
+
+def _ending(result: JobResult, job_file: Path, took: float, advises: bool) -> list[str]:
+    """Verdict and figures, what would help, and the three paths that matter."""
+    measure = "" if advises else f"{run_command(job_file)} --advise"
+    lines = [*told(result.report), *told_costly(result.report, measure), ""]
+    public: object = "Nothing was released: the folder holds no release."
+    if result.release is not None:
+        public = with_files(shown_path(result.release.folder), result.release.files)
+        lines += listed(("Left out", f"{name}: {why}") for name, why in result.release.skipped.items())
+    paths = [
+        ("Report", shown_path(result.files["report"])),
+        ("Public", public),
+        ("Job", shown_path(job_file)),
+    ]
+    return [*lines, *listed([("Time", duration(took)), *paths])]
+
+
+def _advice(job: Job, result: JobResult, silent: bool, done: str) -> dict[str, Any]:
+    """Measure what would help, tell it, and give it as a further key of the report."""
+    from cellveil.job.advice import measured_proposals
+
+    try:
+        with progress(silent, [Phase.ADVISE]) as shown:
+            advice = measured_proposals(job, result.problem, result.suppression.pattern, progress=shown)
+    except KeyboardInterrupt:
+        leave_interrupted(f"the run is complete and {done}; what would help was not measured.")
+    lines = [part for line in advice.lines() for part in fitted(line, width_of_output())]
+    say(silent, "\n".join(["", *lines]))
+    return {"advice": asdict(advice)}
+
+
+def run_command(job_file: Path) -> str:
+    """What to type to run a job from here."""
+    return f"{_program()} run {quote(str(shown_path(job_file)))}"
 
 
 def _program() -> str:
@@ -112,11 +145,3 @@ def _program() -> str:
 def _shown_as_is(path: Path) -> Path:
     """Relative to the working folder where it lies below it; links are not followed."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
-
-
-def _shown(path: Path) -> Path:
-    """Relative to the working folder where that is shorter."""
-    try:
-        return path.resolve().relative_to(Path.cwd())
-    except ValueError:
-        return path

@@ -1,18 +1,16 @@
-"""What all commands do alike: check targets, show progress, write figures, end with an exit code."""
+"""What all commands do alike: check targets, write figures, end with an exit code."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 
+from cellveil.cli.streams import can_write, write_error, write_out
 from cellveil.errors import InputError
-from cellveil.progress import Progress
 
 
 def check_targets(instance: Path, *targets: Path | None) -> None:
@@ -53,12 +51,12 @@ def write_json(path: Path | None, to_stdout: bool, figures: dict[str, Any]) -> N
     if path is not None:
         write_text(path, text + "\n")
     if to_stdout:
-        typer.echo(text)
+        write_out(text if can_write(text) else json.dumps(figures, indent=2))
 
 
 def say(silent: bool, text: str) -> None:
     if not silent:
-        typer.echo(text)
+        write_out(text)
 
 
 INTERRUPTED = 130
@@ -76,38 +74,13 @@ def leave_with(code: int) -> None:
         raise typer.Exit(code)
 
 
-def leave_interrupted(kept: str) -> None:
+def leave_interrupted(kept: str) -> NoReturn:
     """End an interrupted command, saying what was kept."""
-    typer.echo(f"cellveil: interrupted; {kept}", err=True)
+    tell_interrupted(kept)
     raise Kept
 
 
-@contextmanager
-def progress(silent: bool) -> Iterator[Progress]:
-    """A bar on standard error when somebody is looking."""
-    if silent or not sys.stderr.isatty():
-        yield Progress()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bars
-
-    class Bar(Progress):
-        def __init__(self, bars: Bars) -> None:
-            self.bars, self.task = bars, bars.add_task("start", total=None, figures="")
-
-        def stage(self, name: str) -> None:
-            self.bars.update(self.task, description=name, completed=0, total=None, figures="")
-
-        def advance(self, done: int, total: int | None = None, **figures: Any) -> None:
-            shown = "  ".join(f"{key} {value}" for key, value in figures.items())
-            self.bars.update(self.task, completed=done, total=total, figures=shown)
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[figures]}"),
-    )
-    with Bars(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True) as bars:
-        yield Bar(bars)
+def tell_interrupted(kept: str) -> None:
+    """Say on standard error what was kept, over the ^C of the terminal."""
+    over = "\r" if sys.stderr.isatty() else ""
+    write_error(f"{over}cellveil: interrupted; {kept}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from cellveil.cli.ending import duration, listed, told, told_costly
 from cellveil.cli.options import (
     AsJson,
     AttackerName,
@@ -25,8 +27,11 @@ from cellveil.cli.options import (
     WhoAttacks,
     attackers_of,
 )
-from cellveil.cli.shell import check_targets, leave_interrupted, leave_with, progress, remove, say, write_json
+from cellveil.cli.progress_view import progress
+from cellveil.cli.shell import check_targets, leave_interrupted, leave_with, remove, say, write_json
+from cellveil.cli.streams import write_error
 from cellveil.errors import InfeasibleError
+from cellveil.progress import Phase
 
 if TYPE_CHECKING:
     from cellveil.problem import Problem
@@ -86,13 +91,14 @@ def suppress(
     from cellveil.report.infeasible_figures import infeasible_figures
     from cellveil.suppression import suppress as find_pattern
 
-    options = parse_options(option or [])
+    began, options = perf_counter(), parse_options(option or [])
     check_targets(instance, out, report, certificate)
     named = attacker or ([] if prior is None else [AttackerName.outsider])
     others = attackers_of(named, p, q, level, coalition, prior)
     problem = _weighted(read_instance(instance), weights)
     try:
-        with progress(quiet or as_json) as shown:
+        phases = [Phase.SEARCH, *([Phase.OTHERS] if others else []), Phase.AUDIT]
+        with progress(quiet or as_json, phases) as shown:
             found = find_pattern(
                 problem,
                 method,
@@ -124,8 +130,14 @@ def suppress(
     else:
         remove(out, certificate)
     write_json(report, as_json, figures.to_dict())
-    say(quiet or as_json, figures.summary())
-    say(quiet or as_json, f"Pattern: {out}" if found.is_safe else "Not shown safe: no pattern was written.")
+    ending = [
+        *told(figures),
+        *told_costly(figures, ""),
+        "",
+        *listed([("Time", duration(perf_counter() - began))]),
+    ]
+    ending += listed([("Pattern", out)]) if found.is_safe else ["Not shown safe: no pattern was written."]
+    say(quiet or as_json, "\n".join(ending))
     if found.was_interrupted:
         leave_interrupted("the best certified pattern was kept." if found.is_safe else "no pattern was kept.")
     leave_with(0 if found.is_safe else 1)
@@ -142,4 +154,4 @@ def _weighted(problem: Problem, weights: Weights) -> Problem:
 def _tell_relaxed(relaxation: Relaxation) -> None:
     """On standard error, also where nothing else is printed: the pattern is not for what was asked."""
     lines = [f"cellveil: the requirements could not be met and were relaxed: {relaxation}."]
-    typer.echo("\n".join([*lines, *relaxation.lines()]), err=True)
+    write_error("\n".join([*lines, *relaxation.lines()]))

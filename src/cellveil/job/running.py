@@ -12,14 +12,13 @@ import numpy as np
 
 from cellveil.adjustment import Adjustment, Limits, adjust
 from cellveil.certificate import write_certificate
-from cellveil.errors import AdjustmentError, InfeasibleError, InputError, NotSafeError
+from cellveil.clock import Deadline
+from cellveil.errors import AdjustmentError, InfeasibleError, NotSafeError
 from cellveil.files import write_text
 from cellveil.formats.adjusted_file import write_adjusted
-from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern_file import write_pattern
 from cellveil.formats.tidy_folder import check_dimension_names, write_folder
 from cellveil.job.attackers_asked import attackers_asked, depth_asked
-from cellveil.job.build_tables import BuiltTables, Labels, build_tables, read_labels
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import (
     INTERNAL,
@@ -30,24 +29,21 @@ from cellveil.job.output_folder import (
     open_output,
 )
 from cellveil.job.past import Past
+from cellveil.job.preparing import Prepared, prepare
 from cellveil.job.sections import AdjustJob
 from cellveil.judge import Audit
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.progress import NoteTaker, Progress
+from cellveil.progress import NoteTaker, Phase, Progress
 from cellveil.public_view import PublicView
-from cellveil.publishing import Publication, Release, TablePart, check_room, release
+from cellveil.publishing import Publication, Release, check_room, release
 from cellveil.publishing.internal_observations import write_internal_observations
 from cellveil.publishing.public_folder import PUBLIC
 from cellveil.publishing.releasing import check_formats, check_names
 from cellveil.report import Report, build_report
 from cellveil.report.adjustment_figures import adjusted_figures, infeasible_adjustment
 from cellveil.report.infeasible_figures import infeasible_figures
-from cellveil.rules import Rule, rule_from_dict
-from cellveil.rules.apply import Primary, find_primaries, num_excused
 from cellveil.suppression import Suppression, suppress
-from cellveil.tables.cells import cell_number
-from cellveil.tables.table import Table
 
 FILES = {
     "report": "report.html",
@@ -62,9 +58,6 @@ FILES = {
 
 EXACT_WORK = 50_000
 """Up to this product of primary and hidden cells (seconds of work) the report has exact intervals."""
-
-MIN_DEPTH = 3
-"""Least number of largest contributions kept for each cell."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,17 +120,21 @@ def run_job(
     for name in (PUBLIC, INTERNAL):
         check_folder(job.output / name)
     check_apart(job.confidential_inputs(), job.output / PUBLIC)
+    progress = progress or Progress()
+    progress.plan(phases_of(job, depth_asked(job) > 1))
+    progress.phase(Phase.READ)
     with open_output(job.output, FILES.values()) as output:
-        return _run(job, output, records, keep_best, progress or Progress())
+        return _run(job, output, records, keep_best, progress)
 
 
 def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Progress) -> JobResult:
     taker = NoteTaker(progress)
     prepared = prepare(job, taker, records)
     past = Past.of(job, prepared.problem)
-    problem, labels = past.problem, prepared.labels
-    _check_release(job, prepared)
+    problem = past.problem
+    check_release(job, prepared)
     asked_whom = attackers_asked(job, problem)
+    progress.plan(phases_of(job, bool(asked_whom.attackers)))
     try:
         suppression = suppress(
             problem,
@@ -159,7 +156,7 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
     if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
         verdict = verdict.with_exact_intervals(progress)
     verdict = past.beside(verdict, progress)
-    progress.stage("write")
+    progress.phase(Phase.WRITE)
     with output.replaced() as new:
         write_folder(problem, new.internal / FILES["instance"])
         write_pattern(problem, suppression.pattern, new.internal / FILES["pattern"])
@@ -181,7 +178,7 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
             verdict,
             title=job.title,
             parameters=_parameters(job) | dict(prepared.facts),
-            labels=labels,
+            labels=prepared.labels,
             release=released,
             adjustment=adjustment,
             instead=instead,
@@ -195,100 +192,17 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
     return JobResult(problem, suppression, verdict, report, released, internal_files(job))
 
 
+def phases_of(job: Job, has_attackers: bool) -> list[Phase]:
+    """The phases of a run."""
+    data = [Phase.READ] if job.instance is not None else [Phase.READ, Phase.RULES]
+    others = [Phase.OTHERS] if has_attackers else []
+    adjusted = [Phase.ADJUST] if job.adjust is not None else []
+    return [*data, Phase.SEARCH, *others, Phase.AUDIT, *adjusted, Phase.WRITE]
+
+
 def internal_files(job: Job) -> dict[str, Path]:
     """Where a run writes its internal files, by name."""
     return {name: job.output / INTERNAL / file for name, file in FILES.items()}
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class Prepared:
-    """What a job protects.
-
-    Parameters
-    ----------
-    problem
-        The table with its unsafe cells.
-    facts
-        What the rules made of levels and waivers.
-    labels
-        Labels of codes.
-    tables
-        The tables of the job, where there are several, or one has a name.
-    """
-
-    problem: Problem
-    facts: Mapping[str, Any]
-    labels: Labels
-    tables: tuple[TablePart, ...] = ()
-
-
-def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
-    """Read or tabulate the tables of a job and apply its rules; `progress` is told what was guessed."""
-    if job.instance is not None:
-        with job.placing_errors("instance"):
-            problem = read_instance(job.instance)
-        return Prepared(problem, {}, read_labels(job.labels, problem.table, {}))
-    for note in job.inferred:
-        progress.note(note)
-    rule = rule_from_dict(job.rules) if job.rules else None
-    depth = max(rule.depth if rule else 1, MIN_DEPTH, depth_asked(job))
-    built = build_tables(job, depth, progress, records)
-    labels = read_labels(job.labels, built.table, built.labels)
-    progress.stage("rules")
-    primary = _primaries(job, built, rule)
-    facts = {"levels cut at known bounds": primary.num_clipped, "cells waived": primary.num_waived}
-    excused = num_excused(built.table, rule) if rule else None
-    if excused is not None:
-        facts["cells safe by waivers of contributors"] = excused
-    return Prepared(primary.problem, facts, labels, _parts(job, built))
-
-
-def _parts(job: Job, built: BuiltTables) -> tuple[TablePart, ...]:
-    """The tables under their names; none where there is one that has none."""
-    if len(job.tables) == 1 and job.tables[0].name is None:
-        return ()
-    return tuple(
-        TablePart(asked.name or _subject(table), table, cells)
-        for asked, (table, cells) in zip(job.tables, built.parts, strict=True)
-    )
-
-
-def _subject(table: Table) -> str:
-    return f"{table.variable} by {', '.join(dimension.name for dimension in table.dimensions)}"
-
-
-def _primaries(job: Job, built: BuiltTables, rule: Rule | None) -> Primary:
-    table = built.table
-    by_hand: dict[int, int] = {}  # cell → the first of the job's settings of it
-    statuses: list[tuple[int, str]] = []
-    waived: list[int] = []
-    for position, cell in enumerate(job.cells):
-        with job.placing_errors("cells", position):
-            number = cell_number(table, cell.key)
-        by_hand.setdefault(number, position)
-        statuses.append((number, cell.status))
-        waived += [number] if cell.waived else []
-    try:
-        return find_primaries(
-            table,
-            rule,
-            weight=job.weights.kind,
-            power=job.weights.power,
-            box_cox=job.weights.box_cox,
-            distance=job.weights.distance,
-            statuses=statuses,
-            waived=waived,
-            given=built.given,
-            bounds=job.bounds,
-            lower_factor=job.levels.lower_factor,
-            upper_factor=job.levels.upper_factor,
-            spl=job.levels.sliding,
-            safety_range=job.levels.safety_range,
-        )
-    except InputError as error:
-        named = [place for cell, place in by_hand.items() if table.cell_name(cell) == error.cell]
-        with job.placing_errors(*(("cells", named[0]) if named else ("rules",))):
-            raise
 
 
 def _adjusted(
@@ -300,6 +214,7 @@ def _adjusted(
         return None, None
     options: dict[str, Any] = {"time_limit": asked.time_limit, "seed": asked.seed, "progress": progress}
     options["options"] = asked.options
+    progress.phase(Phase.ADJUST, Deadline(asked.time_limit))
     try:
         found = adjust(problem, objective=asked.objective, limits=_limits(asked), **options)
     except AdjustmentError as error:
@@ -308,6 +223,7 @@ def _adjusted(
         raise KeyboardInterrupt
     if found.is_safe:
         write_adjusted(problem, found.values, folder / FILES["adjusted"])
+    progress.phase(Phase.WRITE)
     return found, adjusted_figures(problem, found, suppression)
 
 
@@ -319,7 +235,7 @@ def _limits(asked: AdjustJob) -> Limits:
     )
 
 
-def _check_release(job: Job, prepared: Prepared) -> None:
+def check_release(job: Job, prepared: Prepared) -> None:
     """Raise now what would speak against writing the public files after a long run."""
     problem = prepared.problem
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "everything")

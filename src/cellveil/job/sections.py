@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from cellveil.attackers.prior_knowledge import attacker_faults
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError
 
 FAULT = "job"
 """Type of the validation errors whose words and place are our own."""
@@ -68,10 +68,10 @@ def _check_rule(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_method(name: str) -> str:
-    from cellveil.suppression import METHODS
+    from cellveil.suppression.methods import METHODS, unknown_method
 
     if name not in METHODS:
-        raise fault(f"unknown method {name!r}", nearest_name(name, list(METHODS)))
+        raise fault((error := unknown_method(name)).what, error.remedy)
     return name
 
 

@@ -17,7 +17,7 @@ from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
 from cellveil.publishing import Labels, Release, TablePart
 from cellveil.publishing.pattern_changes import PatternChanges
-from cellveil.report.adjusted_release import ADJUSTED, adjusted_summary, with_adjusted
+from cellveil.report.adjusted_release import ADJUSTED, with_adjusted
 from cellveil.report.attacker_figures import Price, exempt_cells, open_cells, told_exempt, told_open
 from cellveil.report.audit_figures import attackers_summary
 from cellveil.report.figures import ClassOfCells, Margins, officials_table, plain, rules_fired
@@ -25,11 +25,6 @@ from cellveil.report.figures import ClassOfCells, Margins, officials_table, plai
 if TYPE_CHECKING:
     from cellveil.judge import Audit
     from cellveil.suppression.result import Suppression
-
-WITHHELD = "–: not shown, as it would tell too much about a single hidden cell"
-
-MOST_TOLD = 6
-"""Cells exempt or left open that the summary names one by one."""
 
 PACKAGES = ("cellveil", "numpy", "scipy", "highspy")
 
@@ -301,32 +296,9 @@ class Report:
 
     def summary(self) -> str:
         """The report as a few lines of text."""
-        if self.instead is not None:
-            return adjusted_summary(self)
-        run = self.suppression
-        width = max(len(line.value or "") for line in self.classes)
-        width = max(width, len("value"))
-        lines = [self.heading, self.verdict, self.told_not_asked]
-        lines += self.decisions[:MOST_TOLD]
-        if len(self.decisions) > MOST_TOLD:
-            lines.append(f"and {len(self.decisions) - MOST_TOLD:,} more of such cells: the report lists them")
-        lines += [self.out_of_time] if self.out_of_time else []
-        lines += [f"Released under an exception: {self.override}"] if self.override else []
-        lines += [] if run.relaxation is None else run.relaxation.lines()
-        lines += [*self.over_time, *(f"Note: {note}" for note in self.notes)]
-        lines += ["", f"{'':10} {'cells':>12} {'%':>6} {'value':>{width}} {'%':>6}"]
-        for line in self.classes:
-            value, share = line.value or "–", line.percent_value
-            shown = "–" if share is None else f"{share:.1f}"
-            lines.append(
-                f"{line.name:10} {line.cells:>12,} {line.percent_cells:>6.1f} {value:>{width}} {shown:>6}"
-            )
-        cost, bound = self.cost_texts
-        lines += ["", f"method {run.method}: {run.outcome} ({run.reason}), cost {cost}, {bound}"]
-        lines += [] if self.price is None else [self.price.text]
-        if any(line.value is None for line in self.classes):
-            lines.append(WITHHELD)
-        return "\n".join(lines)
+        from cellveil.report.summary_text import summary_text
+
+        return summary_text(self)
 
     def _repr_html_(self) -> str:
         from cellveil.report.html_report import render_summary

@@ -94,7 +94,7 @@ class Suppression:
         """Relative distance between cost and proven bound."""
         if self.lower_bound is None:
             return None
-        return (self.cost - self.lower_bound) / self.cost if self.cost > 0 else 0.0
+        return max(self.cost - self.lower_bound, 0.0) / self.cost if self.cost > 0 else 0.0
 
     @property
     def was_interrupted(self) -> bool:

@@ -11,14 +11,14 @@ import numpy as np
 from cellveil.arrays import Bool
 from cellveil.attackers.attacker import Attacker
 from cellveil.clock import Deadline, Stopwatch
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError
 from cellveil.judge import Audit, Verdict
 from cellveil.judge.outsider import OutsiderParams, audit_outsider
 from cellveil.judge.verdict import Outcome
 from cellveil.params import Params, param, part
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
-from cellveil.progress import Progress, StageClock
+from cellveil.progress import Phase, Progress, StageClock
 from cellveil.solvers import tolerances
 from cellveil.solvers.parallel import default_workers, using
 from cellveil.suppression.bounds.cover import CoverParams, cover_bound
@@ -31,7 +31,7 @@ from cellveil.suppression.infeasible.relaxing import (
     infeasibility,
     relaxed_like,
 )
-from cellveil.suppression.methods import METHODS
+from cellveil.suppression.methods import METHODS, unknown_method
 from cellveil.suppression.other_attackers.defence import Defence, DefenceParams
 from cellveil.suppression.other_attackers.outsider_shield import mended
 from cellveil.suppression.result import Suppression
@@ -136,15 +136,16 @@ def suppress(
     Suppression('auto', optimal, Pattern('auto', 4 of 16 cells hidden))
     """
     if method not in METHODS:
-        raise InputError(f"unknown method {method!r}", remedy=nearest_name(method, list(METHODS)))
+        raise unknown_method(method)
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     chosen, frame = read_options(method, options or {}, params)
     workers = default_workers() if workers is None else workers
     several = OutsiderParams(workers=workers)
-    watch, deadline = Stopwatch(), Deadline(time_limit)
+    watch, deadline, progress = Stopwatch(), Deadline(time_limit), progress or Progress()
     defence = Defence(problem, attackers, seed=seed, progress=progress, params=frame.defence)
     share = deadline.share(frame.share_of(problem.table)) if attackers else deadline
+    progress.phase(Phase.SEARCH, share)
     with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed, using(workers):
         draft = METHODS[method].run(
             defence.basis, deadline=share, seed=seed, progress=observed, params=chosen
@@ -172,6 +173,8 @@ def suppress(
             bound = cover_bound(problem, deadline=Deadline(seconds), params=frame.cover).bound
             draft.lower_bound = bound if np.isfinite(bound) else None
     pattern = Pattern.hiding(problem, draft.hidden, method)
+    if not attackers:
+        progress.phase(Phase.AUDIT)
     with watch.time("audit"):
         report = audit_outsider(
             problem, pattern, exact=False, params=several, claims=draft.witnesses, progress=progress
@@ -195,6 +198,7 @@ def suppress(
     verdicts, outsiders = [], None
     if attackers:
         outsiders = pattern
+        progress.phase(Phase.OTHERS, deadline)
         with watch.time("attackers"):
             hidden = defence.strengthened(pattern.hidden, deadline, draft.witnesses)
             draft.add_hurried(defence.hurried(hidden))
@@ -204,6 +208,7 @@ def suppress(
                 settings["time_limit"] = deadline.overtime().left
                 return _thawed(problem, may_free, method, attackers, settings)
             pattern = Pattern.hiding(problem, hidden, method)
+        progress.phase(Phase.AUDIT)
         with watch.time("audit"):
             verdicts = defence.verdicts(pattern)
             report = audit_outsider(

@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from cellveil.arrays import Bool
+from cellveil.arrays import Bool, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.ledger import Ledger
 from cellveil.problem import Problem
@@ -79,6 +79,10 @@ class Incumbent:
         The pattern, and what it costs beyond the start.
     bound
         What every safe pattern costs at least.
+    apart
+        What is hidden and costs anyway, and is no part of this problem; told with costs and bounds.
+    cells_of
+        For each cell how many of the whole table it stands for; the last number is that of all others.
     """
 
     def __init__(self, problem: Problem, bound: float, progress: Progress) -> None:
@@ -86,6 +90,9 @@ class Incumbent:
         self.kept: Draft | None = None
         self.least = np.inf
         self.cut_short: set[str] = set()
+        self.apart = 0.0
+        self._published = 0.0
+        self.cells_of: Int = np.append(np.ones(problem.table.num_cells, dtype=np.int64), 0)
 
     def cost_of(self, draft: Draft) -> float:
         """Of what the draft hides beyond the start."""
@@ -94,17 +101,30 @@ class Incumbent:
     def keep(self, draft: Draft, cost: float) -> None:
         """Take a complete pattern, unless a cheaper one is known."""
         if self.kept is None or cost <= self.least:
-            self.kept, self.least = draft, cost
+            self._adopt(draft, cost)
+            self.progress.advance(len(self.problem.primaries) * 2, None, open=0, **self._figures())
 
     def tell(self, ledger: Ledger, hurried: Bool | None = None) -> None:
-        """Report cost, bound, gap and open demands; keep the pattern if it is complete and cheaper.
+        """Keep the pattern if it is complete and cheaper; report open demands, and the pattern that is kept.
 
         `hurried` are cells that nothing but lack of time will have hidden, if this is the one that stays.
         """
         if not ledger.num_open and ledger.cost < self.least:
-            self.least = ledger.cost
-            self.kept = Draft(ledger.hidden.copy(), witnesses=ledger.witnesses())
-            self.kept.add_hurried(None if hurried is None else hurried & ledger.hidden)
-        gap = (ledger.cost - self.bound) / ledger.cost if ledger.cost > 0 else 0.0
-        figures = {"cost": ledger.cost, "bound": self.bound, "gap": gap, "open": ledger.num_open}
-        self.progress.advance(len(self.problem.primaries) * 2 - ledger.num_open, None, **figures)
+            draft = Draft(ledger.hidden.copy(), witnesses=ledger.witnesses())
+            draft.add_hurried(None if hurried is None else hurried & ledger.hidden)
+            self._adopt(draft, ledger.cost)
+        met = len(self.problem.primaries) * 2 - ledger.num_open
+        self.progress.advance(met, None, open=ledger.num_open, **self._figures())
+
+    def _adopt(self, draft: Draft, cost: float) -> None:
+        self.kept, self.least = draft, cost
+        hidden = int(self.cells_of[:-1][draft.hidden].sum())
+        self._published = 1 - hidden / max(int(self.cells_of.sum()), 1)
+
+    def _figures(self) -> dict[str, float]:
+        """Cost, bound, gap and share of published cells of the pattern that is kept, if there is one."""
+        if self.kept is None:
+            return {}
+        cost, bound = self.least + self.apart, self.bound + self.apart
+        gap = max(cost - bound, 0.0) / cost if cost > 0 else 0.0
+        return {"cost": cost, "bound": bound, "gap": gap, "published": self._published}

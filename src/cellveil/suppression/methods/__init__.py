@@ -6,7 +6,7 @@ method is asked for: whoever runs `auto` loads none of those for comparison.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -80,3 +80,69 @@ METHODS: Mapping[str, MethodEntry] = {
     )
 }
 """The suppression methods; those for comparison have never been cheapest in our own figures."""
+
+
+@dataclass(frozen=True)
+class PeerName:
+    """What another program calls something that is here.
+
+    Parameters
+    ----------
+    of
+        The programs that call it so.
+    method
+        Our method; None where it is no method here.
+    instead
+        Where it is no method: what to do, as a sentence.
+    """
+
+    of: str
+    method: str | None = None
+    instead: str = ""
+
+
+ADJUSTMENT = "Tables are adjusted by `cellveil adjust`, or [adjust] in a job"
+PEER_NAMES: Mapping[str, PeerName] = {
+    "hitas": PeerName("tau-ARGUS and sdcTable", "modular"),
+    "mod": PeerName("tau-ARGUS batches", "modular"),
+    "ghmiter": PeerName("tau-ARGUS", "hypercube"),
+    "gh": PeerName("tau-ARGUS batches", "hypercube"),
+    "opt": PeerName("tau-ARGUS batches and sdcTable", "optimal"),
+    "jj": PeerName("tau-ARGUS", "optimal"),
+    "net": PeerName("tau-ARGUS batches", "network"),
+    "gauss": PeerName("sdcTable and GaussSuppression", "elimination"),
+    "gausssuppression": PeerName("R", "elimination"),
+    "simpleheuristic": PeerName("sdcTable", "sequential"),
+    "g-confid": PeerName("Statistics Canada", "sequential"),
+    "gconfid": PeerName("Statistics Canada", "sequential"),
+    "cta": PeerName("tau-ARGUS batches", instead=ADJUSTMENT),
+    "rcta": PeerName("R", instead=ADJUSTMENT),
+    "rnd": PeerName("tau-ARGUS batches", instead=f"There is no controlled rounding. {ADJUSTMENT}"),
+    "rounding": PeerName("tau-ARGUS", instead=f"There is no controlled rounding. {ADJUSTMENT}"),
+    "cellkey": PeerName("R", instead=f"There is no random noise. {ADJUSTMENT}"),
+}
+"""Names in other programs, in small letters."""
+
+
+def unknown_method(name: str, known: Sequence[str] = tuple(METHODS)) -> InputError:
+    """The error for a name that is none of ours: it tells the nearest, or what a name elsewhere means here.
+
+    Examples
+    --------
+    >>> print(unknown_method("HiTaS"))
+    unknown method 'HiTaS'. HiTaS, of tau-ARGUS and sdcTable, is called modular here.
+    >>> print(unknown_method("hypercub"))
+    unknown method 'hypercub'. Did you mean 'hypercube'?
+    """
+    peer = PEER_NAMES.get(name.casefold())
+    return InputError(
+        f"unknown method {name!r}",
+        remedy=nearest_name(name, known) if peer is None else told_peer(name, peer),
+    )
+
+
+def told_peer(name: str, peer: PeerName) -> str:
+    """What a name elsewhere means here, as a sentence."""
+    if peer.method is None:
+        return f"{peer.instead}."
+    return f"{name}, of {peer.of}, is called {peer.method} here."

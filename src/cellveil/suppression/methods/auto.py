@@ -186,7 +186,7 @@ def auto(
     tied = _tied(problem, params)
     if tied is None:
         return _planned(problem, deadline, seed, progress, params)
-    return tied.unfold(_planned(tied.problem, deadline, seed, progress, params))
+    return tied.unfold(_planned(tied.problem, deadline, seed, progress, params, tied))
 
 
 def plan_of(problem: Problem, is_feasible: bool, params: AutoParams) -> str:
@@ -197,6 +197,14 @@ def plan_of(problem: Problem, is_feasible: bool, params: AutoParams) -> str:
     if not is_feasible or size <= params.small:
         return "small"
     return "irregular" if size <= params.irregular.most_cells and not is_product(problem.table) else "large"
+
+
+def likely_plan(problem: Problem, is_feasible: bool, params: AutoParams | None = None) -> str:
+    """The name of the plan that `auto` will take, without a search."""
+    params = params or AutoParams()
+    problem = problem.replace(table=structured(problem.table))
+    tied = _tied(problem, params)
+    return plan_of(problem if tied is None else tied.problem, is_feasible, params)
 
 
 def optional_stages(plan: str) -> list[str]:
@@ -230,11 +238,18 @@ def _tied(problem: Problem, params: AutoParams) -> Merged | None:
 
 
 def _planned(
-    problem: Problem, deadline: Deadline, seed: int, progress: Progress, params: AutoParams
+    problem: Problem,
+    deadline: Deadline,
+    seed: int,
+    progress: Progress,
+    params: AutoParams,
+    tied: Merged | None = None,
 ) -> Draft:
     share = deadline.share(params.first_bound, params.first_bound_seconds)
     cover = cover_bound(problem, deadline=share, params=params.cover)
     run, is_feasible = _Run(problem, cover, deadline, seed, progress, params), bool(np.isfinite(cover.bound))
+    if tied is not None:
+        run.apart, run.cells_of = tied.forced, tied.cells_of
     try:
         try:
             run_stages(

@@ -118,7 +118,7 @@ class Defence:
                     hidden = shield.strengthen(hidden, moves)
                     if goes_ahead:
                         self._believe(self.witnesses)
-            self._progress.advance(number + 1, None, hidden=int(hidden.sum()))
+            self._progress.advance(number + 1, None, **self._figures(hidden))
             if self._is_infeasible or np.array_equal(before, hidden) or deadline.is_over:
                 break
         self.num_lps += moves.num_lps
@@ -258,6 +258,11 @@ class Defence:
             f"{name_some(shares)}. Free such cells, or exempt these from this attacker"
         )
 
+    def _figures(self, hidden: Bool) -> dict[str, float]:
+        """What to tell of a pattern on the way."""
+        cost = float(self.problem.weight[hidden & ~self.problem.hidden_at_start].sum())
+        return {"cost": cost, "published": 1 - float(hidden.mean())}
+
     def _thinned(self, hidden: Bool, start: Bool, deadline: Deadline) -> Bool:
         """Without secondaries that can be published again: those added last first, the dearest first."""
         secondary = np.flatnonzero(hidden & ~self.problem.hidden_at_start)
@@ -278,7 +283,7 @@ class Defence:
             else:  # who objects is asked first the next time
                 self._recall(before)
                 judges = [objector, *(judge for judge in judges if judge is not objector)]
-            self._progress.advance(done + 1, min(len(order), self._params.trials), hidden=int(hidden.sum()))
+            self._progress.advance(done + 1, min(len(order), self._params.trials), **self._figures(hidden))
         return hidden
 
     def _primaries_near(self, cell: int) -> Int:

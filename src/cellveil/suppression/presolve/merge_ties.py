@@ -52,6 +52,12 @@ class Merged:
         return float(self.whole.weight[self._forced].sum())
 
     @property
+    def cells_of(self) -> Int:
+        """For each cell of the merged problem how many of the whole it stands for, and last the others."""
+        counts = np.bincount(self.number[self.number >= 0], minlength=self.problem.table.num_cells)
+        return np.append(counts, int((self.number < 0).sum()))
+
+    @property
     def _forced(self) -> Bool:
         tied = self._of_class(self.problem.status == Status.PRIMARY)
         return np.asarray(tied & ~self.whole.hidden_at_start)

@@ -1,11 +1,13 @@
-"""The observer of a long computation: which stage it is in, how far, and how long each stage took."""
+"""The observer of a long computation: which phase and stage it is in, how far, and how long each took."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
-from cellveil.clock import Stopwatch
+from cellveil.clock import NO_LIMIT, Deadline, Stopwatch
+from cellveil.progress.phases import Phase
 
 
 class Progress:
@@ -14,35 +16,39 @@ class Progress:
     Raising from a method stops the computation, which is how an interrupt gets through.
     """
 
+    def plan(self, phases: Sequence[Phase]) -> None:
+        """Tell which phases the run will have, in their order."""
+
+    def phase(self, phase: Phase, until: Deadline = NO_LIMIT) -> None:
+        """Tell that a phase begins, and when it will end at the latest."""
+
     def stage(self, name: str) -> None:
-        """Tell that a new stage begins."""
+        """Tell that a new stage of the phase begins, by its name in the docs of the method."""
 
     def advance(self, done: int, total: int | None = None, **figures: Any) -> None:
-        """Tell how far the stage is; `figures` are shown beside it (never cell values)."""
+        """Tell how far the stage is; `figures` are shown beside it (never cell values).
+
+        Of a search: ``cost`` of the cheapest complete pattern so far, its ``gap`` to the proven ``bound``
+        where there is one, and ``published``, the share of cells that it publishes.
+        """
 
     def note(self, text: str) -> None:
         """Tell what was taken for granted about the data, for somebody to confirm (never a cell value)."""
 
 
-class NoteTaker(Progress):
-    """Passes everything on, and keeps the notes, each once.
-
-    Examples
-    --------
-    >>> taker = NoteTaker(None)
-    >>> taker.note("blanks were cut off")
-    >>> taker.notes
-    ('blanks were cut off',)
-    """
+class Relay(Progress):
+    """Passes everything on."""
 
     def __init__(self, progress: Progress | None) -> None:
         self._progress = progress or Progress()
-        self._notes: dict[str, None] = {}
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was told, in order."""
-        return tuple(self._notes)
+    def plan(self, phases: Sequence[Phase]) -> None:
+        """See `Progress`."""
+        self._progress.plan(phases)
+
+    def phase(self, phase: Phase, until: Deadline = NO_LIMIT) -> None:
+        """See `Progress`."""
+        self._progress.phase(phase, until)
 
     def stage(self, name: str) -> None:
         """See `Progress`."""
@@ -54,11 +60,36 @@ class NoteTaker(Progress):
 
     def note(self, text: str) -> None:
         """See `Progress`."""
-        self._notes[text] = None
         self._progress.note(text)
 
 
-class StageClock(Progress):
+class NoteTaker(Relay):
+    """Passes everything on, and keeps the notes, each once.
+
+    Examples
+    --------
+    >>> taker = NoteTaker(None)
+    >>> taker.note("blanks were cut off")
+    >>> taker.notes
+    ('blanks were cut off',)
+    """
+
+    def __init__(self, progress: Progress | None) -> None:
+        super().__init__(progress)
+        self._notes: dict[str, None] = {}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was told, in order."""
+        return tuple(self._notes)
+
+    def note(self, text: str) -> None:
+        """See `Progress`."""
+        self._notes[text] = None
+        super().note(text)
+
+
+class StageClock(Relay):
     """Passes everything on, and adds the time of each stage to a stopwatch under “whole: stage”.
 
     Examples
@@ -71,7 +102,8 @@ class StageClock(Progress):
     """
 
     def __init__(self, progress: Progress | None, watch: Stopwatch, whole: str) -> None:
-        self._progress, self._watch, self._whole = progress or Progress(), watch, whole
+        super().__init__(progress)
+        self._watch, self._whole = watch, whole
         self._stage: str | None = None
         self._since = 0.0
 
@@ -79,15 +111,7 @@ class StageClock(Progress):
         """See `Progress`."""
         self._end_stage()
         self._stage, self._since = name, time.perf_counter()
-        self._progress.stage(name)
-
-    def advance(self, done: int, total: int | None = None, **figures: Any) -> None:
-        """See `Progress`."""
-        self._progress.advance(done, total, **figures)
-
-    def note(self, text: str) -> None:
-        """See `Progress`."""
-        self._progress.note(text)
+        super().stage(name)
 
     def __enter__(self) -> StageClock:
         return self

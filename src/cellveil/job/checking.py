@@ -1,0 +1,206 @@
+"""Everything of a job but the search: its tables, primary cells by rule, demands, attackers, likely plan."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from cellveil.attackers.attacker import Attacker, in_words, not_asked
+from cellveil.clock import Deadline
+from cellveil.deviations.demand import Demands
+from cellveil.job.attackers_asked import attackers_asked
+from cellveil.job.job_model import Job
+from cellveil.job.output_folder import INTERNAL, check_apart, check_folder
+from cellveil.job.past import Past
+from cellveil.job.preparing import Prepared, prepare
+from cellveil.job.running import check_release
+from cellveil.params import Params, param
+from cellveil.problem import Problem, Status
+from cellveil.progress import NoteTaker, Phase, Progress
+from cellveil.publishing.public_folder import PUBLIC
+from cellveil.report.costly_codes import MUCH
+from cellveil.report.figures import rules_fired
+from cellveil.rules import rule_from_dict
+from cellveil.suppression.bounds.cover import cover_bound
+from cellveil.tables.table import Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckParams(Params):
+    """How a job is checked."""
+
+    seconds: float = param(5.0, "Seconds for the bound that tells whether protection is possible.", least=0)
+    large: int = param(20_000, "Cells from which on a job should have a time limit.", least=0)
+
+
+@dataclass(frozen=True)
+class TableCheck:
+    """One table of a job: dimensions with the number of their codes, and how many cells it has."""
+
+    name: str
+    dimensions: dict[str, int]
+    cells: int
+
+
+@dataclass(frozen=True)
+class JobCheck:
+    """What a job will ask, before anything is searched.
+
+    Parameters
+    ----------
+    primaries, frozen, hidden, zeros
+        Unsafe cells; cells that must be published; cells that are hidden from the start beside the unsafe
+        ones; cells whose value is 0.
+    demands
+        Levels that a pattern must meet.
+    against, not_asked
+        Who is kept off, and who is not asked, in words.
+    method, plan
+        The method, and the plan that it will likely take; empty for other methods than `auto`.
+    feasible
+        False where some relation shows that cells cannot be protected whatever is hidden; True means that
+        no single relation speaks against it.
+    warnings
+        What somebody should look at.
+    notes
+        What was taken for granted about the data.
+    """
+
+    title: str
+    tables: tuple[TableCheck, ...]
+    cells: int
+    relations: int
+    primaries: int
+    rules: dict[str, int]
+    frozen: int
+    hidden: int
+    zeros: int
+    demands: int
+    against: str
+    not_asked: str
+    method: str
+    plan: str
+    time_limit: float | None
+    feasible: bool
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as data for JSON."""
+        return asdict(self)
+
+    def lines(self) -> list[str]:
+        """The same as text."""
+        share = f"{100 * self.primaries / self.cells:.1f} %" if self.cells else "none"
+        unsafe = "cell" if self.primaries == 1 else "cells"
+        limit = "no time limit" if self.time_limit is None else f"time limit {self.time_limit:g} s"
+        plan = f", likely by the plan {self.plan}" if self.plan else ""
+        frozen = f"; {self.frozen:,} must be published" if self.frozen else ""
+        hidden = f"; {self.hidden:,} are hidden from the start" if self.hidden else ""
+        return [
+            self.title or "Job",
+            *(f"Table       {table.name}: {_sizes(table)}, {table.cells:,} cells" for table in self.tables),
+            f"Together    {self.cells:,} cells, {self.zeros:,} of them 0, {self.relations:,} relations",
+            f"Unsafe      {self.primaries:,} {unsafe} ({share}){frozen}{hidden}",
+            *(f"  by        {name}: {count:,}" for name, count in self.rules.items()),
+            f"Demands     {self.demands:,} levels to be met",
+            f"Against     {self.against}; not asked: {self.not_asked}",
+            f"Method      {self.method}{plan}, {limit}",
+            *(f"Note        {note}" for note in self.notes),
+            *(f"WARNING     {warning}" for warning in self.warnings),
+            "Everything is in place."
+            if self.feasible
+            else "INFEASIBLE: some unsafe cells cannot be protected whatever is hidden; `cellveil run` names "
+            "them, and what would help.",
+        ]
+
+
+def _sizes(table: TableCheck) -> str:
+    return " × ".join(f"{name} {codes:,}" for name, codes in table.dimensions.items())
+
+
+def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress | None = None) -> JobCheck:
+    """Do everything that a run does before its search, and say what the search will be asked.
+
+    Nothing is written.
+
+    Raises
+    ------
+    InputError
+        As a run would.
+    """
+    params, progress = params or CheckParams(), progress or Progress()
+    for name in (PUBLIC, INTERNAL):
+        check_folder(job.output / name)
+    check_apart(job.confidential_inputs(), job.output / PUBLIC)
+    progress.plan([Phase.READ, Phase.RULES, Phase.FEASIBLE])
+    progress.phase(Phase.READ)
+    taker = NoteTaker(progress)
+    prepared = prepare(job, taker)
+    problem = Past.of(job, prepared.problem).problem
+    check_release(job, prepared)
+    asked = attackers_asked(job, problem)
+    everybody = [Attacker(), *(one for one in asked.attackers if not one.is_plain_outsider)]
+    deadline = Deadline(params.seconds)
+    progress.phase(Phase.FEASIBLE, deadline)
+    bound = cover_bound(problem, deadline=deadline).bound
+    feasible = bool(np.isfinite(bound))
+    table, status = problem.table, problem.status
+    why = f", {asked.why_no_insiders}" if asked.why_no_insiders else ""
+    return JobCheck(
+        title=job.title,
+        tables=tuple(_tables(job, prepared)),
+        cells=table.num_cells,
+        relations=len(table.relations),
+        primaries=len(problem.primaries),
+        rules=rules_fired(problem),
+        frozen=int(((status == Status.FROZEN) & (table.values != 0)).sum()),
+        hidden=int((status == Status.SECONDARY).sum()),
+        zeros=int((table.values == 0).sum()),
+        demands=Demands(problem).left,
+        against=in_words(everybody),
+        not_asked=f"{not_asked(everybody)}{why}",
+        method=job.suppress.method,
+        plan=_plan(job, problem, feasible),
+        time_limit=job.suppress.time_limit,
+        feasible=feasible,
+        warnings=tuple(_warnings(job, problem, params)),
+        notes=taker.notes,
+    )
+
+
+def _tables(job: Job, prepared: Prepared) -> list[TableCheck]:
+    if prepared.tables:
+        return [_table_check(part.name, part.table) for part in prepared.tables]
+    table = prepared.problem.table
+    return [_table_check(job.tables[0].name if job.tables and job.tables[0].name else table.variable, table)]
+
+
+def _table_check(name: str, table: Table) -> TableCheck:
+    return TableCheck(name, {d.name: len(d) for d in table.dimensions}, table.num_cells)
+
+
+def _plan(job: Job, problem: Problem, feasible: bool) -> str:
+    if job.suppress.method != "auto" or not len(problem.primaries):
+        return ""
+    from cellveil.suppression.methods.auto import likely_plan
+
+    return likely_plan(problem, feasible)
+
+
+def _warnings(job: Job, problem: Problem, params: CheckParams) -> list[str]:
+    cells, primaries = problem.table.num_cells, len(problem.primaries)
+    found = []
+    if not primaries:
+        found.append("no cell is unsafe, so that nothing will be hidden")
+    if cells and 100 * primaries > MUCH * cells:
+        found.append(
+            f"{100 * primaries / cells:.0f} % of the cells are unsafe: coarser dimensions may publish more"
+        )
+    if cells >= params.large and job.suppress.time_limit is None:
+        found.append("a large table without a time limit: the search may take long ([suppress] time_limit)")
+    fired = rules_fired(problem)
+    simple = [rule_from_dict(rule).text for rule in job.rules if "rule" in rule]
+    return [*found, *(f"a rule never fires: {text}" for text in simple if primaries and text not in fired)]

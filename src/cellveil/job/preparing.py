@@ -1,0 +1,114 @@
+"""What a job protects: its tables read or tabulated, with the cells that its rules call unsafe."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cellveil.errors import InputError
+from cellveil.formats.instance import read_instance
+from cellveil.job.attackers_asked import depth_asked
+from cellveil.job.build_tables import BuiltTables, Labels, build_tables, read_labels
+from cellveil.job.job_model import Job
+from cellveil.problem import Problem
+from cellveil.progress import Phase, Progress
+from cellveil.publishing import TablePart
+from cellveil.rules import Rule, rule_from_dict
+from cellveil.rules.apply import Primary, find_primaries, num_excused
+from cellveil.tables.cells import cell_number
+from cellveil.tables.table import Table
+
+MIN_DEPTH = 3
+"""Least number of largest contributions kept for each cell."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Prepared:
+    """What a job protects.
+
+    Parameters
+    ----------
+    problem
+        The table with its unsafe cells.
+    facts
+        What the rules made of levels and waivers.
+    labels
+        Labels of codes.
+    tables
+        The tables of the job, where there are several, or one has a name.
+    """
+
+    problem: Problem
+    facts: Mapping[str, Any]
+    labels: Labels
+    tables: tuple[TablePart, ...] = ()
+
+
+def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
+    """Read or tabulate the tables of a job and apply its rules; `progress` is told what was guessed."""
+    if job.instance is not None:
+        with job.placing_errors("instance"):
+            problem = read_instance(job.instance)
+        return Prepared(problem, {}, read_labels(job.labels, problem.table, {}))
+    for note in job.inferred:
+        progress.note(note)
+    rule = rule_from_dict(job.rules) if job.rules else None
+    depth = max(rule.depth if rule else 1, MIN_DEPTH, depth_asked(job))
+    built = build_tables(job, depth, progress, records)
+    labels = read_labels(job.labels, built.table, built.labels)
+    progress.phase(Phase.RULES)
+    primary = _primaries(job, built, rule)
+    facts = {"levels cut at known bounds": primary.num_clipped, "cells waived": primary.num_waived}
+    excused = num_excused(built.table, rule) if rule else None
+    if excused is not None:
+        facts["cells safe by waivers of contributors"] = excused
+    return Prepared(primary.problem, facts, labels, _parts(job, built))
+
+
+def _parts(job: Job, built: BuiltTables) -> tuple[TablePart, ...]:
+    """The tables under their names; none where there is one that has none."""
+    if len(job.tables) == 1 and job.tables[0].name is None:
+        return ()
+    return tuple(
+        TablePart(asked.name or _subject(table), table, cells)
+        for asked, (table, cells) in zip(job.tables, built.parts, strict=True)
+    )
+
+
+def _subject(table: Table) -> str:
+    return f"{table.variable} by {', '.join(dimension.name for dimension in table.dimensions)}"
+
+
+def _primaries(job: Job, built: BuiltTables, rule: Rule | None) -> Primary:
+    table = built.table
+    by_hand: dict[int, int] = {}  # cell → the first of the job's settings of it
+    statuses: list[tuple[int, str]] = []
+    waived: list[int] = []
+    for position, cell in enumerate(job.cells):
+        with job.placing_errors("cells", position):
+            number = cell_number(table, cell.key)
+        by_hand.setdefault(number, position)
+        statuses.append((number, cell.status))
+        waived += [number] if cell.waived else []
+    try:
+        return find_primaries(
+            table,
+            rule,
+            weight=job.weights.kind,
+            power=job.weights.power,
+            box_cox=job.weights.box_cox,
+            distance=job.weights.distance,
+            statuses=statuses,
+            waived=waived,
+            given=built.given,
+            bounds=job.bounds,
+            lower_factor=job.levels.lower_factor,
+            upper_factor=job.levels.upper_factor,
+            spl=job.levels.sliding,
+            safety_range=job.levels.safety_range,
+        )
+    except InputError as error:
+        named = [place for cell, place in by_hand.items() if table.cell_name(cell) == error.cell]
+        with job.placing_errors(*(("cells", named[0]) if named else ("rules",))):
+            raise
