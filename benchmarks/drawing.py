@@ -42,6 +42,7 @@ WHAT = {
     "argus": "files of tau-ARGUS",
     "datasets": "made-up data",
     "job": "a whole publication",
+    "front": "one call from Python",
     "cli": "the command line",
 }
 WIDTH, HEIGHT, GAP, STEP = 400, 34, 8, 58

@@ -22,7 +22,7 @@ ORDER = (
     *("suppression", "adjustment"),
     *("publishing", "report"),
     *("formats", "argus", "datasets"),
-    *("job", "cli", "__main__"),
+    *("job", "front", "cli", "__main__"),
 )
 """The parts of the package; each imports only from itself and from parts named before it."""
 

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Bool
-from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.attacker import Attacker, as_attackers
 from cellveil.clock import Deadline, Stopwatch
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError, check_kind, nearest_name
 from cellveil.judge import Audit, Verdict
 from cellveil.judge.outsider import OutsiderParams, audit_outsider
 from cellveil.judge.verdict import Outcome
 from cellveil.params import Params, param, part
 from cellveil.pattern import Pattern
-from cellveil.problem import Problem, Status
+from cellveil.problem import Problem, Status, check_problem
 from cellveil.progress import Progress, StageClock
 from cellveil.solvers import tolerances
 from cellveil.solvers.parallel import default_workers, using
@@ -82,7 +82,7 @@ def suppress(
     problem: Problem,
     method: str = "auto",
     *,
-    attackers: Sequence[Attacker] = (),
+    attackers: Any = (),
     time_limit: float | None = None,
     seed: int = 0,
     workers: int | None = None,
@@ -99,7 +99,8 @@ def suppress(
     method
         A name in `METHODS`.
     attackers
-        Whom to keep off besides the outsider: see `cellveil.suppression.other_attackers.defence`.
+        Whom to keep off besides the outsider, as `Attacker` objects or by name: see
+        `cellveil.suppression.other_attackers.defence`.
     time_limit
         Seconds for everything but audit and verification; when they are over, the best that is safe is
         returned, and the reason says so. With other attackers two fifths are for the method (more in large
@@ -135,8 +136,12 @@ def suppress(
     >>> suppress(problem)
     Suppression('auto', optimal, Pattern('auto', 4 of 16 cells hidden))
     """
-    if method not in METHODS:
-        raise InputError(f"unknown method {method!r}", remedy=nearest_name(method, list(METHODS)))
+    check_problem(problem)
+    if not isinstance(method, str) or method not in METHODS:
+        raise InputError(f"unknown method {method!r}", remedy=nearest_name(str(method), list(METHODS)))
+    check_kind(time_limit, (int, float, type(None)), "the time limit", "Give seconds, for example 60.")
+    check_kind(seed, int, "the seed", "Give a whole number, for example 1.")
+    attackers = as_attackers(attackers)
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     chosen, frame = read_options(method, options or {}, params)
