@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from cellveil.arrays import Bool, freeze, frozen_array
 from cellveil.errors import InputError
 from cellveil.problem import Problem, Status, check_problem
+from cellveil.shown import Shown
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Pattern:
+class Pattern(Shown):
     """Which cells are hidden, and the figures of the run that found it.
 
     Parameters

@@ -16,6 +16,7 @@ from cellveil.arrays import Bool, Float, Int, freeze, frozen_array
 from cellveil.errors import InputError, check_kind
 from cellveil.files import sha256
 from cellveil.level_origin import LevelOrigin
+from cellveil.shown import Shown
 from cellveil.tables.cells import cell_number
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.relations import Relations
@@ -43,7 +44,7 @@ STATUS_OF_LETTER = {status.letter: status for status in Status}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Problem:
+class Problem(Shown):
     """A table with everything a suppression method has to respect. Frozen.
 
     All amounts are scaled integers like the table's values; levels are distances from the value.
@@ -228,9 +229,6 @@ class Problem:
         if changes.keys() & {"lpl", "upl", "spl"}:
             changes.setdefault("origins", {})
         return replace(self, **changes)
-
-    def _repr_html_(self) -> str:
-        return f"<code>{self!r}</code>"
 
 
 def check_problem(given: object) -> None:

@@ -12,6 +12,7 @@ from cellveil.front.protection import Protection
 from cellveil.job.past import Past
 from cellveil.job.running import prepare
 from cellveil.job.searched import search
+from cellveil.live_progress import shown_progress
 from cellveil.progress import NoteTaker, Progress
 from cellveil.publishing import Labels
 from cellveil.tables.code_text import as_code
@@ -38,7 +39,7 @@ def protect(
     labels: Labels | None = None,
     settings: Mapping[str, Any] | None = None,
     keep_best: bool = True,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Protection:
     """Tabulate microdata, find the unsafe cells, hide as little as possible, and have it judged.
 
@@ -83,7 +84,7 @@ def protect(
         only, so that the best certified pattern so far is returned, and `was_interrupted` says so. Otherwise,
         and before there is a pattern, it ends the call.
     progress
-        Told of the stages.
+        True shows a line in terminals and notebooks; or an observer of your own.
 
     Raises
     ------
@@ -117,12 +118,13 @@ def protect(
         sections["tables"] = {"response": value}
     roles = {"contributor": contributor, "holding": holding, "weight": weight}
     job, records = plain_job(data, by, hierarchies, sections, settings or {}, roles)
-    taker = NoteTaker(progress)
-    prepared = prepare(job, taker, records)
-    if labels is not None:
-        prepared = replace(prepared, labels=_checked_labels(labels, prepared.problem.table))
-    found = search(job, prepared, Past.of(job, prepared.problem), taker, keep_best=keep_best)
-    return Protection(found, taker.notes)
+    with shown_progress(progress) as observer:
+        taker = NoteTaker(observer)
+        prepared = prepare(job, taker, records)
+        if labels is not None:
+            prepared = replace(prepared, labels=_checked_labels(labels, prepared.problem.table))
+        past = Past.of(job, prepared.problem)
+        return Protection(search(job, prepared, past, taker, keep_best=keep_best), taker.notes)
 
 
 def _checked_labels(labels: Any, table: Table) -> dict[str, dict[str, str]]:

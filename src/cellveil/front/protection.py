@@ -15,12 +15,13 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.publishing import Release, release
 from cellveil.report import Report
+from cellveil.shown import Shown
 from cellveil.suppression import Suppression
 from cellveil.tables.table import Table
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Protection:
+class Protection(Shown):
     """What `protect` came to. Frozen; nothing of it is public before `release`.
 
     Parameters

@@ -46,6 +46,7 @@ from cellveil.report.adjustment_figures import adjusted_figures, infeasible_adju
 from cellveil.report.infeasible_figures import infeasible_figures
 from cellveil.rules import Rule, rule_from_dict
 from cellveil.rules.apply import Primary, find_primaries, num_excused
+from cellveil.shown import Shown
 from cellveil.suppression import Suppression
 from cellveil.tables.cells import cell_number
 from cellveil.tables.table import Table
@@ -65,7 +66,7 @@ MIN_DEPTH = 3
 
 
 @dataclass(frozen=True, repr=False)
-class JobResult:
+class JobResult(Shown):
     """Everything a job came to.
 
     Parameters
@@ -94,9 +95,6 @@ class JobResult:
     def summary(self) -> str:
         """The officials' table as text."""
         return self.report.summary()
-
-    def _repr_html_(self) -> str:
-        return self.report._repr_html_()
 
 
 def run_job(

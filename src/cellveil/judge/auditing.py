@@ -39,6 +39,7 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, check_problem
 from cellveil.progress import Progress
 from cellveil.public_view import PublicView
+from cellveil.shown import Shown
 
 OUTSIDER = Attacker()
 
@@ -56,7 +57,7 @@ class AuditParams(Params):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Audit:
+class Audit(Shown):
     """The verdict on one view, against all attackers that were asked. Made by `audit`.
 
     Parameters
@@ -267,9 +268,6 @@ class Audit:
         number = len(self.unsafe_cells)
         cells = "1 cell" if number == 1 else f"{number} cells"
         return f"Audit(NOT SAFE: {cells} not shown protected, against {self.against})"
-
-    def _repr_html_(self) -> str:
-        return f"<code>{self!r}</code>"
 
 
 def audit(

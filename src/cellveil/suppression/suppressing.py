@@ -15,6 +15,7 @@ from cellveil.errors import InputError, check_kind, nearest_name
 from cellveil.judge import Audit, Verdict
 from cellveil.judge.outsider import OutsiderParams, audit_outsider
 from cellveil.judge.verdict import Outcome
+from cellveil.live_progress import shown_progress
 from cellveil.params import Params, param, part
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status, check_problem
@@ -90,7 +91,7 @@ def suppress(
     may_free: Bool | None = None,
     options: Mapping[str, object] | None = None,
     params: Params | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Suppression:
     """Find a pattern that protects every primary cell, and have it judged.
 
@@ -122,6 +123,8 @@ def suppress(
         its engines, run.name for those of the run (`RunParams`).
     params
         Those of the method as an object of its class of parameters.
+    progress
+        True shows a line in terminals and notebooks; or an observer of your own.
 
     Raises
     ------
@@ -136,6 +139,11 @@ def suppress(
     >>> suppress(problem)
     Suppression('auto', optimal, Pattern('auto', 4 of 16 cells hidden))
     """
+    if isinstance(progress, bool):
+        given = {"attackers": attackers, "time_limit": time_limit, "seed": seed, "workers": workers}
+        given |= {"relax": relax, "may_free": may_free, "options": options, "params": params}
+        with shown_progress(progress) as observer:
+            return suppress(problem, method, **given, progress=observer)
     check_problem(problem)
     if not isinstance(method, str) or method not in METHODS:
         raise InputError(f"unknown method {method!r}", remedy=nearest_name(str(method), list(METHODS)))

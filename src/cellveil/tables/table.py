@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Codes, Float, Int, freeze, frozen_array
 from cellveil.errors import InputError, nearest_name
+from cellveil.shown import Shown
 from cellveil.tables.code_text import Code, as_code
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
@@ -31,7 +32,7 @@ VARIABLE = "variable"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Table:
+class Table(Shown):
     """Cells, their values, and the relations that tie them together. Frozen.
 
     A combination of codes that is not stored is empty, or not part of the table.
@@ -242,6 +243,3 @@ class Table:
         from dataclasses import replace
 
         return replace(self, **changes)
-
-    def _repr_html_(self) -> str:
-        return f"<code>{self!r}</code>"
