@@ -259,3 +259,20 @@ class Interrupting(cv.Progress):
 def test_an_interrupt_before_the_search_ends_the_call():
     with pytest.raises(KeyboardInterrupt):
         cv.protect(firms(), ["region"], "turnover", rules="threshold:99", progress=Interrupting("rules"))
+
+
+def scattered(number=200):
+    """Three flat dimensions with so few firms in a cell that the search has something to do."""
+    random = np.random.default_rng(1)
+    axes = {f"d{axis}": random.integers(0, 4, number) for axis in range(3)}
+    return pd.DataFrame(axes | {"amount": random.integers(5, 95, number)})
+
+
+def test_an_interrupt_of_the_search_keeps_the_best_certified_pattern(tmp_path):
+    by, rules = ["d0", "d1", "d2"], "threshold:3"
+    found = cv.protect(scattered(), by, "amount", rules=rules, progress=Interrupting("search"))
+    assert found.was_interrupted and found.is_safe and "interrupted" in repr(found)
+    assert "interrupted" in found.suppression.reason
+    assert found.release(tmp_path / "public", formats=["csv"]).num_hidden == found.pattern.hidden.sum()
+    with pytest.raises(KeyboardInterrupt):
+        cv.protect(scattered(), by, "amount", rules=rules, progress=Interrupting("search"), keep_best=False)

@@ -62,6 +62,12 @@ def test_a_safe_table_shows_what_is_published(protection):
     assert f"{protection.verdict}." in words
 
 
+def test_verdicts_say_who_was_not_asked(protection, open_audit):
+    assert "Not asked: several contributors together." in Tags(protection._repr_html_()).words
+    alone = "Not asked: contributors who know their own part, alone or together."
+    assert alone in Tags(open_audit._repr_html_()).words
+
+
 def test_all_values_on_demand(protection):
     view = protection.show(values=True)
     assert {shown(value) for value in protection.table.values.tolist()} <= set(Tags(view.html).words)

@@ -18,6 +18,7 @@ from cellveil.judge import Audit
 from cellveil.plots import line_chart
 from cellveil.problem import Problem, Status
 from cellveil.publishing.publication import Labels, Lines, grouped
+from cellveil.report import Report
 from cellveil.report.figures import Margins, reasons_of
 from cellveil.shown import View
 from cellveil.tables.table import Table
@@ -41,6 +42,9 @@ LEAST_PLOTTED = 3
 
 MOST_REACH = 500
 """Per cent of what is required that a plot shows at most."""
+
+MOST_TOLD = 6
+"""Cells exempt or left open that a view names one by one."""
 
 SECRET = "•"
 """In place of a value that nobody was shown to be allowed to see."""
@@ -78,6 +82,8 @@ class _Sheet:
         The values, scaled.
     verdict
         The verdict in words; None where nothing was audited.
+    remarks
+        What belongs to the verdict: who was not asked, cells left open, what was taken for granted.
     is_confidential
         Whether it shows values that are not for everybody.
     """
@@ -89,6 +95,7 @@ class _Sheet:
     problem: Problem | None
     labels: Labels
     verdict: str | None
+    remarks: tuple[str, ...]
     is_safe: bool
     is_confidential: bool
 
@@ -112,6 +119,7 @@ class _Sheet:
             problem,
             getattr(report, "labels", {}),
             verdict,
+            _remarks(report, audit),
             not objections,
             values,
         )
@@ -146,6 +154,18 @@ class _Sheet:
         if self.shown[number]:
             return grouped(int(self.amounts[number]), self.table.decimals), kind, tip
         return "x" if self.is_safe else SECRET, kind, tip
+
+
+def _remarks(report: Report | None, audit: Audit | None) -> tuple[str, ...]:
+    """What a reader of the verdict has to know."""
+    if report is None:
+        return () if audit is None else (f"Not asked: {audit.not_asked}.",)
+    decisions = report.decisions
+    more = [f"and {len(decisions) - MOST_TOLD:,} more of such cells"] if len(decisions) > MOST_TOLD else []
+    notes = [f"Note: {note}" for note in report.notes]
+    notes += [f"Released under an exception: {report.override}"] if report.override else []
+    told = [report.told_not_asked, report.out_of_time, *decisions[:MOST_TOLD], *more, *notes]
+    return tuple(line for line in told if line)
 
 
 def _status(problem: Problem | None, audit: Audit | None) -> Any:
