@@ -183,6 +183,14 @@ def test_what_was_found_goes_on_as_it_is(problem, suppression, tmp_path):
     assert (cv.release(suppression, tmp_path, formats="csv").folder / "table.csv").is_file()
 
 
+def test_a_job_is_not_released_twice(suppression, tmp_path):
+    class Other:  # such as the result of a job, which may publish an adjusted table in place of its pattern
+        audit = suppression.audit
+
+    with pytest.raises(cv.InputError, match="a release needs an audit"):
+        cv.release(Other(), tmp_path)
+
+
 def test_arrays_and_frames_are_two_way_tables():
     values = [[20, 50], [8, 19]]
     for given in (np.array(values), pd.DataFrame(values)):

@@ -202,7 +202,8 @@ def release(
     W,9,
     <BLANKLINE>
     """
-    audit = getattr(audit, "audit", audit)
+    if hasattr(audit, "outcome"):  # one pattern or adjustment; what else has an audit may publish another
+        audit = getattr(audit, "audit", audit)
     if not isinstance(audit, Audit):
         raise InputError("a release needs an audit", remedy="Give what cellveil.audit(problem, …) returns.")
     formats = [formats] if isinstance(formats, str) else formats

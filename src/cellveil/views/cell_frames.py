@@ -57,8 +57,10 @@ def pandas_of(thing: Any, public: bool) -> Any:
         import pandas as pd
     except ImportError:
         raise MissingExtraError("pandas", "pandas", "a frame of pandas") from None
-    assert pd is not None
-    return arrow_of(thing, public).to_pandas()
+    import pyarrow as pa
+
+    kinds = {pa.int64(): pd.Int64Dtype(), pa.bool_(): pd.BooleanDtype()}  # which have a mark for nothing
+    return arrow_of(thing, public).to_pandas(types_mapper=kinds.get)
 
 
 def polars_of(thing: Any, public: bool) -> Any:
