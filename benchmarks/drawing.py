@@ -13,7 +13,18 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "cellveil"
 TARGET = ROOT / "docs" / "img" / "rooms.svg"
 
-GROUND = ("errors", "params", "arrays", "clock", "progress", "files", "plots", "jit")
+GROUND = (
+    "errors",
+    "params",
+    "arrays",
+    "clock",
+    "progress",
+    "live_progress",
+    "files",
+    "plots",
+    "shown",
+    "jit",
+)
 """What everything stands on: one box."""
 
 TOGETHER = dict.fromkeys(GROUND, "ground") | {
@@ -42,6 +53,8 @@ WHAT = {
     "argus": "files of tau-ARGUS",
     "datasets": "made-up data",
     "job": "a whole publication",
+    "front": "one call from Python",
+    "views": "frames, notebooks",
     "cli": "the command line",
 }
 WIDTH, HEIGHT, GAP, STEP = 400, 34, 8, 58

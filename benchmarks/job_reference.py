@@ -65,6 +65,8 @@ def _kind(annotation: Any) -> str:
     """The type of a key in words."""
     if annotation in WORDS:
         return WORDS[annotation]
+    if annotation is Any:
+        return "set of keys"
     origin, parts = get_origin(annotation), get_args(annotation)
     if origin is Literal:
         return ", ".join(f"`{choice}`" for choice in parts)

@@ -32,6 +32,8 @@ from cellveil.formats.published_file import read_publication as read_publication
 from cellveil.formats.published_file import read_publication_folder as read_publication_folder
 from cellveil.formats.ready_made import read_problem as read_problem
 from cellveil.formats.ready_made import read_table as read_table
+from cellveil.front import Protection as Protection
+from cellveil.front import protect as protect
 from cellveil.job import Job as Job
 from cellveil.job import JobResult as JobResult
 from cellveil.job import read_job as read_job

@@ -179,6 +179,20 @@ class AdjustmentError(InfeasibleError):
         CellveilError.__init__(self, f"{message} {way_out}".rstrip())
 
 
+def check_kind(given: object, kind: type | tuple[type, ...], what: str, remedy: str) -> None:
+    """Refuse an argument of another kind; the message names its type and never what it holds.
+
+    Examples
+    --------
+    >>> check_kind(3, str, "the method", 'Give its name: "auto".')
+    Traceback (most recent call last):
+    ...
+    cellveil.errors.InputError: the method is of type int. Give its name: "auto".
+    """
+    if not isinstance(given, kind):
+        raise InputError(f"{what} is of type {type(given).__name__}", remedy=remedy)
+
+
 def name_some(names: Sequence[str], limit: int = MAX_NAMED) -> str:
     """Join names for a message, cut after `limit`.
 

@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, freeze, frozen_array
-from cellveil.problem import Problem, Status
+from cellveil.errors import InputError
+from cellveil.problem import Problem, Status, check_problem
+from cellveil.shown import Shown
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Pattern:
+class Pattern(Shown):
     """Which cells are hidden, and the figures of the run that found it.
 
     Parameters
@@ -40,6 +42,14 @@ class Pattern:
 
     @classmethod
     def hiding(cls, problem: Problem, hidden: Bool, method: str) -> Pattern:
-        """Mark the hidden cells that are not primary as secondary."""
+        """Mark the hidden cells that are not primary as secondary; `hidden` has a truth value per cell."""
+        check_problem(problem)
+        hidden = np.asarray(hidden)
+        if hidden.dtype != bool or hidden.shape != problem.status.shape:
+            raise InputError(
+                f"hidden cells are not given as {len(problem.status)} truth values, one per cell",
+                remedy="Start with hidden = problem.hidden_at_start.copy(), and set "
+                "hidden[problem.table.cell(…)] = True.",
+            )
         added = hidden & (problem.status != Status.PRIMARY)
         return cls(np.where(added, Status.SECONDARY, problem.status).astype(np.int8), method)

@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float, Int, freeze, frozen_array
-from cellveil.errors import InputError
+from cellveil.errors import InputError, check_kind
 from cellveil.files import sha256
 from cellveil.level_origin import LevelOrigin
+from cellveil.shown import Shown
+from cellveil.tables.cells import cell_number
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
@@ -42,7 +44,7 @@ STATUS_OF_LETTER = {status.letter: status for status in Status}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Problem:
+class Problem(Shown):
     """A table with everything a suppression method has to respect. Frozen.
 
     All amounts are scaled integers like the table's values; levels are distances from the value.
@@ -108,18 +110,28 @@ class Problem:
     def of(
         cls,
         table: Table,
-        primaries: Mapping[int, tuple[int, int]],
+        primaries: Mapping[Any, int | tuple[int, int]],
         *,
         weight: Float | None = None,
         frozen: Int | None = None,
         **further: Any,
     ) -> Problem:
-        """Build from a table and the (lpl, upl) of its primary cells; zeros are frozen."""
+        """Build from a table and its primary cells; zeros are frozen.
+
+        Parameters
+        ----------
+        primaries
+            By number, or by a tuple of codes: (lpl, upl), or one number for both.
+        """
+        check_kind(table, Table, "the table", "Give a Table: tabulate(…) or read_table(…) make one.")
+        check_kind(primaries, Mapping, "the primary cells", "Give levels by cell: {3: (10, 10)}.")
         fields = defaults(table)
         status = fields["status"]
         if frozen is not None:
             status[frozen] = Status.FROZEN
-        for cell, (lpl, upl) in primaries.items():
+        for named, levels in primaries.items():
+            cell = cell_number(table, named)
+            lpl, upl = levels if isinstance(levels, tuple | list) else (levels, levels)
             status[cell] = Status.PRIMARY
             fields["lpl"][cell], fields["upl"][cell] = lpl, upl
         if weight is not None:
@@ -218,8 +230,10 @@ class Problem:
             changes.setdefault("origins", {})
         return replace(self, **changes)
 
-    def _repr_html_(self) -> str:
-        return f"<code>{self!r}</code>"
+
+def check_problem(given: object) -> None:
+    """Refuse what is no problem, and say how to make one."""
+    check_kind(given, Problem, "the problem", 'Give a Problem: make_problem(table, ["p%:10"]) makes one.')
 
 
 def defaults(table: Table) -> dict[str, Any]:

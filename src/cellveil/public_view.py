@@ -14,11 +14,12 @@ from cellveil.arrays import Bool, Int, freeze
 from cellveil.files import sha256
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
+from cellveil.shown import Shown
 from cellveil.tables.relations import Relations
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class PublicView:
+class PublicView(Shown):
     """Everything an outsider sees or knows.
 
     Parameters

@@ -12,7 +12,7 @@ from helpers.pages import ROOT
 PACKAGE = ROOT / "src" / "cellveil"
 
 ORDER = (
-    *("errors", "params", "arrays", "clock", "progress", "files", "plots"),
+    *("errors", "params", "arrays", "clock", "progress", "live_progress", "files", "plots", "shown"),
     "jit",
     *("tables", "microdata", "level_origin", "problem", "rules"),
     *("pattern", "public_view"),
@@ -22,7 +22,7 @@ ORDER = (
     *("suppression", "adjustment"),
     *("publishing", "report"),
     *("formats", "argus", "datasets"),
-    *("job", "cli", "__main__"),
+    *("job", "front", "views", "cli", "__main__"),
 )
 """The parts of the package; each imports only from itself and from parts named before it."""
 

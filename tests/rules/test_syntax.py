@@ -101,7 +101,13 @@ def test_a_job_file():
         ({"p": 15}, "exactly one of"),
         ({"rul": "p%"}, "Did you mean 'rule'"),
         ({}, "no kind"),
-        ("p%", "not a table"),
+        (15, "not a table"),
+        ("treshold:3", "Did you mean 'threshold'"),
+        ("p%:10,1,2", "more numbers than 'p%' takes"),
+        ("p%:10,p=10", "gives p twice"),
+        ("threshold:minimun=3", "Did you mean 'minimum'"),
+        ("pq:10", "lacks q"),
+        ("manual", "lacks cells"),
         ({"preset": "tauargus"}, "Did you mean 'tau-argus'"),
         ({"preset": "sdctable", "maxn": 3}, "Did you mean 'max_n'"),
         ({"any": "p%"}, "not a list"),
@@ -129,3 +135,27 @@ def test_every_option_has_help_and_stands_in_the_docs(rule):
 def test_every_preset_stands_in_the_docs():
     docs = DOCS.read_text(encoding="utf-8")
     assert all(f"`{name}`" in docs for name in PRESETS)
+
+
+@pytest.mark.parametrize(
+    ("text", "data"),
+    [
+        ("p%", {"rule": "p%"}),
+        ("p%:10", {"rule": "p%", "p": 10}),
+        (" p% : 15 , level = holding ", {"rule": "p%", "p": 15, "level": "holding"}),
+        ("threshold:3", {"rule": "threshold", "minimum": 3}),
+        ("dominance:1,75", {"rule": "dominance", "n": 1, "k": 75}),
+        ("dominance:k=75,n=1", {"rule": "dominance", "n": 1, "k": 75}),
+        ("pq:10,40,inclusive=true", {"rule": "pq", "p": 10, "q": 40, "inclusive": True}),
+        ("p%:0.5%", {"rule": "p%", "p": "0.5%"}),
+        ("sdctable:p=10", {"preset": "sdctable", "p": 10}),
+    ],
+)
+def test_rules_in_short_mean_the_same(text, data):
+    assert rule_from_dict(text) == rule_from_dict(data)
+
+
+def test_lists_mix_all_ways_to_name_a_rule():
+    rule = rule_from_dict([PPercent(10), "threshold:4", {"rule": "dominance"}])
+    assert rule == AnyOf(PPercent(10), Threshold(4), Dominance())
+    assert rule_from_dict([PPercent(10)]) == PPercent(10)

@@ -17,10 +17,10 @@ from cellveil.adjustment.stage_work import SenseSearch, cost_step
 from cellveil.adjustment.start_rules import STARTS
 from cellveil.arrays import Bool, Float
 from cellveil.clock import Deadline, Stopwatch
-from cellveil.errors import InputError, NotSafeError, nearest_name
+from cellveil.errors import InputError, NotSafeError, check_kind, nearest_name
 from cellveil.judge import audit
 from cellveil.judge.verdict import Outcome
-from cellveil.problem import Problem
+from cellveil.problem import Problem, check_problem
 from cellveil.progress import Progress
 
 Method = Literal["auto", "exact", "tabu", "descent", "start"]
@@ -173,8 +173,10 @@ def adjust(
     >>> adjust(problem)
     Adjustment('auto', optimal, l1 12, gap 0.00 %)
     """
+    check_problem(problem)
     if method not in METHODS:
-        raise InputError(f"unknown method {method!r}", remedy=nearest_name(method, METHODS))
+        raise InputError(f"unknown method {method!r}", remedy=nearest_name(str(method), METHODS))
+    check_kind(time_limit, (int, float, type(None)), "the time limit", "Give seconds, for example 60.")
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     if isinstance(start, str) and start not in STARTS:

@@ -10,6 +10,7 @@ from cellveil.arrays import Bool, Int
 from cellveil.judge import Audit
 from cellveil.judge.adjusted import AdjustedAudit
 from cellveil.judge.verdict import Outcome
+from cellveil.shown import Shown
 
 
 class Reason(StrEnum):
@@ -23,7 +24,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Adjustment:
+class Adjustment(Shown):
     """An adjusted table with its audit and the figures of the run.
 
     Parameters
@@ -85,6 +86,3 @@ class Adjustment:
     def __repr__(self) -> str:
         gap = "no bound" if self.gap is None else f"gap {100 * self.gap:.2f} %"
         return f"Adjustment({self.method!r}, {self.outcome}, {self.objective} {self.cost:,.6g}, {gap})"
-
-    def _repr_html_(self) -> str:
-        return f"<code>{self!r}</code>"

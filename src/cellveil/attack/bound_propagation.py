@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Int
-from cellveil.errors import InputError
+from cellveil.errors import InputError, check_kind
 from cellveil.public_view import PublicView
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import LARGEST, UNBOUNDED
@@ -84,6 +84,7 @@ def unpick(view: PublicView, *, rounds: int | None = None) -> Unpicked:
     >>> unpick(view).upper
     array([10,  4,  6,  6])
     """
+    check_kind(view, PublicView, "the view", "Give PublicView.of(problem, pattern).")
     limit = MAX_ROUNDS if rounds is None else rounds
     hidden = np.flatnonzero(view.hidden)
     state = _State(_System.of(view, hidden), view.lb[hidden], view.ub[hidden])

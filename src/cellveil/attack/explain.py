@@ -33,7 +33,7 @@ from cellveil.attack.derivation import Explanation, Multipliers, Names, derive
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.components import Component, split
-from cellveil.errors import InputError
+from cellveil.errors import InputError, check_kind
 from cellveil.params import Params, param
 from cellveil.public_view import PublicView
 from cellveil.solvers.lp import LiveLP
@@ -79,6 +79,8 @@ def explain(view: PublicView, cell: int, *, names: Names = str, up: bool | None 
     >>> explain(view, int(problem.primaries[0]), names=names).text(names)
     '(r0, c0) = (Total, c0) − (r1, c0)'
     """
+    check_kind(view, PublicView, "the view", "Give PublicView.of(problem, pattern).")
+    check_kind(cell, (int, np.integer), "the cell", "Give its number: problem.table.cell(…).")
     if not 0 <= cell < len(view.hidden) or not view.hidden[cell]:
         raise InputError(
             "only a hidden cell can be explained",

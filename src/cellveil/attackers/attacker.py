@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cellveil.attackers.prior_knowledge import OUTSIDERS, Kind, check_attacker
 from cellveil.certificate.named_attacker import NUMBERS, attacker_words, listed_in_words
+from cellveil.errors import InputError, nearest_name
+from cellveil.rules.short_form import read_short_form
 from cellveil.tables.cells import CellRef
 
-__all__ = ["OUTSIDERS", "Attacker", "Kind", "in_words", "not_asked"]
+__all__ = ["OUTSIDERS", "Attacker", "Kind", "as_attackers", "in_words", "not_asked"]
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,34 @@ class Attacker:
         """Against whom a verdict on this attack holds."""
         known = (self.p, self.q, self.prior)
         return attacker_words(self.kind, self.level, self.coalition, *known, len(self.exempt))
+
+
+def as_attackers(given: Any) -> tuple[Attacker, ...]:
+    """Attackers as they are, by name, in short form, or as their options; one, or several.
+
+    Examples
+    --------
+    >>> as_attackers(["integer", "insider:coalition=2"])[1].words
+    'any two contributors together'
+    """
+    if isinstance(given, Attacker):
+        return (given,)
+    if isinstance(given, str):
+        return (Attacker(given.partition(":")[0].strip(), **read_short_form(given, [])),)  # type: ignore[arg-type]
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if name not in Attacker.__dataclass_fields__]
+        if unknown:
+            known = list(Attacker.__dataclass_fields__)
+            raise InputError(
+                f"an attacker has no option {unknown[0]!r}", remedy=nearest_name(str(unknown[0]), known)
+            )
+        return (Attacker(**given),)
+    if isinstance(given, Sequence):
+        return tuple(attacker for one in given for attacker in as_attackers(one))
+    raise InputError(
+        f"an attacker is of type {type(given).__name__}",
+        remedy='Give, say, Attacker("insider"), or "insider" in short.',
+    )
 
 
 def in_words(attackers: Sequence[Attacker]) -> str:

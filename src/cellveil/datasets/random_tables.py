@@ -136,6 +136,7 @@ def two_way(
     >>> problem.table.cell_names(problem.primaries), problem.upl[problem.primaries].tolist()
     (['(r0, c0)', '(r1, Total)'], [1, 3])
     """
+    interior = np.asarray(interior).tolist() if hasattr(interior, "shape") else interior
     rows, columns = len(interior), len(interior[0]) if interior else 0
     if not columns or any(len(row) != columns for row in interior):
         raise InputError("the rows differ in length, or there are none", remedy="Give a rectangle of values.")

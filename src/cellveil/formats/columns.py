@@ -28,6 +28,7 @@ from cellveil.microdata.foreign_files import (
 )
 from cellveil.microdata.number_marks import POINTS, NumberMarks, evidence_of
 from cellveil.microdata.source_options import SourceOptions
+from cellveil.microdata.sources import plain_columns
 
 FRAME = "the frame"
 
@@ -246,11 +247,11 @@ def _of_frame(frame: Any) -> Columns:
     import narwhals as nw
 
     try:
-        data = nw.from_native(frame)
+        data = nw.from_native(plain_columns(frame))
     except TypeError:
         raise InputError(
             f"cannot read a table from a {type(frame).__name__}",
-            remedy="Give a path, or a pandas, polars or Arrow frame.",
+            remedy="Give a path, a pandas, polars or Arrow frame, or a dict of columns.",
         ) from None
     if isinstance(data, nw.LazyFrame):
         data = data.collect()

@@ -13,7 +13,7 @@ from cellveil.arrays import Int
 from cellveil.errors import InputError, nearest_name
 from cellveil.formats.columns import Columns
 from cellveil.formats.exact_numbers import Amounts, float_texts, texts_of
-from cellveil.formats.rows import Rows, cells_of_rows, open_rows, put_on_cells
+from cellveil.formats.rows import Rows, by_column, cells_of_rows, open_rows, put_on_cells
 from cellveil.microdata.roles import check_ready_made
 from cellveil.problem import Problem, Status, defaults
 from cellveil.tables.build import Incomplete, table_from_cells, table_from_interior
@@ -32,7 +32,7 @@ FIELDS = ("status", "weight", *BOUNDS, *LEVELS)
 
 def read_table(
     source: Any,
-    hierarchies: Mapping[str, Any],
+    hierarchies: Any,
     *,
     value: str = "value",
     contributors: str | None = None,
@@ -52,7 +52,7 @@ def read_table(
     hierarchies
         For each dimension's column: a Dimension, a Hierarchy, a nested dict, the path of an indented .hrc or
         a parent/child file, a list of these (the first covers everything), or None for a flat dimension
-        over the codes that occur.
+        over the codes that occur. A list of columns alone makes all of them flat.
     value, contributors
         Names of the columns of values and, optionally, of numbers of contributors.
     totals
@@ -74,7 +74,7 @@ def read_table(
     >>> read_table(pa.table({"region": ["N", "S"], "value": [4, 6]}), {"region": None}, totals="none")
     Table('value', region 3, 3 cells, 1 relations)
     """
-    check_ready_made(hierarchies, {"value": value, "number of contributors": contributors})
+    check_ready_made(by_column(hierarchies), {"value": value, "number of contributors": contributors})
     rows = open_rows(source, hierarchies, total_code)
     amounts = rows.columns.amounts(value)
     table = build_table(
@@ -92,7 +92,7 @@ def read_table(
 
 def read_problem(
     source: Any,
-    hierarchies: Mapping[str, Any],
+    hierarchies: Any,
     *,
     fields: Mapping[str, str] | None = None,
     value: str = "value",
@@ -114,7 +114,7 @@ def read_problem(
     rows = open_rows(source, hierarchies, total_code)
     named = _fields_of(rows.columns, fields or {})
     parts = {"value": value, "number of contributors": contributors} | named
-    check_ready_made(hierarchies, parts, rows.columns.file)
+    check_ready_made(by_column(hierarchies), parts, rows.columns.file)
     amounts = {name: rows.columns.amounts(named[name]) for name in (*BOUNDS, *LEVELS) if name in named}
     values = rows.columns.amounts(value)
     if decimals is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,9 +66,10 @@ class Rows:
             raise located from None
 
 
-def open_rows(source: Any, hierarchies: Mapping[str, Any], total_code: str = TOTAL) -> Rows:
+def open_rows(source: Any, hierarchies: Any, total_code: str = TOTAL) -> Rows:
     """Read the columns, find the dimensions, and check that no row occurs twice."""
     columns = read_columns(source)
+    hierarchies = by_column(hierarchies)
     if not hierarchies:
         raise InputError(
             "no dimension is named",
@@ -85,6 +86,22 @@ def open_rows(source: Any, hierarchies: Mapping[str, Any], total_code: str = TOT
     return rows
 
 
+def by_column(given: Any) -> Mapping[str, Any]:
+    """The hierarchies by column, where only columns are named, or dimensions are given."""
+    if isinstance(given, Mapping):
+        return given
+    listed = [given] if isinstance(given, str | Dimension) else given
+    if isinstance(listed, Iterable) and all(isinstance(one, str | Dimension) for one in listed):
+        return {
+            one.name if isinstance(one, Dimension) else one: one if isinstance(one, Dimension) else None
+            for one in listed
+        }
+    raise InputError(
+        f"the dimensions are of type {type(given).__name__}",
+        remedy='Name the columns: ["region"]; or give hierarchies for them: {"region": hierarchy}.',
+    )
+
+
 def dimension_of(
     name: str, given: Any, codes: Sequence[str] | NDArray[np.object_], total_code: str = TOTAL
 ) -> Dimension:
@@ -99,17 +116,14 @@ def dimension_of(
 
 
 def _hierarchy_of(name: str, given: Any, total_code: str) -> Hierarchy:
-    if isinstance(given, Hierarchy):
-        return given
-    if isinstance(given, Mapping):
-        return Hierarchy.from_dict(given)
-    if isinstance(given, str | Path):
-        path = Path(given)
-        return Hierarchy.from_hrc(path, total=total_code) if path.suffix == ".hrc" else read_pairs(path)
-    raise InputError(
-        f"cannot make a hierarchy of dimension {name!r} from a {type(given).__name__}",
-        remedy="Give a Hierarchy, a nested dict, the path of an .hrc or parent/child file, or None.",
-    )
+    if isinstance(given, str | Path) and Path(given).suffix.lower() != ".hrc":
+        return read_pairs(Path(given))
+    if given is None or isinstance(given, int | float):
+        raise InputError(
+            f"cannot make a hierarchy of dimension {name!r} from a {type(given).__name__}",
+            remedy="Give a Hierarchy, a nested dict, the path of an .hrc or parent/child file, or None.",
+        )
+    return Hierarchy.of(given, total_code)
 
 
 def read_pairs(path: Path) -> Hierarchy:

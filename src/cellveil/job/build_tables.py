@@ -142,6 +142,8 @@ def read_labels(path: Path | None, table: Table, known_before: Labels) -> Labels
 
 
 def _trees(job: Job, name: str) -> list[Hierarchy]:
+    if name in job.trees:
+        return list(job.trees[name])
     settings = job.dimensions.get(name, DimensionJob())
     with job.placing_errors(*_place(job, name)):
         return [_tree(file, settings) for file in settings.hierarchy]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Literal
@@ -33,6 +34,7 @@ from cellveil.job.sections import (
 )
 from cellveil.microdata.data_files import expand_files, under
 from cellveil.microdata.roles import check_one_column_each, check_ready_made, check_roles
+from cellveil.tables.hierarchy import Hierarchy
 
 MICRODATA_PARTS = ("contributor", "holding", "weight", "request", "waiver")
 """Parts that columns of microdata play in all tables."""
@@ -65,7 +67,8 @@ class Job(Section):
     )
     rules: list[RuleTable] = Field(
         default_factory=list,
-        description="Sections: a cell is unsafe if any of the rules fires; see [rules](rules.md).",
+        description="Sections: a cell is unsafe if any of the rules fires; see [rules](rules.md). In short: "
+        '`["p%:10", "threshold:3"]`.',
     )
     cells: list[CellJob] = Field(default_factory=list, description="Cells set by hand.")
     weights: WeightsJob = Field(WeightsJob(), description="What hiding a cell costs.")
@@ -88,6 +91,7 @@ class Job(Section):
 
     _source: JobSource | None = PrivateAttr(None)
     _inferred: tuple[str, ...] = PrivateAttr(())
+    _trees: Mapping[str, tuple[Hierarchy, ...]] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _consistent(self) -> Job:
@@ -148,6 +152,17 @@ class Job(Section):
     def inferred(self) -> tuple[str, ...]:
         """What was inferred from its template, for somebody to approve."""
         return self._inferred
+
+    @property
+    def trees(self) -> Mapping[str, tuple[Hierarchy, ...]]:
+        """Hierarchies by dimension that no file holds."""
+        return self._trees
+
+    def with_trees(self, trees: Mapping[str, tuple[Hierarchy, ...]]) -> Job:
+        """The job with hierarchies that no file holds."""
+        job = self.model_copy()
+        job._trees = dict(trees)
+        return job
 
     def with_paths(self, source: JobSource, inferred: tuple[str, ...] = ()) -> Job:
         """The job with its paths taken relative to the folder of its file, and what was inferred for it."""

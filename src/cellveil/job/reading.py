@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError, check_kind, nearest_name
 from cellveil.files import read_text
 from cellveil.job.job_model import Job
 from cellveil.job.places import JobSource
@@ -26,6 +26,7 @@ def read_job(path: Path | str) -> Job:
     InputError
         With file, line and key, and the nearest known name of an unknown key.
     """
+    check_kind(path, (str, Path), "a job file", 'Give its path: read_job("job.toml").')
     source = JobSource(Path(path), read_text(Path(path)))
     try:
         data = tomllib.loads(source.text)
@@ -50,6 +51,14 @@ def read_job(path: Path | str) -> Job:
     except ValidationError as error:
         raise _explained(error, source) from None
     return job.with_paths(source, inferred)
+
+
+def job_of(data: Mapping[str, Any]) -> Job:
+    """A job from the data of a job file; its paths are taken relative to the working folder."""
+    try:
+        return Job.model_validate(data)
+    except ValidationError as error:
+        raise _explained(error, None) from None
 
 
 def _check_depth(data: Any, source: JobSource) -> None:
@@ -109,13 +118,15 @@ ARRAYS = ("tables", "rules", "cells", "attackers")
 """Sections that are written in double brackets."""
 
 
-def _explained(error: ValidationError, source: JobSource) -> InputError:
+def _explained(error: ValidationError, source: JobSource | None) -> InputError:
     """The first fault in our words; an unknown key comes first, as it often causes the others."""
     faults = error.errors(include_url=False, include_input=False)
     first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     context: dict[str, Any] = first.get("ctx", {})
     location = (*first["loc"], *context.get("at", ()))
     what, remedy = _words(first["type"], location, context)
+    if source is None:
+        return InputError(what, remedy=remedy)
     return InputError(what, file=source.file, line=source.line_of(location), remedy=remedy)
 
 

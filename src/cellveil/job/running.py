@@ -13,12 +13,12 @@ import numpy as np
 from cellveil.adjustment import Adjustment, Limits, adjust
 from cellveil.certificate import write_certificate
 from cellveil.clock import Deadline
-from cellveil.errors import AdjustmentError, InfeasibleError, NotSafeError
+from cellveil.errors import AdjustmentError, InfeasibleError, NotSafeError, check_kind
 from cellveil.files import write_text
 from cellveil.formats.adjusted_file import write_adjusted
 from cellveil.formats.pattern_file import write_pattern
 from cellveil.formats.tidy_folder import check_dimension_names, write_folder
-from cellveil.job.attackers_asked import attackers_asked, depth_asked
+from cellveil.job.attackers_asked import depth_asked
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import (
     INTERNAL,
@@ -30,6 +30,8 @@ from cellveil.job.output_folder import (
 )
 from cellveil.job.past import Past
 from cellveil.job.preparing import Prepared, prepare
+from cellveil.job.reading import read_job
+from cellveil.job.searched import phases_of, search
 from cellveil.job.sections import AdjustJob
 from cellveil.judge import Audit
 from cellveil.pattern import Pattern
@@ -40,10 +42,11 @@ from cellveil.publishing import Publication, Release, check_room, release
 from cellveil.publishing.internal_observations import write_internal_observations
 from cellveil.publishing.public_folder import PUBLIC
 from cellveil.publishing.releasing import check_formats, check_names
-from cellveil.report import Report, build_report
+from cellveil.report import Report
 from cellveil.report.adjustment_figures import adjusted_figures, infeasible_adjustment
 from cellveil.report.infeasible_figures import infeasible_figures
-from cellveil.suppression import Suppression, suppress
+from cellveil.shown import Shown
+from cellveil.suppression import Suppression
 
 FILES = {
     "report": "report.html",
@@ -56,12 +59,9 @@ FILES = {
 }
 """The internal files of a run."""
 
-EXACT_WORK = 50_000
-"""Up to this product of primary and hidden cells (seconds of work) the report has exact intervals."""
-
 
 @dataclass(frozen=True, repr=False)
-class JobResult:
+class JobResult(Shown):
     """Everything a job came to.
 
     Parameters
@@ -91,12 +91,9 @@ class JobResult:
         """The officials' table as text."""
         return self.report.summary()
 
-    def _repr_html_(self) -> str:
-        return self.report._repr_html_()
-
 
 def run_job(
-    job: Job, *, records: Any = None, keep_best: bool = False, progress: Progress | None = None
+    job: Job | Path | str, *, records: Any = None, keep_best: bool = False, progress: Progress | None = None
 ) -> JobResult:
     """Run a job and write its results into its output folder.
 
@@ -106,6 +103,8 @@ def run_job(
 
     Parameters
     ----------
+    job
+        What `read_job` returns, or the path of a job file.
     records
         A pandas, polars or Arrow frame, or a DuckDB relation, in place of the files of [microdata].
     keep_best
@@ -117,6 +116,8 @@ def run_job(
     InfeasibleError
         When some cells cannot be protected. Then ``public`` has no release, and ``internal`` the figures.
     """
+    job = read_job(job) if isinstance(job, str | Path) else job
+    check_kind(job, Job, "the job", 'Give what read_job("job.toml") returns, or its path.')
     for name in (PUBLIC, INTERNAL):
         check_folder(job.output / name)
     check_apart(job.confidential_inputs(), job.output / PUBLIC)
@@ -131,31 +132,15 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
     taker = NoteTaker(progress)
     prepared = prepare(job, taker, records)
     past = Past.of(job, prepared.problem)
-    problem = past.problem
     check_release(job, prepared)
-    asked_whom = attackers_asked(job, problem)
-    progress.plan(phases_of(job, bool(asked_whom.attackers)))
     try:
-        suppression = suppress(
-            problem,
-            **job.suppress.model_dump(),
-            attackers=asked_whom.attackers,
-            may_free=past.may_free,
-            progress=progress,
-        )
+        found = search(job, prepared, past, progress, keep_best=keep_best)
     except InfeasibleError as error:
         with output.replaced() as new:
-            _write_infeasible(job, new.internal, problem, error)
+            _write_infeasible(job, new.internal, past.problem, error)
         raise
-    if suppression.was_interrupted and not keep_best:
-        raise KeyboardInterrupt
+    problem, suppression, verdict = found.problem, found.suppression, found.audit
     asked = prepared.problem  # an adjusted table has no part in what a pattern makes it necessary to relax
-    if suppression.relaxation is not None:
-        problem = suppression.relaxation.problem
-    verdict = suppression.audit
-    if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
-        verdict = verdict.with_exact_intervals(progress)
-    verdict = past.beside(verdict, progress)
     progress.phase(Phase.WRITE)
     with output.replaced() as new:
         write_folder(problem, new.internal / FILES["instance"])
@@ -172,32 +157,10 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
             if adjusted is not None:
                 instead = past.beside(adjusted.audit, progress)
         released = _release(job, instead or verdict, prepared, new)
-        report = build_report(
-            problem,
-            suppression,
-            verdict,
-            title=job.title,
-            parameters=_parameters(job) | dict(prepared.facts),
-            labels=prepared.labels,
-            release=released,
-            adjustment=adjustment,
-            instead=instead,
-            why_no_insiders=asked_whom.why_no_insiders,
-            notes=taker.notes,
-            tables=prepared.tables,
-            changes=past.changes_to(suppression.pattern),
-        )
+        report = found.report(taker.notes, release=released, adjustment=adjustment, instead=instead)
         write_text(new.internal / FILES["report"], report.to_html())
         _write_figures(new.internal, report.to_dict())
     return JobResult(problem, suppression, verdict, report, released, internal_files(job))
-
-
-def phases_of(job: Job, has_attackers: bool) -> list[Phase]:
-    """The phases of a run."""
-    data = [Phase.READ] if job.instance is not None else [Phase.READ, Phase.RULES]
-    others = [Phase.OTHERS] if has_attackers else []
-    adjusted = [Phase.ADJUST] if job.adjust is not None else []
-    return [*data, Phase.SEARCH, *others, Phase.AUDIT, *adjusted, Phase.WRITE]
 
 
 def internal_files(job: Job) -> dict[str, Path]:
@@ -259,12 +222,12 @@ def _release(job: Job, verdict: Audit | str, prepared: Prepared, new: NewFiles) 
     if isinstance(verdict, str):
         return None
     try:
-        return new.in_place(release(verdict, new.public, **_wishes(job, prepared)))
+        return new.in_place(release(verdict, new.public, **wishes_of(job, prepared)))
     except NotSafeError:
         return None
 
 
-def _wishes(job: Job, prepared: Prepared) -> dict[str, Any]:
+def wishes_of(job: Job, prepared: Prepared) -> dict[str, Any]:
     """How the public files are to look."""
     settings = job.release
     return {
@@ -277,21 +240,6 @@ def _wishes(job: Job, prepared: Prepared) -> dict[str, Any]:
         "note": settings.note,
         "date": settings.date,
     }
-
-
-def _parameters(job: Job) -> dict[str, Any]:
-    """What was set, without machine paths."""
-    data = job.model_dump(mode="json", exclude_defaults=True, exclude={"output", "labels"})
-    return {key: _short(value) for key, value in data.items()}
-
-
-def _short(value: Any) -> Any:
-    """Replace paths by file names."""
-    if isinstance(value, dict):
-        return {key: _short(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_short(part) for part in value]
-    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
 def _write_infeasible(job: Job, folder: Path, problem: Problem, error: InfeasibleError) -> None:

@@ -11,6 +11,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    PlainSerializer,
     ValidationInfo,
     model_validator,
 )
@@ -55,7 +56,7 @@ def _as_percent(given: Any, info: ValidationInfo) -> Any:
         raise fault(error.what, error.remedy) from None
 
 
-def _check_rule(data: dict[str, Any]) -> dict[str, Any]:
+def _check_rule(data: Any) -> Any:
     from cellveil.rules import rule_from_dict
 
     try:
@@ -83,7 +84,10 @@ Texts = Annotated[list[str], BeforeValidator(_as_list)]
 
 Terms = Annotated[dict[str, int], BeforeValidator(_as_terms)]
 
-RuleTable = Annotated[dict[str, Any], AfterValidator(_check_rule)]
+RuleTable = Annotated[
+    Any, AfterValidator(_check_rule), PlainSerializer(lambda rule: getattr(rule, "text", rule))
+]
+"""A set of keys, the same in short, or a rule as it is."""
 
 Method = Annotated[str, AfterValidator(_check_method)]
 

@@ -13,12 +13,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.attackers.attacker import Attacker, in_words, not_asked
+from cellveil.attackers.attacker import Attacker, as_attackers, in_words, not_asked
 from cellveil.attackers.unlisted_parts import AllParts
 from cellveil.certificate import Certificate, Verification
 from cellveil.clock import Deadline
@@ -27,6 +27,7 @@ from cellveil.errors import InputError, name_some
 from cellveil.judge.adjusted import AdjustedAudit, audit_adjusted
 from cellveil.judge.adjusted_attack import AdjustedAttackParams
 from cellveil.judge.attack_report import Ending
+from cellveil.judge.audited_thing import AdjustedTable, audited_thing
 from cellveil.judge.beside import Beside
 from cellveil.judge.explanations import ExplanationParams, explanations
 from cellveil.judge.insider import InsiderReport, audit_insiders
@@ -35,9 +36,10 @@ from cellveil.judge.outsider import OutsiderParams, OutsiderReport, audit_outsid
 from cellveil.judge.verdict import NAMED, Verdict
 from cellveil.params import Params, part
 from cellveil.pattern import Pattern
-from cellveil.problem import Problem
+from cellveil.problem import Problem, check_problem
 from cellveil.progress import Progress
 from cellveil.public_view import PublicView
+from cellveil.shown import Shown
 
 OUTSIDER = Attacker()
 
@@ -54,20 +56,8 @@ class AuditParams(Params):
     adjusted: AdjustedAttackParams = part(AdjustedAttackParams)
 
 
-class AdjustedTable(Protocol):
-    """What an adjustment publishes: its values, and how far other cells were allowed to move."""
-
-    @property
-    def values(self) -> Int:
-        """One scaled integer per cell."""
-
-    @property
-    def limits(self) -> Mapping[str, float | None]:
-        """Per cent by kind of cell: interior, marginals, total."""
-
-
 @dataclass(frozen=True, repr=False, eq=False)
-class Audit:
+class Audit(Shown):
     """The verdict on one view, against all attackers that were asked. Made by `audit`.
 
     Parameters
@@ -279,15 +269,12 @@ class Audit:
         cells = "1 cell" if number == 1 else f"{number} cells"
         return f"Audit(NOT SAFE: {cells} not shown protected, against {self.against})"
 
-    def _repr_html_(self) -> str:
-        return f"<code>{self!r}</code>"
-
 
 def audit(
     problem: Problem,
-    published: Pattern | AdjustedTable | Int,
+    published: Any,
     *,
-    attackers: Sequence[Attacker] = (OUTSIDER,),
+    attackers: Any = (OUTSIDER,),
     exact: bool = True,
     workers: int = 1,
     time_limit: float | None = None,
@@ -302,9 +289,11 @@ def audit(
     Parameters
     ----------
     published
-        A pattern; an adjustment; or the values of an adjusted table, one scaled integer per cell.
+        A suppression or its pattern; an adjustment; or the values of an adjusted table, one scaled integer
+        per cell.
     attackers
-        Everybody whose attack is tried. A release needs the outsider among them.
+        Everybody whose attack is tried: `Attacker` objects, or their names. A release needs the outsider
+        among them.
     exact
         Compute every interval an outsider is left with to its ends. Otherwise stop at each cell as soon as
         enough is shown, which needs far fewer linear programs and gives the same verdict.
@@ -334,7 +323,8 @@ def audit(
     >>> found.verdict[:70]
     'Safe against outsiders and outsiders who know every value to within 50'
     """
-    params = params or AuditParams()
+    check_problem(problem)
+    params, published, attackers = params or AuditParams(), audited_thing(published), as_attackers(attackers)
     if not isinstance(published, Pattern):
         return _audit_adjusted(problem, published, attackers, limits, Deadline(time_limit), params.adjusted)
     if not attackers:

@@ -11,7 +11,7 @@ import glob
 from collections.abc import Iterable
 from pathlib import Path
 
-from cellveil.errors import InputError
+from cellveil.errors import InputError, check_kind
 
 
 def expand_files(given: Iterable[str | Path]) -> list[Path]:
@@ -24,6 +24,9 @@ def expand_files(given: Iterable[str | Path]) -> list[Path]:
     """
     files: dict[tuple[int, int], Path] = {}
     for path in given:
+        check_kind(
+            path, (str, Path), "a file of microdata", "Give its path, or one frame in place of a list."
+        )
         for file in _matches(str(path)):
             files.setdefault(_identity(file), file)
     if not files:

@@ -9,7 +9,7 @@ import csv
 import gzip
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -144,7 +144,9 @@ class Microdata:
     def _parts(self) -> Iterator[SourceFile]:
         if isinstance(self._source, (str, Path)):
             yield from self._files([self._source])
-        elif isinstance(self._source, (list, tuple)):
+        elif isinstance(self._source, (list, tuple)) and not any(
+            isinstance(record, Mapping) for record in self._source
+        ):
             yield from self._files(self._source)
         else:
             yield self._frame()
@@ -288,11 +290,11 @@ def arrow_table(frame: Any, needed: Sequence[str]) -> Any:
     import pyarrow as pa
 
     try:
-        data = nw.from_native(frame)
+        data = nw.from_native(plain_columns(frame))
     except TypeError:
         raise InputError(
             f"microdata of type {type(frame).__name__} cannot be read",
-            remedy="Give a path, a pandas, polars or Arrow frame, or a DuckDB relation.",
+            remedy="Give a path, a pandas, polars or Arrow frame, a DuckDB relation, or a dict of columns.",
         ) from None
     lazy = isinstance(data, nw.LazyFrame)
     check_columns(needed, data.collect_schema().names() if lazy else data.columns, None)
@@ -303,6 +305,29 @@ def arrow_table(frame: Any, needed: Sequence[str]) -> Any:
         raise InputError(
             "a column of the frame mixes types", remedy="Make it all text or all numbers."
         ) from None
+
+
+def plain_columns(given: Any) -> Any:
+    """A mapping of columns, or a list of records, as an Arrow table; anything else as it is."""
+    import pyarrow as pa
+
+    try:
+        if isinstance(given, Mapping):
+            return pa.table({str(name): _as_column(column) for name, column in given.items()})
+        if isinstance(given, list | tuple) and given and isinstance(given[0], Mapping):
+            return pa.Table.from_pylist(list(given))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # may quote what it could not convert
+        raise InputError(
+            "the columns differ in length, or one mixes types",
+            remedy='Give lists of one length, each all text or all numbers: {"region": ["N"], "sales": [5]}.',
+        ) from None
+    return given
+
+
+def _as_column(given: Any) -> Any:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise TypeError
+    return given if hasattr(given, "__array__") or hasattr(given, "type") else list(given)
 
 
 @contextmanager

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Codes, Int
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError, check_kind, nearest_name
 from cellveil.microdata.engine import Engine, EngineOptions
+from cellveil.microdata.named_dimensions import named_dimensions
 from cellveil.microdata.number_marks import POINTS, NumberMarks
 from cellveil.microdata.records import Roles
 from cellveil.microdata.source_options import SourceOptions
@@ -32,7 +33,7 @@ LARGEST_PRODUCT = 1_000_000
 
 def tabulate(
     source: Any,
-    dimensions: Sequence[Dimension],
+    dimensions: Sequence[Dimension | str] | Dimension | str,
     response: str | None = None,
     *,
     decimals: int | None = None,
@@ -67,11 +68,13 @@ def tabulate(
     Parameters
     ----------
     source
-        Path of a file, a glob pattern or a list of them; a pandas, polars or Arrow frame; a DuckDB relation.
+        Path of a file, a glob pattern or a list of them; a pandas, polars or Arrow frame; a DuckDB relation;
+        a mapping of columns.
         Files are told apart by their name (`cellveil.microdata.file_kinds`): CSV with a header, Parquet,
         Arrow, Excel, SAS, Stata, SPSS, a DuckDB or SQLite database.
     dimensions
-        The dimensions of the table; every record must have one of their leaf codes.
+        The dimensions of the table; every record must have one of their leaf codes. A name alone is that of
+        a column, whose codes then make a flat dimension.
     response
         The variable to add up; None counts the records (with weights: adds up the weights).
     decimals
@@ -126,7 +129,14 @@ def tabulate(
     [11.0, 7.0, 4.0]
     >>> table.units.top.tolist()
     [[9, 2], [5, 2], [4, 0]]
+    >>> tabulate(firms, "region", "sales")
+    Table('sales', region 3, 3 cells, 1 relations)
     """
+    check_kind(depth, int, "the depth", "Give a whole number, for example 3.")
+    check_kind(response, (str, type(None)), "the response", 'Give one column: "sales".')
+    marks = NumberMarks(decimal, "" if decimal and thousands is None else thousands)
+    written = SourceOptions(delimiter, encoding, marks, skip, sheet, query)
+    dimensions = named_dimensions(source, dimensions, columns or {}, written)
     roles = Roles(
         response=response,
         shadow=shadow,
@@ -141,8 +151,6 @@ def tabulate(
     )
     if all_cells:
         _check_product(dimensions)
-    marks = NumberMarks(decimal, "" if decimal and thousands is None else thousands)
-    written = SourceOptions(delimiter, encoding, marks, skip, sheet, query)
     options = EngineOptions(memory_limit, threads, temp_directory, written, depth)
     with Engine.opened(source, dimensions, roles, options, progress) as engine:
         engine.records.read(decimals, rounding=rounding, allow_negative=allow_negative)

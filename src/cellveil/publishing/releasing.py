@@ -136,10 +136,10 @@ class Release:
 
 
 def release(
-    audit: Audit,
+    audit: Any,
     folder: Path | str,
     *,
-    formats: Sequence[str] = ("csv", "parquet", "xlsx"),
+    formats: Sequence[str] | str = ("csv", "parquet", "xlsx"),
     symbol: str = "x",
     title: str = "",
     labels: Labels | None = None,
@@ -157,7 +157,7 @@ def release(
     Parameters
     ----------
     audit
-        The verdict; what is written is the view it is about.
+        The verdict, or what has one (a suppression, an adjustment); what is written is the view it is about.
     formats
         Any of csv, parquet, sdmx, xlsx and html.
     symbol
@@ -202,8 +202,11 @@ def release(
     W,9,
     <BLANKLINE>
     """
+    if hasattr(audit, "outcome"):  # one pattern or adjustment; what else has an audit may publish another
+        audit = getattr(audit, "audit", audit)
     if not isinstance(audit, Audit):
         raise InputError("a release needs an audit", remedy="Give what cellveil.audit(problem, …) returns.")
+    formats = [formats] if isinstance(formats, str) else formats
     check_formats(formats)
     against = audit.objections
     if against and not (override or "").strip():

@@ -13,7 +13,9 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from cellveil.problem import Problem, Status
+from cellveil.errors import check_kind
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem, Status, check_problem
 from cellveil.public_view import PublicView
 from cellveil.publishing import Labels, Release, TablePart
 from cellveil.publishing.pattern_changes import PatternChanges
@@ -73,6 +75,9 @@ def build_report(
     changes
         What is hidden otherwise than in the pattern of a former month.
     """
+    check_problem(problem)
+    pattern = getattr(suppression, "pattern", None)
+    check_kind(pattern, Pattern, "the pattern of the suppression", "Give what suppress(problem) returns.")
     view = PublicView.of(problem, suppression.pattern)
     return Report(
         problem,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.errors import InputError, name_some, nearest_name
+from cellveil.errors import InputError, check_kind, name_some, nearest_name
 from cellveil.problem import STATUS_OF_LETTER, Problem, Status, defaults
 from cellveil.rules.base import DEFAULT_RANGE, Judgement, Rule
 from cellveil.rules.combinations import AnyOf
@@ -19,6 +19,7 @@ from cellveil.rules.frequency import Manual
 from cellveil.rules.given_marks import GivenMarks
 from cellveil.rules.least_counts import with_least_counts
 from cellveil.rules.percentages import Number, as_levels, fraction, round_up
+from cellveil.rules.syntax import rule_from_dict
 from cellveil.rules.weights import DISTANCE, weights
 from cellveil.tables.cells import CellRef, cell_number, cell_numbers
 from cellveil.tables.scaled import UNBOUNDED, scale
@@ -47,8 +48,8 @@ class Primary:
     num_waived: int
 
 
-def make_problem(table: Table, rule: Rule | None, **options: Any) -> Problem:
-    """Apply a rule and return the problem; the options are those of `find_primaries`.
+def make_problem(table: Table, rule: Any, **options: Any) -> Problem:
+    """Apply a rule, or several, and return the problem; the options are those of `find_primaries`.
 
     Examples
     --------
@@ -60,13 +61,15 @@ def make_problem(table: Table, rule: Rule | None, **options: Any) -> Problem:
     >>> table = table_from_interior([region], {"region": ["N", "S"]}, [2, 6])
     >>> make_problem(table, Threshold(3, of="value"))
     Problem(3 cells, 1 primary, 0 frozen)
+    >>> make_problem(table, ["threshold:3,of=value", "threshold:2,of=value"])
+    Problem(3 cells, 1 primary, 0 frozen)
     """
     return find_primaries(table, rule, **options).problem
 
 
 def find_primaries(
     table: Table,
-    rule: Rule | None,
+    rule: Any,
     *,
     weight: str = "value",
     power: float = 1.0,
@@ -90,7 +93,8 @@ def find_primaries(
     Parameters
     ----------
     rule
-        None if all primaries are set by hand.
+        A rule; a list of them, of which any may fire; as in job files, also in short (``"p%:10"``). None if
+        all primaries are set by hand.
     weight, power, column, box_cox
         Information loss, see `cellveil.rules.weights.weights`.
     distance
@@ -117,6 +121,8 @@ def find_primaries(
     spl
         Sliding protection level of every primary, in units of the response.
     """
+    check_kind(table, Table, "the table", "Give a Table: tabulate(…) or read_table(…) make one.")
+    rule = None if rule is None else rule_from_dict(rule)
     marks = GivenMarks.nothing(table.num_cells) if given is None else given
     excused = cell_numbers(table, waived)
     by_hand = _with_given(_by_hand(table, frozen, statuses), marks)

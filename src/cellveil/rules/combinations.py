@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError, check_kind, nearest_name
 from cellveil.rules.base import Judgement, Rule
 from cellveil.tables.table import Table
 
@@ -28,7 +28,8 @@ class Combination(Rule):
             if not isinstance(rule, Rule):
                 raise InputError(
                     f"a combination holds a {type(rule).__name__}, which is not a rule",
-                    remedy="Give rules, or read them with rule_from_dict.",
+                    remedy="Write AnyOf(PPercent(10), Threshold(3)); lists and texts such as "
+                    '["p%:10", "threshold:3"] are for make_problem and protect.',
                 )
         object.__setattr__(self, "rules", tuple(rules))
 
@@ -117,6 +118,7 @@ class Exempt(Rule):
     name: ClassVar[str] = "exempt"
 
     def __post_init__(self) -> None:
+        check_kind(self.rule, Rule, "what codes are exempt from", "Give a rule: Exempt(PPercent(10), …).")
         lists = list(self.codes.values()) if isinstance(self.codes, Mapping) else [None]
         for codes in lists:  # a text would be taken for its letters
             if isinstance(codes, str) or not isinstance(codes, Sequence):

@@ -5,7 +5,7 @@ The symbols are those of `cellveil.rules.concentration`: f contributors, X their
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -250,6 +250,8 @@ class Manual(Rule):
         percentage(self.safety_range, "safety_range", high=1000, zero=True)
         if isinstance(self.cells, np.ndarray) and self.cells.dtype == bool:
             object.__setattr__(self, "cells", tuple(np.flatnonzero(self.cells).tolist()))
+        if isinstance(self.cells, str | int | Mapping):  # one cell
+            object.__setattr__(self, "cells", (self.cells,))
         object.__setattr__(self, "cells", tuple(self.cells))
 
     @property

@@ -1,8 +1,8 @@
 """Rules as plain data, as they stand in job files.
 
-One rule: ``{rule = "p%", p = 15}``. Several: ``{any = [...]}``, ``{all = [...]}``, ``{first = [...]}``; a
-bare list means any. A preset: ``{preset = "tau-argus", p = 15, freq = [3, 20]}``. Exempt codes:
-``{exempt = {region = ["99"]}, of = {...}}``.
+One rule: ``{rule = "p%", p = 15}``, or in short ``"p%:15"``. Several: ``{any = [...]}``, ``{all = [...]}``,
+``{first = [...]}``; a bare list means any. A preset: ``{preset = "tau-argus", p = 15, freq = [3, 20]}``.
+Exempt codes: ``{exempt = {region = ["99"]}, of = {...}}``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from cellveil.rules.concentration import Dominance, PPercent, PriorPosterior
 from cellveil.rules.frequency import Manual, Request, Threshold, ZeroRule
 from cellveil.rules.group_disclosure import GroupDisclosure
 from cellveil.rules.presets import PRESETS
+from cellveil.rules.short_form import read_short_form
 
 RULES: Mapping[str, type[Rule]] = {
     rule.name: rule
@@ -35,19 +36,30 @@ COMBINATIONS: Mapping[str, type[Combination]] = {kind.name: kind for kind in (An
 
 
 def rule_from_dict(data: Any) -> Rule:
-    """Read a rule, or several.
+    """Read a rule, or several: plain data, text in short form, or rules as they are.
 
     Examples
     --------
     >>> rule_from_dict({"rule": "p%", "p": 15}).text
     'p% rule (p = 15)'
+    >>> rule_from_dict(["p%:15", "dominance:1,75", Threshold(4)]).text
+    'p% rule (p = 15) or dominance rule (n = 1, k = 75) or threshold rule (minimum 4)'
     >>> rule_from_dict([{"rule": "threshold"}, {"preset": "sdctable", "p": 10}]).text
     'threshold rule (minimum 3) or p% rule (p = 10)'
     """
-    if isinstance(data, Sequence) and not isinstance(data, str):
-        return AnyOf(*map(rule_from_dict, data))
+    if isinstance(data, Rule):
+        return data
+    if isinstance(data, str):
+        return _in_short(data)
+    if isinstance(data, Sequence):
+        rules = [rule_from_dict(rule) for rule in data]
+        return rules[0] if len(rules) == 1 else AnyOf(*rules)
     if not isinstance(data, Mapping):
-        raise InputError("a rule is not a table of options", remedy='Write, say, {rule = "p%", p = 15}.')
+        made = " (make one of it: PPercent(10))" if isinstance(data, type) and issubclass(data, Rule) else ""
+        raise InputError(
+            f"a rule is not a table of options but of type {type(data).__name__}{made}",
+            remedy='Write, say, {rule = "p%", p = 15} or "p%:15"; in Python PPercent(15) too.',
+        )
     kinds = ["rule", "preset", "exempt", *COMBINATIONS]
     given = [key for key in data if key in kinds]
     if len(given) != 1:
@@ -89,6 +101,18 @@ def rule_to_dict(rule: Rule) -> dict[str, Any]:
         if default is ... or getattr(rule, name) != default
     }
     return {"rule": rule.name, **changed}
+
+
+def _in_short(text: str) -> Rule:
+    """A rule or preset such as “p%:10” or “threshold:3”."""
+    name = text.partition(":")[0].strip()
+    if name in PRESETS:
+        return _preset(name, read_short_form(text, []))
+    if name not in RULES:
+        raise InputError(f"unknown rule {name!r}", remedy=nearest_name(name, [*RULES, *PRESETS]))
+    shared = {field.name for field in fields(cast(Any, RULES[name])) if field.kw_only}
+    order = [option for option, _, _ in options(RULES[name]) if option not in shared]
+    return _named_rule(name, read_short_form(text, order))
 
 
 def _named_rule(name: Any, given: Mapping[str, Any]) -> Rule:

@@ -10,6 +10,7 @@ from cellveil.certificate import Certificate, Verification
 from cellveil.judge import Audit
 from cellveil.judge.verdict import Outcome
 from cellveil.pattern import Pattern
+from cellveil.shown import Shown
 from cellveil.suppression.draft import MethodEnding
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Suppression:
+class Suppression(Shown):
     """A judged pattern with the figures of its run.
 
     Parameters
@@ -111,6 +112,3 @@ class Suppression:
         if self.hidden_for_lack_of_time:
             further += f", {self.hidden_for_lack_of_time} cells hidden for lack of time"
         return f"Suppression({self.method!r}, {self.outcome}, {self.pattern!r}{further})"
-
-    def _repr_html_(self) -> str:
-        return f"<code>{self!r}</code>"

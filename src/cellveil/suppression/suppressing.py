@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Bool
-from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.attacker import Attacker, as_attackers
 from cellveil.clock import Deadline, Stopwatch
-from cellveil.errors import InputError
+from cellveil.errors import InputError, check_kind
 from cellveil.judge import Audit, Verdict
 from cellveil.judge.outsider import OutsiderParams, audit_outsider
 from cellveil.judge.verdict import Outcome
+from cellveil.live_progress import shown_progress
 from cellveil.params import Params, param, part
 from cellveil.pattern import Pattern
-from cellveil.problem import Problem, Status
+from cellveil.problem import Problem, Status, check_problem
 from cellveil.progress import Phase, Progress, StageClock
 from cellveil.solvers import tolerances
 from cellveil.solvers.parallel import default_workers, using
@@ -82,7 +83,7 @@ def suppress(
     problem: Problem,
     method: str = "auto",
     *,
-    attackers: Sequence[Attacker] = (),
+    attackers: Any = (),
     time_limit: float | None = None,
     seed: int = 0,
     workers: int | None = None,
@@ -90,7 +91,7 @@ def suppress(
     may_free: Bool | None = None,
     options: Mapping[str, object] | None = None,
     params: Params | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Suppression:
     """Find a pattern that protects every primary cell, and have it judged.
 
@@ -99,7 +100,8 @@ def suppress(
     method
         A name in `METHODS`.
     attackers
-        Whom to keep off besides the outsider: see `cellveil.suppression.other_attackers.defence`.
+        Whom to keep off besides the outsider, as `Attacker` objects or by name: see
+        `cellveil.suppression.other_attackers.defence`.
     time_limit
         Seconds for everything but audit and verification; when they are over, the best that is safe is
         returned, and the reason says so. With other attackers two fifths are for the method (more in large
@@ -121,6 +123,8 @@ def suppress(
         its engines, run.name for those of the run (`RunParams`).
     params
         Those of the method as an object of its class of parameters.
+    progress
+        True shows a line in terminals and notebooks; or an observer of your own.
 
     Raises
     ------
@@ -135,8 +139,17 @@ def suppress(
     >>> suppress(problem)
     Suppression('auto', optimal, Pattern('auto', 4 of 16 cells hidden))
     """
-    if method not in METHODS:
-        raise unknown_method(method)
+    if isinstance(progress, bool):
+        given = {"attackers": attackers, "time_limit": time_limit, "seed": seed, "workers": workers}
+        given |= {"relax": relax, "may_free": may_free, "options": options, "params": params}
+        with shown_progress(progress) as observer:
+            return suppress(problem, method, **given, progress=observer)
+    check_problem(problem)
+    if not isinstance(method, str) or method not in METHODS:
+        raise unknown_method(str(method))
+    check_kind(time_limit, (int, float, type(None)), "the time limit", "Give seconds, for example 60.")
+    check_kind(seed, int, "the seed", "Give a whole number, for example 1.")
+    attackers = as_attackers(attackers)
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     chosen, frame = read_options(method, options or {}, params)

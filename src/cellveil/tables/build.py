@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Codes, Int
-from cellveil.errors import InputError, name_some, nearest_column
+from cellveil.errors import InputError, check_kind, name_some, nearest_column
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.keys import group, row_numbers
 from cellveil.tables.relations import Relations
@@ -145,6 +145,7 @@ def encode(dimensions: Sequence[Dimension], codes: Mapping[str, Sequence[Any]]) 
     if not dimensions:
         raise InputError("the table has no dimension", remedy="Give at least one.")
     for dimension in dimensions:
+        check_kind(dimension, Dimension, "a dimension", 'Give Dimension.of("region", ["N", "S"]).')
         if dimension.name not in codes:
             raise InputError(
                 f"there is no column for dimension {dimension.name!r}",

@@ -8,9 +8,10 @@ import numpy as np
 
 from cellveil.arrays import Int
 from cellveil.errors import InputError
+from cellveil.tables.code_text import Code
 from cellveil.tables.table import Table
 
-CellRef = int | Sequence[str] | Mapping[str, str]
+CellRef = int | Sequence[Code] | Mapping[str, Code]
 """A cell's number, its codes in the order of the dimensions, or its codes by dimension (left out: total)."""
 
 

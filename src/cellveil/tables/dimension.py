@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.errors import InputError, name_some
+from cellveil.errors import InputError, check_kind, name_some
 from cellveil.tables.hierarchy import Hierarchy
 
 MOST_PAIRS = 20_000_000
@@ -84,8 +85,10 @@ class Dimension:
         return len(self.codes)
 
     @classmethod
-    def of(cls, name: str, *hierarchies: Hierarchy) -> Dimension:
+    def of(cls, name: str, *hierarchies: Any) -> Dimension:
         """Join the trees over one variable; the first one covers everything.
+
+        Each is a `Hierarchy`, or whatever `Hierarchy.of` makes one from: a list of codes, nested dicts, …
 
         Raises
         ------
@@ -95,7 +98,8 @@ class Dimension:
         """
         if not hierarchies:
             raise InputError(f"dimension {name!r} has no hierarchy", remedy="Give at least a flat one.")
-        return _join_trees(name, hierarchies)
+        check_kind(name, str, "the name of a dimension", 'Give a text: Dimension.of("region", …).')
+        return _join_trees(name, tuple(map(Hierarchy.of, hierarchies)))
 
     @classmethod
     def unstructured(cls, name: str, codes: Iterable[str]) -> Dimension:

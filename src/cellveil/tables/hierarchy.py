@@ -9,16 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cellveil.errors import InputError, name_some, nearest_column
+from cellveil.errors import InputError, check_kind, name_some, nearest_column
 from cellveil.files import read_text_lines
+from cellveil.tables.code_text import Code, as_code
 
 TOTAL = "Total"
 """The code of the total when nothing else is said."""
+
+EXAMPLE = '{"Total": {"N": ["N1", "N2"], "S": []}}'
+"""A nested hierarchy, for messages."""
 
 
 @dataclass(frozen=True)
@@ -84,31 +89,76 @@ class Hierarchy:
     # -- constructors ------------------------------------------------------------------------------------
 
     @classmethod
-    def flat(cls, codes: Iterable[str], total: str = TOTAL) -> Hierarchy:
-        """A total over codes without further structure."""
+    def of(cls, given: Any, total: str = TOTAL) -> Hierarchy:
+        """Build from whatever describes a tree.
+
+        Parameters
+        ----------
+        given
+            A Hierarchy; nested dicts and lists; a mapping of codes to their parents; pairs of parent and
+            child; a list of codes without further structure; a parent/child frame; the path of an .hrc file.
+        total
+            The code of the total, where what is given has none.
+
+        Examples
+        --------
+        >>> Hierarchy.of({"N": ["N1", "N2"], "S": []}).codes
+        ('Total', 'N', 'N1', 'N2', 'S')
+        >>> Hierarchy.of({"N1": "N", "N2": "N", "S1": "S"}).codes
+        ('Total', 'N', 'N1', 'N2', 'S', 'S1')
+        >>> Hierarchy.of([1, 2]).codes
+        ('Total', '1', '2')
+        """
+        if isinstance(given, cls):
+            return given
+        if isinstance(given, Mapping):
+            return _of_mapping(given, total)
+        if isinstance(given, Path) or (isinstance(given, str) and given.lower().endswith(".hrc")):
+            return cls.from_hrc(given, total=total)
+        if hasattr(given, "columns") or hasattr(given, "column_names"):
+            return cls.from_frame(given)
+        if isinstance(given, Iterable) and not isinstance(given, str):
+            listed = list(given)
+            if listed and all(isinstance(pair, tuple | list) for pair in listed):
+                return cls.from_pairs(listed)
+            return cls.flat(listed, total)
+        raise InputError(
+            f"cannot make a hierarchy from something of type {type(given).__name__}",
+            remedy=f"Give, say, {EXAMPLE}, a list of codes, or the path of a file.",
+        )
+
+    @classmethod
+    def flat(cls, codes: Iterable[Code], total: str = TOTAL) -> Hierarchy:
+        """A total over codes without further structure; numbers are codes as well."""
+        if not isinstance(codes, Iterable):
+            raise InputError(
+                f"the codes of a flat hierarchy are of type {type(codes).__name__}",
+                remedy='Give a list of codes: Hierarchy.flat(["a", "b"]).',
+            )
         return cls.from_pairs((total, code) for code in codes)
 
     @classmethod
     def from_dict(cls, nested: Mapping[str, Any]) -> Hierarchy:
         """Build from nested dicts and lists: ``{"Total": {"A": ["A1", "A2"], "B": []}}``."""
+        check_kind(nested, Mapping, "a nested hierarchy", f"Give a dict: {EXAMPLE}.")
         if len(nested) != 1:
             raise InputError(
                 f"a nested hierarchy needs exactly one outermost code, not {len(nested)}",
                 remedy="Wrap it in one dict with the code of the total.",
             )
         pairs: list[tuple[str, str]] = []
-        stack: list[tuple[str, Any]] = [(str(code), below) for code, below in nested.items()]
+        stack: list[tuple[str, Any]] = [(as_code(code), below) for code, below in nested.items()]
         while stack:
             parent, below = stack.pop()
             items = _items_below(parent, below)
             pairs.extend((parent, child) for child, _ in items)
             stack.extend(items)
-        return cls.from_pairs(pairs, root=str(next(iter(nested))))
+        return cls.from_pairs(pairs, root=as_code(next(iter(nested))))
 
     @classmethod
     def from_pairs(
         cls,
-        pairs: Iterable[tuple[str, str]],
+        pairs: Iterable[tuple[Code, Code]],
         *,
         root: str | None = None,
         file: object = None,
@@ -119,8 +169,15 @@ class Hierarchy:
         """
         children: dict[str, list[str]] = {}
         parent_of: dict[str, str] = {}
-        for line, (parent, child) in enumerate(pairs, 2):
+        for line, pair in enumerate(pairs, 2):
             place: dict[str, Any] = {"file": file, "line": line} if file is not None else {}
+            if isinstance(pair, str) or not isinstance(pair, Iterable) or len(both := list(pair)) != 2:
+                raise InputError(
+                    "a pair of codes is none",
+                    **place,
+                    remedy='Give pairs of parent and child: [("N", "N1")].',
+                )
+            parent, child = map(as_code, both)
             if not parent.strip() or not child.strip():
                 raise InputError(
                     "an empty code", **place, remedy="Give both the parent and the child a code."
@@ -196,7 +253,7 @@ class Hierarchy:
             ) from None
 
     @classmethod
-    def from_digits(cls, codes: Iterable[str], widths: Sequence[int], total: str = TOTAL) -> Hierarchy:
+    def from_digits(cls, codes: Iterable[Code], widths: Sequence[int] | int, total: str = TOTAL) -> Hierarchy:
         """Build from codes whose prefixes are the levels: widths (1, 1) make ``A1`` a child of ``A``.
 
         Raises
@@ -204,8 +261,10 @@ class Hierarchy:
         InputError
             When a code is too short or too long, or is both a leaf and the prefix of another one.
         """
+        if isinstance(widths, int):
+            widths = [widths]
         ends = np.cumsum(widths).tolist()
-        given = dict.fromkeys(str(code) for code in codes)
+        given = dict.fromkeys(map(as_code, codes))
         pairs: dict[tuple[str, str], None] = {}
         for code in given:
             if len(code) not in ends:
@@ -268,19 +327,29 @@ class Hierarchy:
             raise error.located(file=path) from None
 
 
+def _of_mapping(given: Mapping[Any, Any], total: str) -> Hierarchy:
+    """From codes and their parents, or from nested codes, below a total where there is none above them."""
+    if given and all(isinstance(parent, str | Real) for parent in given.values()):
+        above = [(as_code(parent), as_code(child)) for child, parent in given.items()]
+        known = {child for _, child in above}
+        roots = dict.fromkeys(parent for parent, _ in above if parent not in known)
+        return Hierarchy.from_pairs([*((total, root) for root in roots if len(roots) > 1), *above])
+    return Hierarchy.from_dict(given if len(given) == 1 else {total: given})
+
+
 def _items_below(parent: str, below: Any) -> list[tuple[str, Any]]:
     """The children of a code in a nested hierarchy, each with what stands below it."""
     if isinstance(below, Mapping):
-        return [(str(child), deeper) for child, deeper in below.items()]
+        return [(as_code(child), deeper) for child, deeper in below.items()]
     if below is None:
         return []
     is_list = isinstance(below, Iterable) and not isinstance(below, str)
-    if not is_list or not all(isinstance(code, str | int) for code in below):
+    if not is_list or not all(isinstance(code, str | Real) for code in below):
         raise InputError(
             f"below code {parent!r} stands something else than a dict or a list of codes",
             remedy='Write {"code": {...}} where a code has children, and ["code", ...] where none has.',
         )
-    return [(str(code), None) for code in below]
+    return [(as_code(code), None) for code in below]
 
 
 def _codes_in(data: Any, column: str) -> list[str]:
@@ -293,7 +362,7 @@ def _codes_in(data: Any, column: str) -> list[str]:
     for row, code in enumerate(codes):
         if code is None or code != code:
             raise InputError(f"an empty code in column {column!r}", line=row + 2, remedy="Give it a code.")
-    return [str(code) for code in codes]
+    return [as_code(code) for code in codes]
 
 
 def _check_tree(root: str, children: Mapping[str, tuple[str, ...]]) -> None:

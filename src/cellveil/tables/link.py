@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 
 from cellveil.arrays import Bool, Codes, Float, Int
-from cellveil.errors import InputError, name_some, nearest_name
+from cellveil.errors import InputError, check_kind, name_some, nearest_name
 from cellveil.tables.build import relations_along
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension, Equation
@@ -84,8 +84,11 @@ def link(tables: Sequence[Table], equations: Equations | None = None) -> LinkedT
     >>> len(link([by_region, by_size]).notes), len(link([by_region, by_region]).notes)
     (1, 0)
     """
+    tables = [tables] if isinstance(tables, Table) else tables
     if not tables:
         raise InputError("there is no table to link", remedy="Give at least one.")
+    for table in tables:
+        check_kind(table, Table, "a table to link", "Give tables: link([by_region, by_size]).")
     dimensions = _join_dimensions(tables, equations)
     decimals = max(table.decimals for table in tables)
     parts = [_keys_in(table, dimensions) for table in tables]

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Codes, Float, Int, freeze, frozen_array
 from cellveil.errors import InputError, nearest_name
+from cellveil.shown import Shown
+from cellveil.tables.code_text import Code, as_code
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.keys import row_numbers
@@ -30,7 +32,7 @@ VARIABLE = "variable"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Table:
+class Table(Shown):
     """Cells, their values, and the relations that tie them together. Frozen.
 
     A combination of codes that is not stored is empty, or not part of the table.
@@ -152,8 +154,10 @@ class Table:
         found = order[place] if self.num_cells else np.zeros(asked, dtype=np.int64)
         return np.where(mine[found] == theirs, found, -1) if self.num_cells else found - 1
 
-    def cell(self, *codes: str, **by_name: str) -> int:
+    def cell(self, *codes: Code | Sequence[Code], **by_name: Code) -> int:
         """Cell number by its codes, in order or by the dimension's name; left out means the total."""
+        if len(codes) == 1 and isinstance(codes[0], list | tuple):
+            codes = tuple(codes[0])
         if len(codes) > len(self.dimensions):
             raise InputError(
                 f"{len(codes)} codes for {len(self.dimensions)} dimensions", remedy="Give fewer codes."
@@ -175,13 +179,14 @@ class Table:
         return found
 
     @staticmethod
-    def _code_number(dimension: Dimension, code: str | None) -> int:
-        if code is None and dimension.total >= 0:
+    def _code_number(dimension: Dimension, given: Any) -> int:
+        if given is None and dimension.total >= 0:
             return dimension.total
-        if code is None or code not in dimension.index:
+        code = "" if given is None else as_code(given)
+        if code not in dimension.index:
             raise InputError(
                 f"dimension {dimension.name!r} has no code {code!r}",
-                remedy=nearest_name(str(code), list(dimension.index)),
+                remedy=nearest_name(code, list(dimension.index)),
             )
         return dimension.index[code]
 
@@ -238,6 +243,3 @@ class Table:
         from dataclasses import replace
 
         return replace(self, **changes)
-
-    def _repr_html_(self) -> str:
-        return f"<code>{self!r}</code>"
