@@ -201,7 +201,7 @@ def test_arrays_and_frames_are_two_way_tables():
     ("give", "message"),
     [
         (lambda p, s: cv.suppress(p.table), "type Table. Give a Problem"),
-        (lambda p, s: cv.suppress(p, 3), "unknown method 3"),
+        (lambda p, s: cv.suppress(p, 3), "unknown method '3'"),
         (lambda p, s: cv.suppress(p, time_limit="5"), "type str. Give seconds"),
         (lambda p, s: cv.suppress(p, seed="a"), "type str. Give a whole number"),
         (lambda p, s: cv.suppress(p, attackers=[3]), "an attacker is of type int"),
