@@ -143,11 +143,7 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
     asked = prepared.problem  # an adjusted table has no part in what a pattern makes it necessary to relax
     progress.phase(Phase.WRITE)
     with output.replaced() as new:
-        write_folder(problem, new.internal / FILES["instance"])
-        write_pattern(problem, suppression.pattern, new.internal / FILES["pattern"])
-        if "sdmx" in job.release.formats and not (job.adjust is not None and job.adjust.publish):
-            target = new.internal / FILES["observations"]
-            write_internal_observations(problem, suppression.pattern, prepared.tables, target, job.title)
+        _write_pattern(job, prepared, problem, suppression.pattern, new.internal)
         if verdict.is_safe:
             write_certificate(verdict.certificate, new.internal / FILES["certificate"])
         adjusted, adjustment = _adjusted(job, asked, suppression, new.internal, progress)
@@ -161,6 +157,15 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
         write_text(new.internal / FILES["report"], report.to_html())
         _write_figures(new.internal, report.to_dict())
     return JobResult(problem, suppression, verdict, report, released, internal_files(job))
+
+
+def _write_pattern(job: Job, prepared: Prepared, problem: Problem, pattern: Pattern, folder: Path) -> None:
+    """Write the problem and what is hidden of it, for the office."""
+    write_folder(problem, folder / FILES["instance"])
+    write_pattern(problem, pattern, folder / FILES["pattern"])
+    if "sdmx" in job.release.formats and not (job.adjust is not None and job.adjust.publish):
+        target = folder / FILES["observations"]
+        write_internal_observations(problem, pattern, prepared.tables, target, job.title)
 
 
 def internal_files(job: Job) -> dict[str, Path]:
