@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import cellveil as cv
+from cellveil.progress import Phase
 from cellveil.suppression import METHODS
 
 JOB = """
@@ -246,19 +247,22 @@ def test_microdata_may_not_lie_in_the_public_folder(tmp_path):
 
 
 class Interrupting(cv.Progress):
-    """Presses Ctrl-C when a stage begins."""
+    """Presses Ctrl-C when a stage or a phase begins."""
 
-    def __init__(self, stage):
-        self.wanted = stage
+    def __init__(self, wanted):
+        self.wanted = wanted
 
     def stage(self, name):
         if name == self.wanted:
             raise KeyboardInterrupt
 
+    def phase(self, phase, until=None):
+        self.stage(phase)
+
 
 def test_an_interrupt_before_the_search_ends_the_call():
     with pytest.raises(KeyboardInterrupt):
-        cv.protect(firms(), ["region"], "turnover", rules="threshold:99", progress=Interrupting("rules"))
+        cv.protect(firms(), ["region"], "turnover", rules="threshold:99", progress=Interrupting(Phase.RULES))
 
 
 def scattered(number=200):
