@@ -96,5 +96,8 @@ def test_verbs_take_true(monkeypatch):
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     problem = cv.two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
-    assert cv.suppress(problem, "hypercube", progress=True).is_safe
-    assert screen.getvalue().count("\r") > 1
+    found = cv.suppress(problem, "hypercube", progress=True)
+    assert found.is_safe and screen.getvalue().count("\r") > 1
+    assert cv.audit(problem, found, progress=True).is_safe
+    assert cv.adjust(problem, "start", progress=True).is_safe
+    assert not screen.getvalue().split("\r")[-2].strip()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from cellveil.clock import Deadline, Stopwatch
 from cellveil.errors import InputError, NotSafeError, check_kind, nearest_name
 from cellveil.judge import audit
 from cellveil.judge.verdict import Outcome
+from cellveil.live_progress import shown_progress
 from cellveil.problem import Problem, check_problem
 from cellveil.progress import Progress
 
@@ -133,7 +134,7 @@ def adjust(
     seed: int = 0,
     options: Mapping[str, object] | None = None,
     params: AdjustParams | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Adjustment:
     """Move sensitive cells to or beyond their levels, the others as little as possible; have it judged.
 
@@ -158,6 +159,8 @@ def adjust(
         The same as an object.
     time_limit
         Seconds for the search; the best that was found is returned.
+    progress
+        True shows a line in terminals and notebooks; or an observer of your own.
 
     Raises
     ------
@@ -173,6 +176,17 @@ def adjust(
     >>> adjust(problem)
     Adjustment('auto', optimal, l1 12, gap 0.00 %)
     """
+    if isinstance(progress, bool):
+        given: dict[str, Any] = {"objective": objective, "limits": limits, "weight": weight, "start": start}
+        given |= {
+            "judge": judge,
+            "time_limit": time_limit,
+            "seed": seed,
+            "options": options,
+            "params": params,
+        }
+        with shown_progress(progress) as observer:
+            return adjust(problem, method, **given, progress=observer)
     check_problem(problem)
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}", remedy=nearest_name(str(method), METHODS))

@@ -34,6 +34,7 @@ from cellveil.job.reading import read_job
 from cellveil.job.searched import phases_of, search
 from cellveil.job.sections import AdjustJob
 from cellveil.judge import Audit
+from cellveil.live_progress import shown_progress
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.progress import NoteTaker, Phase, Progress
@@ -93,7 +94,11 @@ class JobResult(Shown):
 
 
 def run_job(
-    job: Job | Path | str, *, records: Any = None, keep_best: bool = False, progress: Progress | None = None
+    job: Job | Path | str,
+    *,
+    records: Any = None,
+    keep_best: bool = False,
+    progress: Progress | bool | None = None,
 ) -> JobResult:
     """Run a job and write its results into its output folder.
 
@@ -110,6 +115,8 @@ def run_job(
     keep_best
         Whether an interrupt during the search ends the search only: then the best certified pattern so far
         goes on to the release, and its reason says so. Otherwise the interrupt ends the job.
+    progress
+        True shows a line in terminals and notebooks; or an observer of your own.
 
     Raises
     ------
@@ -121,11 +128,10 @@ def run_job(
     for name in (PUBLIC, INTERNAL):
         check_folder(job.output / name)
     check_apart(job.confidential_inputs(), job.output / PUBLIC)
-    progress = progress or Progress()
-    progress.plan(phases_of(job, depth_asked(job) > 1))
-    progress.phase(Phase.READ)
-    with open_output(job.output, FILES.values()) as output:
-        return _run(job, output, records, keep_best, progress)
+    with open_output(job.output, FILES.values()) as output, shown_progress(progress) as observer:
+        observer.plan(phases_of(job, depth_asked(job) > 1))
+        observer.phase(Phase.READ)
+        return _run(job, output, records, keep_best, observer)
 
 
 def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Progress) -> JobResult:

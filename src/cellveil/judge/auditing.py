@@ -34,6 +34,7 @@ from cellveil.judge.insider import InsiderReport, audit_insiders
 from cellveil.judge.insider_certificate import joint_certificate
 from cellveil.judge.outsider import OutsiderParams, OutsiderReport, audit_outsider
 from cellveil.judge.verdict import NAMED, Verdict
+from cellveil.live_progress import shown_progress
 from cellveil.params import Params, part
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, check_problem
@@ -282,7 +283,7 @@ def audit(
     everything: AllParts | None = None,
     limits: Mapping[str, float | None] | None = None,
     params: AuditParams | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
 ) -> Audit:
     """Attack what would be published as each attacker, and judge it.
 
@@ -323,6 +324,11 @@ def audit(
     >>> found.verdict[:70]
     'Safe against outsiders and outsiders who know every value to within 50'
     """
+    if isinstance(progress, bool):
+        given = {"attackers": attackers, "exact": exact, "workers": workers, "time_limit": time_limit}
+        given |= {"claims": claims, "everything": everything, "limits": limits, "params": params}
+        with shown_progress(progress) as observer:
+            return audit(problem, published, **given, progress=observer)
     check_problem(problem)
     params, published, attackers = params or AuditParams(), audited_thing(published), as_attackers(attackers)
     if not isinstance(published, Pattern):
