@@ -18,6 +18,7 @@ from cellveil.cli.adjust import adjust
 from cellveil.cli.argus import argus
 from cellveil.cli.audit import audit
 from cellveil.cli.demo import demo
+from cellveil.cli.explain_cell import explain
 from cellveil.cli.history import history
 from cellveil.cli.list_methods import methods
 from cellveil.cli.run import run
@@ -37,7 +38,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 safe, 1 not safe (nothing is released), 2 bad input or usage, 3 infeasible, "
     "130 interrupted.",
 )
-for _command in (demo, run, suppress, audit, verify, history, methods, adjust, argus, template):
+for _command in (demo, run, explain, suppress, audit, verify, history, methods, adjust, argus, template):
     app.command()(_command)
 
 
