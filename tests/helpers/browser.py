@@ -1,5 +1,6 @@
 """A page in a real browser: what it logs, whether it fits, whether all can use it, how it prints."""
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
@@ -73,8 +74,8 @@ class Opened:
     def printed(self) -> "Printed":
         """The page as it prints on A4."""
         self.page.emulate_media(media="print")
-        words = self.page.evaluate("() => document.body.innerText").split()
-        self.page.emulate_media(media="screen")
+        words = re.findall(r"\w+", self.page.evaluate("() => document.body.innerText"))
+        self.page.emulate_media(media="null")
         return Printed(self.page.pdf(format="A4", print_background=True), words)
 
 

@@ -119,7 +119,7 @@ def _names(number: int, sign: str = " + ") -> str:
 
 
 def _text(amount: Fraction, decimals: int) -> str:
-    """An amount in scaled units, as exact as six digits are."""
+    """An amount in scaled units: exact where it is whole, else to a tenth of the last digit."""
     if amount.denominator == 1:
         return amount_text(int(amount), decimals)
-    return f"{float(amount / 10**decimals):,.6g}"
+    return amount_text(round(10 * amount), decimals + 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from cellveil.job.output_folder import (
     open_output,
 )
 from cellveil.job.past import Past
+from cellveil.job.report_facts import parameters, report_facts
 from cellveil.job.sections import AdjustJob
 from cellveil.judge import Audit
 from cellveil.pattern import Pattern
@@ -41,7 +42,8 @@ from cellveil.publishing.public_folder import PUBLIC
 from cellveil.publishing.releasing import check_formats, check_names
 from cellveil.report import Report, build_report
 from cellveil.report.adjustment_figures import adjusted_figures, infeasible_adjustment
-from cellveil.report.infeasible_figures import infeasible_figures
+from cellveil.report.infeasible_report import InfeasibleReport
+from cellveil.report.run_facts import SearchCurve
 from cellveil.rules import Rule, rule_from_dict
 from cellveil.rules.apply import Primary, find_primaries, num_excused
 from cellveil.suppression import Suppression, suppress
@@ -136,17 +138,18 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
     problem, labels = past.problem, prepared.labels
     _check_release(job, prepared)
     asked_whom = attackers_asked(job, problem)
+    curve = SearchCurve(progress)
     try:
         suppression = suppress(
             problem,
             **job.suppress.model_dump(),
             attackers=asked_whom.attackers,
             may_free=past.may_free,
-            progress=progress,
+            progress=curve,
         )
     except InfeasibleError as error:
         with output.replaced() as new:
-            _write_infeasible(job, new.internal, problem, error)
+            _write_infeasible(job, new.internal, prepared.of(problem), taker.notes, error)
         raise
     if suppression.was_interrupted and not keep_best:
         raise KeyboardInterrupt
@@ -175,7 +178,7 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
             suppression,
             verdict,
             title=job.title,
-            parameters=_parameters(job) | dict(prepared.facts),
+            parameters=parameters(job) | dict(prepared.facts),
             labels=labels,
             release=released,
             adjustment=adjustment,
@@ -184,9 +187,9 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
             notes=taker.notes,
             tables=prepared.tables,
             changes=past.changes_to(suppression.pattern),
+            facts=report_facts(job, curve.points),
         )
-        write_text(new.internal / FILES["report"], report.to_html())
-        _write_figures(new.internal, report.to_dict())
+        _write_report(new.internal, report)
     return JobResult(problem, suppression, verdict, report, released, internal_files(job))
 
 
@@ -215,6 +218,10 @@ class Prepared:
     facts: Mapping[str, Any]
     labels: Labels
     tables: tuple[TablePart, ...] = ()
+
+    def of(self, problem: Problem) -> Prepared:
+        """The same with another problem of the same table."""
+        return replace(self, problem=problem)
 
 
 def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
@@ -358,26 +365,28 @@ def _wishes(job: Job, prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _parameters(job: Job) -> dict[str, Any]:
-    """What was set, without machine paths."""
-    data = job.model_dump(mode="json", exclude_defaults=True, exclude={"output", "labels"})
-    return {key: _short(value) for key, value in data.items()}
+def _write_infeasible(
+    job: Job, folder: Path, prepared: Prepared, notes: tuple[str, ...], error: InfeasibleError
+) -> None:
+    """The instance, the figures and the page."""
+    write_folder(prepared.problem, folder / FILES["instance"])
+    report = InfeasibleReport(
+        prepared.problem,
+        error,
+        job.suppress.method,
+        job.suppress.seed,
+        title=job.title,
+        parameters=parameters(job) | dict(prepared.facts),
+        labels=prepared.labels,
+        tables=prepared.tables,
+        notes=notes,
+        facts=report_facts(job),
+    )
+    _write_report(folder, report)
 
 
-def _short(value: Any) -> Any:
-    """Replace paths by file names."""
-    if isinstance(value, dict):
-        return {key: _short(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_short(part) for part in value]
-    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
-
-
-def _write_infeasible(job: Job, folder: Path, problem: Problem, error: InfeasibleError) -> None:
-    """The instance and the figures."""
-    write_folder(problem, folder / FILES["instance"])
-    _write_figures(folder, infeasible_figures(problem, job.suppress.method, job.suppress.seed, error))
-
-
-def _write_figures(folder: Path, figures: dict[str, Any]) -> None:
-    write_text(folder / FILES["figures"], json.dumps(figures, indent=2, ensure_ascii=False) + "\n")
+def _write_report(folder: Path, report: Report | InfeasibleReport) -> None:
+    """The page and the figures."""
+    write_text(folder / FILES["report"], report.to_html())
+    figures = json.dumps(report.to_dict(), indent=2, ensure_ascii=False)
+    write_text(folder / FILES["figures"], figures + "\n")
