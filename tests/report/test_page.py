@@ -95,6 +95,8 @@ def test_loss_by_level_and_as_a_map():
     assert industry["rows"][1]["hidden"] == f"{share:.1f} %" and industry["rows"][1]["cells"] == "12"
     assert industry["rows"][0]["hidden"] == "0.0 %" and industry["rows"][1]["value"] not in ("", "–")
     assert level_bars(problem, pattern, values=False)[0]["rows"][1]["value"] == ""
+    alone = Pattern.hiding(problem, problem.hidden_at_start, "one cell")
+    assert level_bars(problem, alone, values=True)[0]["rows"][1]["value"] == "–"
     (drawn,) = heat_maps(problem, pattern, (), {})
     by_name = {row["name"]["code"]: [cell["text"] for cell in row["cells"]] for row in drawn["rows"]}
     columns = [column["code"] for column in drawn["across"]]

@@ -1,4 +1,4 @@
-"""What is known of one cell: status, contributors, the rules that mark it, its relations with hidden cells."""
+"""What is known of one cell: status, contributors, rules that mark it, relations with other hidden cells."""
 
 from __future__ import annotations
 

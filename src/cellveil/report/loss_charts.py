@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cellveil.arrays import Bool, Float, Int
+from cellveil.arrays import Bool, Int
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.publishing.publication import Labels, Lines, TablePart
+from cellveil.report.figures import tells_a_cell
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.table import Table
 
@@ -24,7 +25,7 @@ SHADES = 8
 def level_bars(problem: Problem, pattern: Pattern, *, values: bool) -> list[dict[str, Any]]:
     """For each dimension and depth: how many cells, and the shares of them that are hidden."""
     primary = pattern.hidden & (problem.status == Status.PRIMARY)
-    size = np.abs(problem.table.floats())
+    size = np.abs(problem.table.values)
     found = []
     for dimension, column in zip(problem.table.dimensions, problem.table.keys, strict=True):
         depth = _depths(dimension)[column]
@@ -45,7 +46,7 @@ def _depths(dimension: Dimension) -> Int:
     return depth
 
 
-def _level(level: int, here: Bool, primary: Bool, hidden: Bool, size: Float | None) -> dict[str, Any]:
+def _level(level: int, here: Bool, primary: Bool, hidden: Bool, size: Int | None) -> dict[str, Any]:
     cells = int(here.sum())
     first = 100 * float((here & primary).sum()) / cells
     all_hidden = 100 * float((here & hidden).sum()) / cells
@@ -58,8 +59,9 @@ def _level(level: int, here: Bool, primary: Bool, hidden: Bool, size: Float | No
         "value": "",
     }
     if size is not None:
-        whole = float(size[here].sum())
-        row["value"] = f"{100 * float(size[here & hidden].sum()) / whole:.1f} %" if whole else "–"
+        whole, lost = sum(size[here].tolist()), size[here & hidden]
+        is_told = bool(whole) and not tells_a_cell(lost)  # the page shows it before anybody asks for values
+        row["value"] = f"{100 * sum(lost.tolist()) / whole:.1f} %" if is_told else "–"
     return row
 
 

@@ -1,4 +1,7 @@
-"""Cost of the suppression pattern and its lower bound over the time of the search, as an SVG drawing."""
+"""Cost of the suppression pattern and its lower bound over the time of the search, as an SVG drawing.
+
+Costs are drawn in per cent of the dearest one: the cost of a single hidden cell may be its value.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +37,6 @@ def search_curve(points: Sequence[SearchPoint], lasted: float) -> dict[str, Any]
         "top": TOP,
         "cost": _steps([at(*point) for point in cost], at(end, points[-1].cost)),
         "bound": _steps([at(*point) for point in bound], at(end, bound[-1][1])) if bound else "",
-        "most": _short(most),
-        "half": _short(most / 2),
         "end": f"{end:.3g} s",
     }
 
@@ -46,10 +47,3 @@ def _steps(places: Sequence[tuple[float, float]], last: tuple[float, float]) -> 
     for across, upwards in [*places[1:], last]:
         line += [(across, line[-1][1]), (across, upwards)]
     return " ".join(f"{across},{upwards}" for across, upwards in line)
-
-
-def _short(amount: float) -> str:
-    for unit, name in ((1e9, " bn"), (1e6, " M"), (1e3, " k")):
-        if amount >= unit:
-            return f"{amount / unit:,.3g}{name}"
-    return f"{amount:,.3g}"
