@@ -47,6 +47,7 @@ WHAT = {
     "judge": "the verdict",
     "suppression": "which cells to hide",
     "adjustment": "which values to move",
+    "explaining": "why a cell is hidden",
     "publishing": "the gate, public files",
     "report": "for the office",
     "formats": "files in and out",

@@ -22,6 +22,8 @@ from cellveil.errors import InputError as InputError
 from cellveil.errors import MissingExtraError as MissingExtraError
 from cellveil.errors import NotSafeError as NotSafeError
 from cellveil.errors import SolverError as SolverError
+from cellveil.explaining import CellExplanation as CellExplanation
+from cellveil.explaining import explain_cell as explain_cell
 from cellveil.formats.adjusted_file import read_adjusted as read_adjusted
 from cellveil.formats.adjusted_file import write_adjusted as write_adjusted
 from cellveil.formats.instance import read_instance as read_instance

@@ -1,5 +1,6 @@
 """A table with planted values, its report, and a parser that checks pages."""
 
+import json
 from html.parser import HTMLParser
 from typing import Any
 
@@ -33,6 +34,20 @@ def planted(primaries=(("A", "N"),), level=1000):
     hidden = np.zeros(table.num_cells, dtype=bool)
     hidden[[table.cell(*key) for key in HIDDEN]] = True
     return problem, Pattern.hiding(problem, hidden, "by hand")
+
+
+def large_table():
+    """107,500 cells in three dimensions of two levels each, a third of the finest ones hidden."""
+    trees = [
+        Hierarchy.from_dict({"T": {f"{n}{i}": [f"{n}{i}.{j}" for j in range(6)] for i in range(size)}})
+        for n, size in zip("abc", (6, 7, 7), strict=True)
+    ]
+    dimensions = [Dimension.of(name, tree) for name, tree in zip("abc", trees, strict=True)]
+    leaves = np.meshgrid(*(tree.leaves for tree in trees), indexing="ij")
+    codes = {name: column.ravel().tolist() for name, column in zip("abc", leaves, strict=True)}
+    table = table_from_interior(dimensions, codes, np.arange(1, leaves[0].size + 1))
+    problem = Problem.of(table, {})
+    return problem, Pattern.hiding(problem, table.values % 3 == 0, "by hand")
 
 
 def run_of(problem, pattern, verdict):
@@ -79,6 +94,13 @@ def parse(page: str) -> Checker:
     checker.close()
     assert not checker.open
     return checker
+
+
+def data_of(page: str) -> dict[str, Any]:
+    """What the scripts of the internal page read."""
+    return json.loads(
+        page.partition('<script type="application/json" id="data">')[2].partition("</script>")[0]
+    )
 
 
 def forms_of(value: int) -> list[str]:

@@ -20,7 +20,7 @@ ORDER = (
     *("solvers", "deviations", "attackers", "attack"),
     "judge",  # before suppression and adjustment: whoever judges shares nothing with those who made it
     *("suppression", "adjustment"),
-    *("publishing", "report"),
+    *("explaining", "publishing", "report"),
     *("formats", "argus", "datasets"),
     *("job", "front", "views", "cli", "__main__"),
 )

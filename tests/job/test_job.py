@@ -484,7 +484,7 @@ def test_command_and_library_agree(
 
 
 def test_report_shows_no_hidden_value_and_no_path(folder: Path) -> None:
-    result = run(folder, 'output = "."\n' + MICRODATA + ONE_TABLE + RULES)
+    result = run(folder, 'output = "."\n' + MICRODATA + ONE_TABLE + RULES + "\n[report]\nvalues = false\n")
     values = result.problem.table.values[result.suppression.pattern.hidden]
     page = re.sub(r"(?<=\d)[\u202f,](?=\d{3})", "", result.files["report"].read_text())
     assert not set(re.findall(r"\d+", page)) & {str(value) for value in values.tolist()}
@@ -570,6 +570,7 @@ def test_infeasible_job_names_the_cells_and_releases_nothing(tmp_path: Path, com
     assert not (tmp_path / "out" / "public").exists()
     assert sorted(path.name for path in (tmp_path / "out" / "internal").iterdir()) == [
         "instance",
+        "report.html",
         "report.json",
         "run.json",
     ]

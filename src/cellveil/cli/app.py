@@ -21,6 +21,7 @@ from cellveil.cli.check import check
 from cellveil.cli.compare import compare
 from cellveil.cli.demo import demo
 from cellveil.cli.examples import told_examples
+from cellveil.cli.explain_cell import explain
 from cellveil.cli.history import history
 from cellveil.cli.init import init
 from cellveil.cli.list_methods import methods
@@ -43,7 +44,7 @@ app = typer.Typer(
     f"130 interrupted.\n\n{told_examples('')}",
 )
 for _command in (
-    *(demo, init, check, run, compare, history, template),
+    *(demo, init, check, run, explain, compare, history, template),
     *(suppress, adjust, audit, verify, methods, argus),
 ):
     app.command(epilog=told_examples(_command.__name__))(_command)

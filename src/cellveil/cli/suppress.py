@@ -88,7 +88,7 @@ def suppress(
     from cellveil.formats.pattern_file import write_pattern
     from cellveil.params import parse_options
     from cellveil.report import build_report
-    from cellveil.report.infeasible_figures import infeasible_figures
+    from cellveil.report.infeasible_report import InfeasibleReport
     from cellveil.suppression import suppress as find_pattern
 
     began, options = perf_counter(), parse_options(option or [])
@@ -112,7 +112,7 @@ def suppress(
             )
     except InfeasibleError as error:
         remove(out, certificate)
-        write_json(report, as_json, infeasible_figures(problem, method, seed, error))
+        write_json(report, as_json, InfeasibleReport(problem, error, method, seed).to_dict())
         raise
     if found.relaxation is not None:
         problem = found.relaxation.problem

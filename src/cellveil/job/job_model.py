@@ -25,6 +25,7 @@ from cellveil.job.sections import (
     LevelsJob,
     Previous,
     ReleaseJob,
+    ReportJob,
     RuleTable,
     Section,
     SuppressJob,
@@ -88,6 +89,7 @@ class Job(Section):
         description="Former releases that everybody can lay beside the new one, or the list of them alone.",
     )
     release: ReleaseJob = Field(ReleaseJob(), description="The public files.")
+    report: ReportJob = Field(ReportJob(), description="The internal report.")
 
     _source: JobSource | None = PrivateAttr(None)
     _inferred: tuple[str, ...] = PrivateAttr(())
@@ -147,6 +149,11 @@ class Job(Section):
     def placing_errors(self, *location: str | int) -> AbstractContextManager[None]:
         """Name the job file and the line of the location in errors that have no place yet."""
         return nullcontext() if self._source is None else self._source.placing_errors(*location)
+
+    @property
+    def file(self) -> Path | None:
+        """The job file; None for a job that was made in Python."""
+        return None if self._source is None else self._source.file
 
     @property
     def inferred(self) -> tuple[str, ...]:

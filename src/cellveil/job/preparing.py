@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cellveil.errors import InputError
@@ -43,6 +43,10 @@ class Prepared:
     facts: Mapping[str, Any]
     labels: Labels
     tables: tuple[TablePart, ...] = ()
+
+    def of(self, problem: Problem) -> Prepared:
+        """The same with another problem of the same table."""
+        return replace(self, problem=problem)
 
 
 def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:

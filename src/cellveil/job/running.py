@@ -31,6 +31,7 @@ from cellveil.job.output_folder import (
 from cellveil.job.past import Past
 from cellveil.job.preparing import Prepared, prepare
 from cellveil.job.reading import read_job
+from cellveil.job.report_facts import parameters, report_facts
 from cellveil.job.searched import phases_of, search
 from cellveil.job.sections import AdjustJob
 from cellveil.judge import Audit
@@ -45,7 +46,7 @@ from cellveil.publishing.public_folder import PUBLIC
 from cellveil.publishing.releasing import check_formats, check_names
 from cellveil.report import Report
 from cellveil.report.adjustment_figures import adjusted_figures, infeasible_adjustment
-from cellveil.report.infeasible_figures import infeasible_figures
+from cellveil.report.infeasible_report import InfeasibleReport
 from cellveil.shown import Shown
 from cellveil.suppression import Suppression
 
@@ -143,7 +144,7 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
         found = search(job, prepared, past, progress, keep_best=keep_best)
     except InfeasibleError as error:
         with output.replaced() as new:
-            _write_infeasible(job, new.internal, past.problem, error)
+            _write_infeasible(job, new.internal, prepared.of(past.problem), taker.notes, error)
         raise
     problem, suppression, verdict = found.problem, found.suppression, found.audit
     asked = prepared.problem  # an adjusted table has no part in what a pattern makes it necessary to relax
@@ -160,8 +161,7 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
                 instead = past.beside(adjusted.audit, progress)
         released = _release(job, instead or verdict, prepared, new)
         report = found.report(taker.notes, release=released, adjustment=adjustment, instead=instead)
-        write_text(new.internal / FILES["report"], report.to_html())
-        _write_figures(new.internal, report.to_dict())
+        _write_report(new.internal, report)
     return JobResult(problem, suppression, verdict, report, released, internal_files(job))
 
 
@@ -253,11 +253,28 @@ def wishes_of(job: Job, prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def _write_infeasible(job: Job, folder: Path, problem: Problem, error: InfeasibleError) -> None:
-    """The instance and the figures."""
-    write_folder(problem, folder / FILES["instance"])
-    _write_figures(folder, infeasible_figures(problem, job.suppress.method, job.suppress.seed, error))
+def _write_infeasible(
+    job: Job, folder: Path, prepared: Prepared, notes: tuple[str, ...], error: InfeasibleError
+) -> None:
+    """The instance, the figures and the page."""
+    write_folder(prepared.problem, folder / FILES["instance"])
+    report = InfeasibleReport(
+        prepared.problem,
+        error,
+        job.suppress.method,
+        job.suppress.seed,
+        title=job.title,
+        parameters=parameters(job) | dict(prepared.facts),
+        labels=prepared.labels,
+        tables=prepared.tables,
+        notes=notes,
+        facts=report_facts(job),
+    )
+    _write_report(folder, report)
 
 
-def _write_figures(folder: Path, figures: dict[str, Any]) -> None:
-    write_text(folder / FILES["figures"], json.dumps(figures, indent=2, ensure_ascii=False) + "\n")
+def _write_report(folder: Path, report: Report | InfeasibleReport) -> None:
+    """The page and the figures."""
+    write_text(folder / FILES["report"], report.to_html())
+    figures = json.dumps(report.to_dict(), indent=2, ensure_ascii=False)
+    write_text(folder / FILES["figures"], figures + "\n")

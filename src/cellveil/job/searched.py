@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from cellveil.job.attackers_asked import AttackersAsked, attackers_asked
 from cellveil.job.job_model import Job
 from cellveil.job.past import Past
 from cellveil.job.preparing import Prepared
+from cellveil.job.report_facts import parameters, report_facts
 from cellveil.judge import Audit
 from cellveil.problem import Problem
 from cellveil.progress import Phase, Progress
 from cellveil.report import Report, build_report
+from cellveil.report.run_facts import SearchCurve, SearchPoint
 from cellveil.suppression import Suppression, suppress
 
 EXACT_WORK = 50_000
@@ -32,6 +33,8 @@ class JudgedPattern:
         The verdict on the pattern, also beside former releases.
     asked
         Whom the job keeps off.
+    curve
+        Cost and bound over time.
     """
 
     job: Job
@@ -41,6 +44,7 @@ class JudgedPattern:
     suppression: Suppression
     audit: Audit
     asked: AttackersAsked
+    curve: tuple[SearchPoint, ...]
 
     def report(self, notes: tuple[str, ...], **further: Any) -> Report:
         """The report; `further` are release, adjustment and what is published instead."""
@@ -49,12 +53,13 @@ class JudgedPattern:
             self.suppression,
             self.audit,
             title=self.job.title,
-            parameters=parameters_of(self.job) | dict(self.prepared.facts),
+            parameters=parameters(self.job) | dict(self.prepared.facts),
             labels=self.prepared.labels,
             why_no_insiders=self.asked.why_no_insiders,
             notes=notes,
             tables=self.prepared.tables,
             changes=self.past.changes_to(self.suppression.pattern),
+            facts=report_facts(self.job, self.curve),
             **further,
         )
 
@@ -74,12 +79,13 @@ def search(
     problem = past.problem
     asked = attackers_asked(job, problem)
     progress.plan(phases_of(job, bool(asked.attackers)))
+    curve = SearchCurve(progress)
     suppression = suppress(
         problem,
         **job.suppress.model_dump(),
         attackers=asked.attackers,
         may_free=past.may_free,
-        progress=progress,
+        progress=curve,
     )
     if suppression.was_interrupted and not keep_best:
         raise KeyboardInterrupt
@@ -88,7 +94,8 @@ def search(
     audit = suppression.audit
     if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
         audit = audit.with_exact_intervals(progress)
-    return JudgedPattern(job, prepared, past, problem, suppression, past.beside(audit, progress), asked)
+    audit = past.beside(audit, progress)
+    return JudgedPattern(job, prepared, past, problem, suppression, audit, asked, curve.points)
 
 
 def phases_of(job: Job, has_attackers: bool) -> list[Phase]:
@@ -97,18 +104,3 @@ def phases_of(job: Job, has_attackers: bool) -> list[Phase]:
     others = [Phase.OTHERS] if has_attackers else []
     adjusted = [Phase.ADJUST] if job.adjust is not None else []
     return [*data, Phase.SEARCH, *others, Phase.AUDIT, *adjusted, Phase.WRITE]
-
-
-def parameters_of(job: Job) -> dict[str, Any]:
-    """What was set, without machine paths."""
-    data = job.model_dump(mode="json", exclude_defaults=True, exclude={"output", "labels"})
-    return {key: _short(value) for key, value in data.items()}
-
-
-def _short(value: Any) -> Any:
-    """Replace paths by file names."""
-    if isinstance(value, dict):
-        return {key: _short(part) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_short(part) for part in value]
-    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value

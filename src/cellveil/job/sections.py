@@ -325,3 +325,13 @@ class ReleaseJob(Section):
     decimals: int | None = Field(None, ge=0, le=9, description="Decimals shown to people.")
     note: str = Field("", description="A public note.")
     date: str = Field("", description="A public date.")
+
+
+class ReportJob(Section):
+    """The internal report."""
+
+    values: bool = Field(
+        True,
+        description="Whether the page carries the values of hidden cells. They are seen only when a reader "
+        "asks for them; false leaves them out.",
+    )

@@ -23,6 +23,7 @@ from cellveil.report.adjusted_release import ADJUSTED, with_adjusted
 from cellveil.report.attacker_figures import Price, exempt_cells, open_cells, told_exempt, told_open
 from cellveil.report.audit_figures import attackers_summary
 from cellveil.report.figures import ClassOfCells, Margins, officials_table, plain, rules_fired
+from cellveil.report.run_facts import RunFacts
 
 if TYPE_CHECKING:
     from cellveil.judge import Audit
@@ -47,6 +48,7 @@ def build_report(
     notes: Sequence[str] = (),
     tables: Sequence[TablePart] = (),
     changes: PatternChanges | None = None,
+    facts: RunFacts | None = None,
 ) -> Report:
     """Report on a suppression and its audit.
 
@@ -74,6 +76,8 @@ def build_report(
         The tables that a joint table was linked from.
     changes
         What is hidden otherwise than in the pattern of a former month.
+    facts
+        When and from which inputs the run was made, its rules, and whether the page carries hidden values.
     """
     check_problem(problem)
     pattern = getattr(suppression, "pattern", None)
@@ -95,6 +99,7 @@ def build_report(
         tuple(notes),
         tuple(tables),
         changes,
+        facts or RunFacts(),
     )
 
 
@@ -127,6 +132,7 @@ class Report:
     notes: tuple[str, ...] = ()
     tables: tuple[TablePart, ...] = ()
     changes: PatternChanges | None = None
+    facts: RunFacts = field(default_factory=RunFacts)
 
     def __repr__(self) -> str:
         return f"Report({self.heading!r}, {self.verdict!r})"
@@ -286,6 +292,8 @@ class Report:
             if self.decisive is None or self.decisive.together is None
             else self.decisive.together.to_dict(),
             "hashes": {"problem": self.problem.content_hash, "view": self.view.content_hash},
+            "made": self.facts.made,
+            "inputs": [asdict(one) for one in self.facts.inputs],
             "release": None if self.release is None else asdict(self.release),
             "override": self.override,
         }

@@ -1,0 +1,140 @@
+"""A page in a real browser: what it logs, whether it fits, whether all can use it, how it prints."""
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pypdfium2
+from playwright.sync_api import Browser, Page
+
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+)
+
+STICKING_OUT = """() => [...document.querySelectorAll("body *")]
+  .filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+  .filter((e) => !e.closest("[data-scrolls], .scroll")).slice(0, 5)
+  .map((e) => `${e.tagName}.${e.className} ${e.textContent.slice(0, 40)}`)"""
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right, top, in points."""
+
+
+@dataclass
+class Opened:
+    """A page, and the errors it has logged so far."""
+
+    page: Page
+    errors: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, browser: Browser, file: Path, width: int, height: int, dark: bool) -> "Opened":
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            offline=True,
+        )
+        made = cls(context.new_page())
+        made.page.set_default_timeout(5000)
+        made.page.on("console", lambda message: made._told(message.type, message.text))
+        made.page.on("pageerror", lambda error: made.errors.append(str(error)))
+        made.page.goto(file.as_uri())
+        return made
+
+    def _told(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.errors.append(text)
+
+    def close(self) -> None:
+        self.page.context.close()
+
+    def sticking_out(self) -> list[str]:
+        """What makes the page scroll sideways; empty where it does not."""
+        width, shown = self.page.evaluate(
+            "() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+        )
+        return [f"{width} px in {shown} px", *self.page.evaluate(STICKING_OUT)] if width > shown else []
+
+    def findings(self) -> list[str]:
+        """Serious findings of axe-core: rule, what it says, and the first places."""
+        self.page.evaluate(_axe())
+        found = self.page.evaluate(
+            "() => axe.run(document, {resultTypes: ['violations'], elementRef: false})"
+        )
+        return [
+            f"{one['id']}: {one['help']}: {[node['html'][:120] for node in one['nodes'][:3]]}"
+            for one in found["violations"]
+            if one["impact"] in ("serious", "critical")
+        ]
+
+    def printed(self) -> "Printed":
+        """The page as it prints on A4."""
+        self.page.emulate_media(media="print")
+        words = re.findall(r"\w+", self.page.evaluate("() => document.body.innerText"))
+        self.page.emulate_media(media="null")
+        return Printed(self.page.pdf(format="A4", print_background=True), words)
+
+
+@cache
+def _axe() -> str:
+    return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+class Printed:
+    """A PDF: its text, the boxes of its letters, and the words that ought to stand in it."""
+
+    def __init__(self, pdf: bytes, words: list[str]) -> None:
+        self.document = pypdfium2.PdfDocument(pdf)
+        self.words = words
+
+    @property
+    def text(self) -> str:
+        return "\n".join(page.get_textpage().get_text_range() for page in self.document)
+
+    def faults(self) -> list[str]:
+        """Text over other text, text beyond the edge of its page, words cut off: each once."""
+        shown = "".join(self.text.split()).lower()
+        found = {f"cut off: {word}": None for word in self.words if word.lower() not in shown}
+        for number, page in enumerate(self.document, 1):
+            width, height = page.get_size()
+            text = page.get_textpage()
+            whole = "".join(_letter(text, place) for place in range(text.count_chars()))
+            letters = [(place, text.get_charbox(place)) for place, sign in enumerate(whole) if sign.strip()]
+            for place, (left, low, right, high) in letters:
+                if left < 0 or low < 0 or right > width or high > height:
+                    found[f"page {number}: beyond the edge: {_around(whole, place)}"] = None
+            for one, other in _overlaps(letters):
+                found[f"page {number}: {_around(whole, one)} over {_around(whole, other)}"] = None
+        return list(found)
+
+
+def _letter(text: Any, place: int) -> str:
+    return chr(pypdfium2.raw.FPDFText_GetUnicode(text, place)) or " "
+
+
+def _around(text: str, place: int) -> str:
+    """The line of text around a letter."""
+    return text[text.rfind("\n", 0, place) + 1 :].splitlines()[0].strip()[:60]
+
+
+def _overlaps(letters: list[tuple[int, Box]]) -> list[tuple[int, int]]:
+    """Pairs of letters of which one is covered by half or more."""
+    found = []
+    ordered = sorted(letters, key=lambda entry: entry[1][0])
+    for number, (place, box) in enumerate(ordered):
+        for other, next_box in ordered[number + 1 :]:
+            if next_box[0] >= box[2]:
+                break
+            wide = min(box[2], next_box[2]) - next_box[0]
+            high = min(box[3], next_box[3]) - max(box[1], next_box[1])
+            if wide > 0 and high > 0 and 2 * wide * high > min(_area(box), _area(next_box)):
+                found.append((place, other))
+    return found
+
+
+def _area(box: Box) -> float:
+    return (box[2] - box[0]) * (box[3] - box[1])
