@@ -37,6 +37,7 @@ from cellveil.problem import Problem
 from cellveil.progress import NoteTaker, Progress
 from cellveil.public_view import PublicView
 from cellveil.publishing import Publication, Release, TablePart, check_room, release
+from cellveil.publishing.imprint import Imprint, subject_of
 from cellveil.publishing.public_folder import PUBLIC
 from cellveil.publishing.releasing import check_formats, check_names
 from cellveil.report import Report, build_report
@@ -46,7 +47,6 @@ from cellveil.rules import Rule, rule_from_dict
 from cellveil.rules.apply import Primary, find_primaries, num_excused
 from cellveil.suppression import Suppression, suppress
 from cellveil.tables.cells import cell_number
-from cellveil.tables.table import Table
 
 FILES = {
     "report": "report.html",
@@ -243,13 +243,9 @@ def _parts(job: Job, built: BuiltTables) -> tuple[TablePart, ...]:
     if len(job.tables) == 1 and job.tables[0].name is None:
         return ()
     return tuple(
-        TablePart(asked.name or _subject(table), table, cells)
+        TablePart(asked.name or subject_of(table.variable, table.dimensions, job.language), table, cells)
         for asked, (table, cells) in zip(job.tables, built.parts, strict=True)
     )
-
-
-def _subject(table: Table) -> str:
-    return f"{table.variable} by {', '.join(dimension.name for dimension in table.dimensions)}"
 
 
 def _primaries(job: Job, built: BuiltTables, rule: Rule | None) -> Primary:
@@ -325,6 +321,7 @@ def _check_release(job: Job, prepared: Prepared) -> None:
         publication = Publication.of(
             problem.table,
             PublicView.of(problem, everything),
+            imprint=Imprint(unit=settings.unit, language=job.language),
             symbol=settings.symbol,
             labels=prepared.labels,
             decimals=settings.decimals,
@@ -355,6 +352,10 @@ def _wishes(job: Job, prepared: Prepared) -> dict[str, Any]:
         "decimals": settings.decimals,
         "note": settings.note,
         "date": settings.date,
+        "source": settings.source,
+        "unit": settings.unit,
+        "contact": settings.contact,
+        "language": job.language,
     }
 
 

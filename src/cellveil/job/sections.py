@@ -321,3 +321,8 @@ class ReleaseJob(Section):
     decimals: int | None = Field(None, ge=0, le=9, description="Decimals shown to people.")
     note: str = Field("", description="A public note.")
     date: str = Field("", description="A public date.")
+    source: str = Field("", description="Where the figures come from.")
+    unit: str | dict[str, str] = Field(
+        "", description="In what the figures are measured; of several variables {variable = unit, …}."
+    )
+    contact: str = Field("", description="Whom to ask: a name, an address.")

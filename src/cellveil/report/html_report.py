@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from cellveil.arrays import Int
 from cellveil.problem import Status
+from cellveil.publishing.catalogue import grouped
 from cellveil.publishing.html_page import Mark, environment, sections_of
-from cellveil.publishing.publication import Publication, grouped
+from cellveil.publishing.publication import Publication
 from cellveil.report.adjusted_release import adjusted_tiles
 from cellveil.report.adjustment_figures import pinned_down
 from cellveil.report.figures import reasons_of
@@ -37,7 +38,7 @@ OUTCOMES = {
 def render(report: Report) -> str:
     """The whole page."""
     problem = report.problem
-    publication = Publication.of(problem.table, report.view, title=report.title, labels=report.labels)
+    publication = Publication.of(problem.table, report.view, labels=report.labels)
     publication = publication.in_tables(report.tables, report.labels)
     return (
         environment("cellveil.report")
