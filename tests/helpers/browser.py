@@ -74,8 +74,8 @@ class Opened:
         """The page as it prints on A4."""
         self.page.emulate_media(media="print")
         words = self.page.evaluate("() => document.body.innerText").split()
-        self.page.emulate_media(media="screen")
-        return Printed(self.page.pdf(format="A4", print_background=True), words)
+        self.page.emulate_media(media="null")
+        return Printed(self.page.pdf(format="A4", prefer_css_page_size=True, print_background=True), words)
 
 
 @cache
