@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from typing import Any
 
 from cellveil.arrays import Int
@@ -30,20 +32,21 @@ def page_of(publication: Publication, files: Sequence[str] = ()) -> str:
     It holds what the publication holds: no hidden value, nothing of rules, levels or methods, and no
     difference between primary and secondary cells.
     """
-    words, tables = publication.words, publication.tables
-    return (
-        environment()
-        .get_template("public.html")
-        .render(
-            t=words,
-            many=len(tables),
-            publication=publication,
-            imprint=publication.imprint,
-            sections=[_section(table, number, len(tables)) for number, table in enumerate(tables, 1)],
-            reading=list(reading(publication)),
-            quality=list(quality(publication)),
-            files=files,
-        )
+    from markupsafe import Markup
+
+    words, tables, templates = publication.words, publication.tables, environment()
+    script = templates.get_template("public.js").render()
+    return templates.get_template("public.html").render(
+        t=words,
+        many=len(tables),
+        publication=publication,
+        imprint=publication.imprint,
+        sections=[_section(table, number, len(tables)) for number, table in enumerate(tables, 1)],
+        reading=list(reading(publication)),
+        quality=list(quality(publication)),
+        files=files,
+        script=Markup(script),
+        script_hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
     )
 
 

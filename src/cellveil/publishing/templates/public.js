@@ -1,3 +1,4 @@
+const words = JSON.parse(document.getElementById("words").textContent);
 const MAX_PRINTED = 1280; // pixels on the screen that fit on a printed page
 
 class Fold { // lines of one dimension: what is shown follows from what is open
