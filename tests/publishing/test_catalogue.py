@@ -134,3 +134,6 @@ source = "Erhebung"
     (tmp_path / "job.toml").write_text(job.replace("jobs = ", "job = "))
     with pytest.raises(InputError, match="Did you mean 'jobs'"):
         cv.run_job(cv.read_job(tmp_path / "job.toml"))
+    (tmp_path / "job.toml").write_text(job.replace('"Personen"', "5"))
+    with pytest.raises(InputError, match="line 16: the unit is neither a text nor a set of texts"):
+        cv.read_job(tmp_path / "job.toml")

@@ -66,6 +66,7 @@ def test_headers_stay_in_sight_and_rows_fold(tmp_path):
     outline = {str(row[0].value): sheet.row_dimensions[row[0].row].outlineLevel for row in sheet.iter_rows()}
     assert (outline["Total"], outline["N"], outline["West"], outline["W"]) == (0, 1, 1, 2)
     assert not sheet.sheet_properties.outlinePr.summaryBelow
+    assert (sheet.sheet_format.outlineLevelRow, sheet.sheet_format.outlineLevelCol) == (2, 1)
     assert [cell.value for cell in sheet[first]][:2] == ["N", "The North"]
 
 

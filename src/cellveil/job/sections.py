@@ -55,6 +55,17 @@ def _as_percent(given: Any, info: ValidationInfo) -> Any:
         raise fault(error.what, error.remedy) from None
 
 
+def _as_unit(given: Any) -> Any:
+    """One text for all variables, or one for each."""
+    texts = list(given.values()) if isinstance(given, dict) else [given]
+    if not all(isinstance(text, str) for text in texts):
+        raise fault(
+            "the unit is neither a text nor a set of texts",
+            'Write unit = "EUR 1,000", or unit = {turnover = "EUR 1,000", staff = "persons"}.',
+        )
+    return given
+
+
 def _check_rule(data: dict[str, Any]) -> dict[str, Any]:
     from cellveil.rules import rule_from_dict
 
@@ -86,6 +97,8 @@ Terms = Annotated[dict[str, int], BeforeValidator(_as_terms)]
 RuleTable = Annotated[dict[str, Any], AfterValidator(_check_rule)]
 
 Method = Annotated[str, AfterValidator(_check_method)]
+
+Unit = Annotated[str | dict[str, str], BeforeValidator(_as_unit)]
 
 Percent = Annotated[float, BeforeValidator(_as_percent)]
 
@@ -322,7 +335,7 @@ class ReleaseJob(Section):
     note: str = Field("", description="A public note.")
     date: str = Field("", description="A public date.")
     source: str = Field("", description="Where the figures come from.")
-    unit: str | dict[str, str] = Field(
+    unit: Unit = Field(
         "", description="In what the figures are measured; of several variables {variable = unit, …}."
     )
     contact: str = Field("", description="Whom to ask: a name, an address.")

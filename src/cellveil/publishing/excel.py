@@ -148,11 +148,12 @@ class _CrossSheet:
             sheet.auto_filter.ref = f"A{last_head}:{_letter(self.lead - 1)}{last}"
         sheet.sheet_properties.outlinePr.summaryBelow = False
         sheet.sheet_properties.outlinePr.summaryRight = False
+        sheet.sheet_format.outlineLevelRow = self._deepest(cross.down)
         if cross.across >= 0:
-            lines = self.table.lines[cross.across]
-            for column, line in enumerate(cross.shown[cross.across].tolist(), self.lead):
-                level = min(int(lines.depth[line]), MAX_OUTLINE)
-                sheet.column_dimensions[_letter(column)].outlineLevel = level
+            sheet.column_dimensions.max_outline = self._deepest(cross.across)
+            depths = self.table.lines[cross.across].depth[cross.shown[cross.across]]
+            for column, depth in enumerate(depths.tolist(), self.lead):
+                sheet.column_dimensions[_letter(column)].outlineLevel = min(depth, MAX_OUTLINE)
         sheet.page_setup.orientation = "landscape"
         sheet.page_setup.paperSize = 9  # A4
         sheet.page_setup.fitToWidth = ceil(cross.num_columns / PRINTED_COLUMNS)
@@ -161,6 +162,10 @@ class _CrossSheet:
         sheet.print_title_rows = f"{last_head - self._num_heads + 1}:{last_head}"
         sheet.print_title_cols = f"A:{_letter(self.lead - 1)}"
         sheet.oddFooter.right.text = "&P / &N"
+
+    def _deepest(self, axis: int) -> int:
+        """Levels of a dimension that fold."""
+        return min(int(self.table.lines[axis].depth.max()), MAX_OUTLINE)
 
     def _widths(self) -> Iterator[int]:
         for axis in self.left:
