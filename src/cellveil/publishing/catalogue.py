@@ -57,7 +57,7 @@ class Catalogue:
         >>> catalogue("de").number(-123456789, 2).replace("\u202f", " ")
         '-1 234 567,89'
         """
-        return grouped(scaled, decimals, self("numbers.thousands"), self("numbers.point"))
+        return written(scaled, decimals, self("numbers.thousands"), self("numbers.point"))
 
 
 @cache
@@ -79,13 +79,13 @@ def catalogue(language: str) -> Catalogue:
     )
 
 
-def grouped(scaled: int, decimals: int, thousands: str = ",", point: str = ".") -> str:
-    """Write a scaled integer with marks between groups of three digits.
+def written(scaled: int, decimals: int, thousands: str, point: str) -> str:
+    """Write a scaled integer with these marks.
 
     Examples
     --------
-    >>> grouped(-123456789, 2)
-    '-1,234,567.89'
+    >>> written(-123456789, 2, ".", ",")
+    '-1.234.567,89'
     """
     whole, has_fraction, fraction = text_of(scaled, decimals).partition(".")
     digits = f"{int(whole.lstrip('-')):,}".replace(",", thousands)

@@ -18,7 +18,7 @@ from cellveil.arrays import Bool, Int, freeze
 from cellveil.errors import InputError, nearest_name
 from cellveil.files import guarded
 from cellveil.public_view import PublicView
-from cellveil.publishing.catalogue import Catalogue
+from cellveil.publishing.catalogue import Catalogue, written
 from cellveil.publishing.imprint import Imprint, subject_of
 from cellveil.tables.build import relations_along, sides
 from cellveil.tables.dimension import Dimension
@@ -331,6 +331,17 @@ def rounded(scaled: int, digits: int) -> int:
     unit: int = 10**digits
     whole = (2 * abs(scaled) + unit) // (2 * unit)
     return whole if scaled >= 0 else -whole
+
+
+def grouped(scaled: int, decimals: int) -> str:
+    r"""Write a scaled integer as internal pages do, with narrow spaces between groups of three digits.
+
+    Examples
+    --------
+    >>> grouped(-123456789, 2).replace("\u202f", " ")
+    '-1 234 567.89'
+    """
+    return written(scaled, decimals, "\u202f", ".")
 
 
 def _check(table: Table, view: PublicView, symbol: str, labels: Labels, decimals: int | None) -> None:

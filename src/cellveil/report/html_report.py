@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from cellveil.arrays import Int
 from cellveil.problem import Status
-from cellveil.publishing.catalogue import grouped
 from cellveil.publishing.html_page import Mark, environment, sections_of
-from cellveil.publishing.publication import Publication
+from cellveil.publishing.publication import Publication, grouped
 from cellveil.report.adjusted_release import adjusted_tiles
 from cellveil.report.adjustment_figures import pinned_down
 from cellveil.report.figures import reasons_of
