@@ -25,12 +25,12 @@ bench: $(TEST_STAMP)
 	$(BIN)/python benchmarks/tabulate.py --rows 1000000
 	$(BIN)/python benchmarks/unpick.py
 
-# The figures and the picture of README.md; pictures need Chromium.
+# The figures of README.md; the pictures of README.md and docs, which need Chromium.
 readme: $(STAMP)
 	$(BIN)/python benchmarks/readme.py figures
 
-screenshots: $(STAMP)
-	$(BIN)/python benchmarks/readme.py screenshots
+screenshots: $(TEST_STAMP)
+	$(BIN)/python benchmarks/screenshots.py
 
 format: $(TEST_STAMP)
 	$(BIN)/ruff format src tests benchmarks experiments

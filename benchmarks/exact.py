@@ -1,6 +1,6 @@
 """`optimal` on public instances and artificial tables, and against a plain Benders loop.
 
-    python benchmarks/exact.py public --time-limit 600 --docs docs/exact.md
+    python benchmarks/exact.py public --time-limit 600 --docs docs/lab/exact.md
     python benchmarks/exact.py two-way --seeds 10 --time-limit 300
     python benchmarks/exact.py benders --only public,two-way --time-limit 300
 

@@ -1,4 +1,4 @@
-"""Write stages and parameters into docs/methods.md and docs/adjustment.md, from the classes.
+"""Write stages and parameters into docs/lab/stages.md and docs/adjustment.md, from the classes.
 
 python benchmarks/methods_page.py
 """
@@ -46,7 +46,7 @@ def adjustment_tables() -> str:
     return "\n".join([*lines, "", ""])
 
 
-PAGES = {DOCS / "methods.md": suppression_tables, DOCS / "adjustment.md": adjustment_tables}
+PAGES = {DOCS / "lab" / "stages.md": suppression_tables, DOCS / "adjustment.md": adjustment_tables}
 
 
 def page(path: Path) -> str:

@@ -1,7 +1,6 @@
-"""Make the generated parts of README.md: the table of figures, or the picture of the demo's report.
+"""Make the generated part of README.md: the table of figures. Its picture is made by `screenshots.py`.
 
 python benchmarks/readme.py figures [--time-limit S]     runs the tables and writes their lines into README.md
-python benchmarks/readme.py screenshots                  takes pictures of the demo's report with Chromium
 
 The public instances are found as the tests find them; without them their lines stay as they are.
 """
@@ -12,7 +11,6 @@ import argparse
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -26,7 +24,6 @@ BLOCK = re.compile(
     r"(<!-- figures: made by benchmarks/readme.py -->\n)(.*?)(<!-- end of figures -->)", re.DOTALL
 )
 HEAD = "| table | cells | primary | cost | cost / lower bound | seconds |\n|---|---|---|---|---|---|\n"
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 INSTANCES = ("table7", "hie1327d", "hier13")
 RANDOM = {
     "random 30 × 15 × 15": {"shape": (30, 15, 15), "contributors": 3, "zeros": 0.3, "seed": 1},
@@ -91,30 +88,8 @@ def write_figures(time_limit: float) -> None:
     )
 
 
-def screenshots() -> None:
-    """The demo's report: wide, as in README.md; and narrow and printed, to look at, in cellveil-demo."""
-    program = next((found for name in PROGRAMS if (found := shutil.which(name))), None)
-    if program is None:
-        sys.exit("No Chromium was found; install chromium and try again.")
-    demo(ROOT / "cellveil-demo")
-    page = (ROOT / "cellveil-demo" / "internal" / "report.html").as_uri()
-    common = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
-    common += ["--no-first-run", "--disable-background-networking", "--disable-component-update"]
-    with tempfile.TemporaryDirectory() as profile:
-        common += ["--disable-sync", f"--user-data-dir={profile}"]
-        for width, height, target in (
-            (1200, 900, ROOT / "docs" / "img" / "report.png"),
-            (400, 1400, ROOT / "cellveil-demo" / "report-narrow.png"),
-        ):
-            size = f"--window-size={width},{height}"
-            subprocess.run([*common, size, f"--screenshot={target}", page], check=True, capture_output=True)
-        printed = ROOT / "cellveil-demo" / "report.pdf"
-        subprocess.run([*common, f"--print-to-pdf={printed}", page], check=True, capture_output=True)
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
-    parser.add_argument("what", choices=["figures", "screenshots"])
+    parser.add_argument("what", choices=["figures"])
     parser.add_argument("--time-limit", type=float, default=60.0)
-    chosen = parser.parse_args()
-    write_figures(chosen.time_limit) if chosen.what == "figures" else screenshots()
+    write_figures(parser.parse_args().time_limit)

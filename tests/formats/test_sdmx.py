@@ -21,6 +21,7 @@ from cellveil.problem import Problem
 from cellveil.progress import NoteTaker
 from cellveil.public_view import PublicView
 from cellveil.publishing import Publication, write_release
+from cellveil.publishing.imprint import Imprint
 from cellveil.publishing.sdmx_files import check_sdmx_names, write_observations, write_structure
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.dimension import Dimension
@@ -30,10 +31,10 @@ from cellveil.tables.table import Table
 WORDS = ("total", "_t")
 
 
-def published(table: Table, hidden: Any, **texts: Any) -> Publication:
+def published(table: Table, hidden: Any, title: str = "", labels: Any = None) -> Publication:
     problem = Problem.of(table, {})
     pattern = Pattern.hiding(problem, np.asarray(hidden, dtype=bool), "by hand")
-    return Publication.of(table, PublicView.of(problem, pattern), **texts)
+    return Publication.of(table, PublicView.of(problem, pattern), imprint=Imprint(title), labels=labels)
 
 
 def table_of(trees: dict[str, Hierarchy], values: list[int], decimals: int = 0) -> Table:

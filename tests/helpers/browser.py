@@ -76,7 +76,7 @@ class Opened:
         self.page.emulate_media(media="print")
         words = re.findall(r"\w+", self.page.evaluate("() => document.body.innerText"))
         self.page.emulate_media(media="null")
-        return Printed(self.page.pdf(format="A4", print_background=True), words)
+        return Printed(self.page.pdf(format="A4", prefer_css_page_size=True, print_background=True), words)
 
 
 @cache

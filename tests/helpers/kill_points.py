@@ -24,6 +24,7 @@ from cellveil.files import write_text
 from cellveil.job.output_folder import RUN_FILE, open_output
 from cellveil.public_view import PublicView
 from cellveil.publishing import swap, write_release
+from cellveil.publishing.imprint import Imprint
 from cellveil.publishing.kept_releases import RELEASES, changed_files, kept_releases
 from cellveil.publishing.publication import Publication
 from cellveil.tables.build import table_from_interior
@@ -40,7 +41,9 @@ def publication(title: str, value: int) -> Publication:
     table = table_from_interior([region], {"region": ["N", "S", "W"]}, [4, 6, value])
     hidden, nothing = np.array([False, True, True, False]), np.zeros(4, dtype=np.int64)
     values = np.where(hidden, 0, table.values)
-    return Publication.of(table, PublicView(table.relations, hidden, values, nothing, nothing), title=title)
+    return Publication.of(
+        table, PublicView(table.relations, hidden, values, nothing, nothing), imprint=Imprint(title)
+    )
 
 
 OLD, NEW = publication("old", 9), publication("new", 12)
@@ -50,10 +53,10 @@ def run(home: Path, what: Publication | None) -> None:
     """What a job writes: internal files, and a release unless the verdict is negative."""
     with open_output(home, NAMES) as output, output.replaced() as new:
         for name in ("cells", "hier_region"):
-            write_text(new.internal / "instance" / f"{name}.csv", f"{what.title if what else 'none'}\n")
+            write_text(new.internal / "instance" / f"{name}.csv", f"{what.heading if what else 'none'}\n")
         if what is not None:
             write_release(what, new.public, ["csv"])
-        write_text(new.internal / "report.json", json.dumps(what.title if what else None))
+        write_text(new.internal / "report.json", json.dumps(what.heading if what else None))
 
 
 def end_early(home: Path) -> None:

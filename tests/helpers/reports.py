@@ -11,7 +11,8 @@ from cellveil.judge.verdict import Outcome
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView
-from cellveil.publishing.html_page import page_of
+from cellveil.publishing.imprint import Imprint
+from cellveil.publishing.public_page import page_of
 from cellveil.publishing.publication import Publication
 from cellveil.report import build_report
 from cellveil.suppression.result import Suppression
@@ -65,7 +66,7 @@ def report_on(problem, pattern, **options):
 class Checker(HTMLParser):
     """Checks that every tag is closed in order, and collects texts, tags and attributes."""
 
-    VOID = frozenset({"meta", "input", "br"})
+    VOID = frozenset({"meta", "input", "br", "col"})
 
     def __init__(self):
         super().__init__()
@@ -107,6 +108,10 @@ def forms_of(value: int) -> list[str]:
     return [str(value), *(f"{value:,}".replace(",", mark) for mark in (",", " ", "\u202f", ".", "'"))]
 
 
-def public_page(problem: Problem, view: PublicView, **texts: Any) -> str:
-    """The page for outsiders; `texts` as in `Publication.of`."""
-    return page_of(Publication.of(problem.table, view, **texts))
+def public_page(
+    problem: Problem, view: PublicView, *, labels: Any = None, symbol: str = "x", **texts: Any
+) -> str:
+    """The page for outsiders; `texts` as in `Imprint`."""
+    return page_of(
+        Publication.of(problem.table, view, labels=labels, symbol=symbol, imprint=Imprint(**texts))
+    )

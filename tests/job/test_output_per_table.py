@@ -85,12 +85,12 @@ def test_a_common_cell_is_the_same_in_both_tables(folder: Path) -> None:
 def test_sheets_and_sections(folder: Path) -> None:
     public = run(folder)
     book = openpyxl.load_workbook(public / "table.xlsx")
-    assert book.sheetnames == ["1 By region and size", "Data 1", "2 turnover by region, branch", "Data 2"]
+    assert book.sheetnames == ["1 By region and size", "2 turnover by region, branch", "Notes"]
     sheet = [list(row) for row in book["2 turnover by region, branch"].values]
     assert sheet[0][0] == "turnover by region, branch"
     page = (public / "index.html").read_text(encoding="utf-8")
     assert page.count("<h2>By region and size</h2>") == page.count("<h2>turnover by region, branch</h2>") == 1
-    assert page.count("data-grid>") == 2 and "2 tables" in page
+    assert page.count("<div data-table=") == 2 and "2 tables" in page
     report = (folder / "out" / "internal" / "report.html").read_text(encoding="utf-8")
     assert "<h3>By region and size</h3>" in report and report.count("data-grid>") == 2
 

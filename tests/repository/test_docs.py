@@ -23,7 +23,7 @@ from experiments import EXPERIMENTS
 from experiments.__main__ import app as experiments_app
 from helpers.pages import ROOT, Block, blocks
 
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 NOT_RUN = re.compile(r"<!--\s*not run:\s*(\S.*?)\s*-->")
@@ -72,9 +72,21 @@ def files_of_the_example_job(page: Path) -> dict[str, Any]:
     return {}
 
 
+def firms_and_a_job(page: Path) -> dict[str, Any]:
+    """The firms of README.md, and the job of the page."""
+    readme = blocks(ROOT / "README.md")
+    Path("firms.csv").write_text(next(block.content for block in readme if block.language == "csv") + "\n")
+    for block in blocks(page):
+        if block.language == "toml":
+            Path("job.toml").write_text(block.content)
+    return {}
+
+
 GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "docs/rules.md": a_table,
     "docs/jobs.md": files_of_the_example_job,
+    "docs/index.md": firms_and_a_job,
+    "docs/from-tau-argus.md": firms_and_a_job,
 }
 
 
@@ -199,9 +211,29 @@ def test_relative_links_resolve(page: Path) -> None:
         assert not anchor or anchor in anchors(target), f"{page.name}: {link}"
 
 
-def test_the_start_page_links_to_every_page() -> None:
-    linked = set(LINK.findall(prose(ROOT / "docs" / "index.md")))
-    assert {page.name for page in (ROOT / "docs").glob("*.md")} - {"index.md"} <= linked
+@pytest.mark.parametrize("folder", ["docs", "docs/lab"])
+def test_the_start_page_links_to_every_page(folder: str) -> None:
+    linked = set(LINK.findall(prose(ROOT / folder / "index.md")))
+    assert {page.name for page in (ROOT / folder).glob("*.md")} - {"index.md"} <= linked
+
+
+def test_users_find_the_laboratory_and_come_back() -> None:
+    assert "lab/index.md" in LINK.findall(prose(ROOT / "docs" / "index.md"))
+    assert "../index.md" in LINK.findall(prose(ROOT / "docs" / "lab" / "index.md"))
+
+
+def test_the_docs_start_with_ten_lines() -> None:
+    first = next(block for block in blocks(ROOT / "docs" / "index.md") if block.language == "python")
+    assert len([line for line in first.content.splitlines() if line.strip()]) <= 10
+
+
+def test_every_picture_is_made_by_a_command() -> None:
+    made = "".join(
+        (ROOT / "benchmarks" / name).read_text("utf-8") for name in ("screenshots.py", "drawing.py")
+    )
+    for page in PAGES:
+        for picture in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", prose(page)):
+            assert Path(picture).name in made or "lab" in page.parts, f"{page.name}: {picture}"
 
 
 def test_code_is_left_out_for_a_reason_only() -> None:

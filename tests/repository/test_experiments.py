@@ -108,7 +108,7 @@ def test_names_are_checked(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_experiment_has_its_page() -> None:
-    docs = Path(__file__).parents[2] / "docs"
+    docs = Path(__file__).parents[2] / "docs" / "lab"
     overview = (docs / "experiments.md").read_text(encoding="utf-8")
     for name in EXPERIMENTS:
         assert f"(experiment-{name}.md)" in overview

@@ -1,4 +1,4 @@
-"""The tables of docs/methods.md and docs/adjustment.md are those of the classes."""
+"""The tables of docs/lab/stages.md and docs/adjustment.md are those of the classes."""
 
 import importlib.util
 from pathlib import Path

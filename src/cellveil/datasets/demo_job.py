@@ -61,6 +61,10 @@ safety_range = 20
 method = "auto"
 seed = 1
 time_limit = 30                # seconds; the cheapest certified pattern by then is taken
+
+[release]
+source = "Invented firms"
+unit = "EUR 1,000"
 """
 
 

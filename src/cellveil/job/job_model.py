@@ -45,6 +45,7 @@ class Job(Section):
     """A whole publication: data, rules, method, release."""
 
     title: str = Field("", description="Shown in report and release.")
+    language: Literal["en", "de"] = Field("en", description="Of the public page and the Excel file.")
     output: File = Field(Path("cellveil-output"), description="Folder for the results.")
     instance: File | None = Field(None, description="A JJ file or tidy folder, in place of tables.")
     labels: File | None = Field(None, description="CSV with the columns dimension, code, label.")

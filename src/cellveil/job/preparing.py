@@ -14,10 +14,10 @@ from cellveil.job.job_model import Job
 from cellveil.problem import Problem
 from cellveil.progress import Phase, Progress
 from cellveil.publishing import TablePart
+from cellveil.publishing.imprint import subject_of
 from cellveil.rules import Rule, rule_from_dict
 from cellveil.rules.apply import Primary, find_primaries, num_excused
 from cellveil.tables.cells import cell_number
-from cellveil.tables.table import Table
 
 MIN_DEPTH = 3
 """Least number of largest contributions kept for each cell."""
@@ -75,13 +75,9 @@ def _parts(job: Job, built: BuiltTables) -> tuple[TablePart, ...]:
     if len(job.tables) == 1 and job.tables[0].name is None:
         return ()
     return tuple(
-        TablePart(asked.name or _subject(table), table, cells)
+        TablePart(asked.name or subject_of(table.variable, table.dimensions, job.language), table, cells)
         for asked, (table, cells) in zip(job.tables, built.parts, strict=True)
     )
-
-
-def _subject(table: Table) -> str:
-    return f"{table.variable} by {', '.join(dimension.name for dimension in table.dimensions)}"
 
 
 def _primaries(job: Job, built: BuiltTables, rule: Rule | None) -> Primary:

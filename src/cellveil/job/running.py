@@ -41,6 +41,7 @@ from cellveil.problem import Problem
 from cellveil.progress import NoteTaker, Phase, Progress
 from cellveil.public_view import PublicView
 from cellveil.publishing import Publication, Release, check_room, release
+from cellveil.publishing.imprint import Imprint
 from cellveil.publishing.internal_observations import write_internal_observations
 from cellveil.publishing.public_folder import PUBLIC
 from cellveil.publishing.releasing import check_formats, check_names
@@ -220,6 +221,7 @@ def check_release(job: Job, prepared: Prepared) -> None:
         publication = Publication.of(
             problem.table,
             PublicView.of(problem, everything),
+            imprint=Imprint(unit=settings.unit, language=job.language),
             symbol=settings.symbol,
             labels=prepared.labels,
             decimals=settings.decimals,
@@ -250,6 +252,10 @@ def wishes_of(job: Job, prepared: Prepared) -> dict[str, Any]:
         "decimals": settings.decimals,
         "note": settings.note,
         "date": settings.date,
+        "source": settings.source,
+        "unit": settings.unit,
+        "contact": settings.contact,
+        "language": job.language,
     }
 
 

@@ -56,6 +56,17 @@ def _as_percent(given: Any, info: ValidationInfo) -> Any:
         raise fault(error.what, error.remedy) from None
 
 
+def _as_unit(given: Any) -> Any:
+    """One text for all variables, or one for each."""
+    texts = list(given.values()) if isinstance(given, dict) else [given]
+    if not all(isinstance(text, str) for text in texts):
+        raise fault(
+            "the unit is neither a text nor a set of texts",
+            'Write unit = "EUR 1,000", or unit = {turnover = "EUR 1,000", staff = "persons"}.',
+        )
+    return given
+
+
 def _check_rule(data: Any) -> Any:
     from cellveil.rules import rule_from_dict
 
@@ -90,6 +101,8 @@ RuleTable = Annotated[
 """A set of keys, the same in short, or a rule as it is."""
 
 Method = Annotated[str, AfterValidator(_check_method)]
+
+Unit = Annotated[str | dict[str, str], BeforeValidator(_as_unit)]
 
 Percent = Annotated[float, BeforeValidator(_as_percent)]
 
@@ -325,6 +338,11 @@ class ReleaseJob(Section):
     decimals: int | None = Field(None, ge=0, le=9, description="Decimals shown to people.")
     note: str = Field("", description="A public note.")
     date: str = Field("", description="A public date.")
+    source: str = Field("", description="Where the figures come from.")
+    unit: Unit = Field(
+        "", description="In what the figures are measured; of several variables {variable = unit, …}."
+    )
+    contact: str = Field("", description="Whom to ask: a name, an address.")
 
 
 class ReportJob(Section):

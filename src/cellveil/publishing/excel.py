@@ -1,4 +1,4 @@
-"""The public table as an Excel file: the cross-table as people print it, and the plain rows.
+"""The public tables as an Excel file: one sheet for each, as people print it, and one with the notes.
 
 The file is the same byte for byte for the same publication: no time stamps, no user name.
 """
@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from cellveil.errors import InputError, MissingExtraError
+from cellveil.publishing.catalogue import Catalogue
 from cellveil.publishing.csv_parquet import header, key_columns
-from cellveil.publishing.layout import NO_CELL, Block, CrossTable
+from cellveil.publishing.excel_styles import Pens
+from cellveil.publishing.layout import Block, CrossTable
+from cellveil.publishing.public_notes import quality, reading, signs
 from cellveil.publishing.publication import Publication
 
 if TYPE_CHECKING:
@@ -23,12 +27,19 @@ MAX_ROWS = 1_048_576
 """Rows of an Excel sheet."""
 
 MAX_COLUMNS = 1_000
-"""Wider cross-tables are left out."""
+"""Wider cross-tables are written as rows, one for each cell."""
 
-MAX_PLACES = 200_000
-"""Cross-tables with more places are left out."""
+MAX_PLACES = 250_000
+"""Cross-tables with more places are written as rows."""
 
-MAX_BLOCKS = 100
+MAX_FROZEN = 90
+"""Codes and labels at the left stay in sight up to this width, in characters."""
+
+PRINTED_COLUMNS = 12
+"""Columns on one printed page, about."""
+
+MAX_OUTLINE = 7
+"""Levels that Excel can fold."""
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 """The earliest time a zip archive can hold."""
@@ -48,7 +59,7 @@ def require_excel() -> None:
 
 
 def write_excel(publication: Publication, path: Path) -> None:
-    """Write the sheets “Table” (when it is not too large) and “Data”; of several tables two for each.
+    """Write a sheet for each table, and the notes.
 
     Raises
     ------
@@ -60,15 +71,17 @@ def write_excel(publication: Publication, path: Path) -> None:
 
     book = Workbook(write_only=True)
     book.properties.creator = "cellveil"
-    book.properties.title = publication.title or None
+    book.properties.title = publication.imprint.title or None
+    book.properties.language = publication.imprint.language
+    names = _sheet_names(publication)
     try:
-        for table, (sheet, data) in zip(publication.tables, _sheet_names(publication), strict=True):
-            style = _Style(table)
+        for table, name in zip(publication.tables, names, strict=True):
             cross = CrossTable.of(table, MAX_PLACES)
-            fits = cross.num_columns <= MAX_COLUMNS and len(list(cross.blocks())) <= MAX_BLOCKS
-            if not cross.cuts and fits:
-                _write_cross_table(book.create_sheet(sheet), table, cross, style)
-            _write_rows(book.create_sheet(data), table, style)
+            if cross.cuts or cross.num_columns > MAX_COLUMNS:
+                _write_rows(book.create_sheet(name), table)
+            else:
+                _CrossSheet(book.create_sheet(name), table, cross).write()
+        _write_notes(book.create_sheet(publication.words("workbook.notes")), publication, names)
     except IllegalCharacterError:
         raise InputError(
             "a code, label or title has a control character, which Excel files cannot hold",
@@ -78,183 +91,199 @@ def write_excel(publication: Publication, path: Path) -> None:
     _without_times(path)
 
 
-def _sheet_names(publication: Publication) -> list[tuple[str, str]]:
-    """Names of the two sheets of each table; Excel takes 31 characters, and not all."""
+def _sheet_names(publication: Publication) -> list[str]:
+    """Names of the sheets; Excel takes 31 characters, and not all."""
     if not publication.parts:
-        return [("Table", "Data")]
+        return [publication.words("workbook.table")]
     found = []
     for number, table in enumerate(publication.parts, 1):
         name = re.sub(r"[\\/*?:\[\]']", " ", table.name)[: 30 - len(str(number))].strip()
-        found.append((f"{number} {name}".strip(), f"Data {number}"))
+        found.append(f"{number} {name}".strip())
     return found
 
 
-class _Style:
-    """Cells of every kind, alike for all cells of that kind."""
+class _CrossSheet:
+    """A table as it is printed: at the left the codes and labels of a row, above those of a column.
 
-    def __init__(self, publication: Publication) -> None:
-        from openpyxl.styles import Alignment, Border, Font, PatternFill, Side
-
-        digits = publication.shown_decimals
-        self.number_format = "#,##0" + ("." + "0" * digits if digits else "")
-        self.bold, self.big, self.grey = Font(bold=True), Font(bold=True, size=14), Font(color="666666")
-        self.right = Alignment(horizontal="right")
-        self.head = Alignment(horizontal="right", vertical="bottom", wrap_text=True)
-        self.fill = PatternFill("solid", fgColor="E8EDF3")
-        self.rule = Border(bottom=Side(style="thin", color="8899AA"))
-        self.unit = 10**publication.decimals
-
-    def value(self, scaled: int) -> int | float:
-        """The number as Excel holds it."""
-        return scaled if self.unit == 1 else scaled / self.unit
-
-
-def _cell(sheet: Any, value: object = None, **style: Any) -> Any:
-    """A styled cell; text never becomes a formula, and empty text nothing.
-
-    Every cell gets a style: openpyxl's streaming writer takes an unstyled one as room for the next value.
+    Of more than two dimensions the further ones stand at the left as well, with a filter to choose a slice.
     """
-    from openpyxl.cell import WriteOnlyCell
-    from openpyxl.styles import Alignment
 
-    cell = WriteOnlyCell(sheet, value or None if isinstance(value, str) else value)
-    if isinstance(value, str) and value:
-        cell.data_type = "s"
-    for name, setting in ({"alignment": Alignment(horizontal="left")} | style).items():
-        setattr(cell, name, setting)
-    return cell
+    def __init__(self, sheet: WriteOnlyWorksheet, table: Publication, cross: CrossTable) -> None:
+        self.sheet, self.table, self.cross = sheet, table, cross
+        self.pens = Pens(sheet, table)
+        self.left = (*cross.others, cross.down)  # dimensions whose codes stand at the left
+        self.lead = sum(1 + table.has_labels[axis] for axis in self.left)
+        self.blocks = list(cross.blocks())
+
+    def write(self) -> None:
+        above = [self.table.subject if self.table.heading != self.table.subject else ""]
+        above += [_named(self.table.words, "unit", self.table.unit)]
+        above += [self.table.words("table.adjusted") if self.table.is_adjusted else ""]
+        intro = [[self.pens.text(self.table.heading, "title")]]
+        intro += [[self.pens.text(text, "note")] for text in above if text] + [[]]
+        heads = list(self._heads())
+        self._set_up(len(intro) + len(heads))
+        for line in (*intro, *heads):
+            self.sheet.append(line)
+        row = len(intro) + len(heads)
+        for block in self.blocks:
+            for depth, line in self._lines(block):
+                row += 1
+                if depth:
+                    self.sheet.row_dimensions[row].outlineLevel = min(depth, MAX_OUTLINE)
+                self.sheet.append(line)
+        for text in ("", *signs(self.table), *_facts(self.table)):
+            self.sheet.append([self.pens.text(text, "note")] if text else [])
+
+    def _set_up(self, last_head: int) -> None:
+        """What must be known before the first row: widths, what stays in sight, folding, printing."""
+        sheet, cross = self.sheet, self.cross
+        widths = list(self._widths())
+        for column, width in enumerate(widths):
+            sheet.column_dimensions[_letter(column)].width = width
+        frozen = self.lead if sum(widths[: self.lead]) <= MAX_FROZEN else 0
+        sheet.freeze_panes = f"{_letter(frozen)}{last_head + 1}"
+        if cross.others:
+            last = last_head + len(self.blocks) * cross.num_rows
+            sheet.auto_filter.ref = f"A{last_head}:{_letter(self.lead - 1)}{last}"
+        sheet.sheet_properties.outlinePr.summaryBelow = False
+        sheet.sheet_properties.outlinePr.summaryRight = False
+        sheet.sheet_format.outlineLevelRow = self._deepest(cross.down)
+        if cross.across >= 0:
+            sheet.column_dimensions.max_outline = self._deepest(cross.across)
+            depths = self.table.lines[cross.across].depth[cross.shown[cross.across]]
+            for column, depth in enumerate(depths.tolist(), self.lead):
+                sheet.column_dimensions[_letter(column)].outlineLevel = min(depth, MAX_OUTLINE)
+        sheet.page_setup.orientation = "landscape"
+        sheet.page_setup.paperSize = 9  # A4
+        sheet.page_setup.fitToWidth = ceil(cross.num_columns / PRINTED_COLUMNS)
+        sheet.page_setup.fitToHeight = 0
+        sheet.sheet_properties.pageSetUpPr.fitToPage = True
+        sheet.print_title_rows = f"{last_head - self._num_heads + 1}:{last_head}"
+        sheet.print_title_cols = f"A:{_letter(self.lead - 1)}"
+        sheet.oddFooter.right.text = "&P / &N"
+
+    def _deepest(self, axis: int) -> int:
+        """Levels of a dimension that fold."""
+        return min(int(self.table.lines[axis].depth.max()), MAX_OUTLINE)
+
+    def _widths(self) -> Iterator[int]:
+        for axis in self.left:
+            lines = self.table.lines[axis]
+            indent = 2 * int(lines.depth.max()) if axis == self.cross.down else 2
+            yield _width([self.table.dimensions[axis].name, *lines.names], indent)
+            if self.table.has_labels[axis]:
+                yield _width(lines.labels)
+        for names in self._columns():
+            yield max(12, min(20, len(names[0]) + 2))
+
+    def _columns(self) -> Iterator[tuple[str, str]]:
+        """Code and label of each column; the variable where no dimension stands across."""
+        if self.cross.across < 0:
+            yield self.table.variable, ""
+            return
+        lines = self.table.lines[self.cross.across]
+        for line in self.cross.shown[self.cross.across].tolist():
+            yield lines.names[line], lines.labels[line]
+
+    @property
+    def _num_heads(self) -> int:
+        """Rows above the figures: codes, and labels where there are some."""
+        return 2 if self.cross.across >= 0 and self.table.has_labels[self.cross.across] else 1
+
+    def _heads(self) -> Iterator[list[Any]]:
+        corner = []
+        for axis in self.left:
+            corner.append(self.table.dimensions[axis].name)
+            corner += [self.table.words("table.label")] if self.table.has_labels[axis] else []
+        columns = list(self._columns())
+        empty = [self.pens.text("", "head")] * len(corner)
+        names = [self.pens.text(text, "head") for text in corner]
+        codes = [self.pens.text(code, "head_of_values") for code, _ in columns]
+        if self._num_heads == 1:
+            yield names + codes
+            return
+        yield empty + codes
+        yield names + [self.pens.text(label, "label_of_values") for _, label in columns]
+
+    def _lines(self, block: Block) -> Iterator[tuple[int, list[Any]]]:
+        """The rows of a block, each with its depth in the hierarchy."""
+        table, cross, pens = self.table, self.cross, self.pens
+        down = table.lines[cross.down]
+        chosen: list[Any] = []
+        for axis, line in zip(cross.others, block.chosen, strict=True):
+            chosen += self._key(axis, line, "code")
+        totals = [False]
+        if cross.across >= 0:
+            totals = table.lines[cross.across].is_total[cross.shown[cross.across]].tolist()
+        for line, cells in zip(cross.shown[cross.down].tolist(), block.cells.tolist(), strict=True):
+            depth, bold = int(down.depth[line]), bool(down.is_total[line])
+            key = self._key(cross.down, line, pens.code(depth, bold))
+            values = [pens.value(cell, bold or total) for cell, total in zip(cells, totals, strict=True)]
+            yield depth, chosen + key + values
+
+    def _key(self, axis: int, line: int, kind: str) -> list[Any]:
+        lines = self.table.lines[axis]
+        labels = [self.pens.text(lines.labels[line], "label")] if self.table.has_labels[axis] else []
+        return [self.pens.text(lines.names[line], kind), *labels]
 
 
-def _write_rows(sheet: WriteOnlyWorksheet, publication: Publication, style: _Style) -> None:
-    names = header(publication)
-    columns = key_columns(publication)
-    for number, (_, texts, _) in enumerate(columns):
-        sheet.column_dimensions[_letter(number)].width = _width(texts)
+def _write_rows(sheet: WriteOnlyWorksheet, table: Publication) -> None:
+    """A row for each cell, of tables that are too large to be laid out."""
+    pens = Pens(sheet, table)
+    columns = key_columns(table)
+    for number, (_, names, _) in enumerate(columns):
+        sheet.column_dimensions[_letter(number)].width = _width(names)
     sheet.column_dimensions[_letter(len(columns))].width = 18
     sheet.freeze_panes = "A2"
-    sheet.append([_cell(sheet, name, font=style.bold, fill=style.fill, border=style.rule) for name in names])
-    # One cell of each kind serves for all rows: the sheet is written row by row.
-    number = _cell(sheet, 0, number_format=style.number_format, alignment=style.right)
-    hidden_end = [_cell(sheet, publication.symbol, alignment=style.right), _cell(sheet, publication.symbol)]
-    codes = [[_cell(sheet, text) for text in distinct] for _, distinct, _ in columns]
-    keys = [places.tolist() for _, _, places in columns]
-    cells = publication.rows[1]
-    values, hidden = publication.published[cells].tolist(), publication.hidden[cells].tolist()
-    for row, (value, is_hidden) in enumerate(zip(values, hidden, strict=True)):
-        line = [texts[places[row]] for texts, places in zip(codes, keys, strict=True)]
-        if is_hidden:
-            sheet.append(line + hidden_end)
-        else:
-            number.value = style.value(value)
-            sheet.append([*line, number])
+    sheet.append([pens.text(name, "head") for name in header(table)])
+    texts = [[pens.text(text, "code") for text in distinct] for _, distinct, _ in columns]
+    places = [places.tolist() for _, _, places in columns]
+    for row, cell in enumerate(table.rows[1].tolist()):
+        line = [own[place[row]] for own, place in zip(texts, places, strict=True)]
+        flag = [pens.text(table.symbol, "code")] if table.hidden[cell] else []
+        sheet.append([*line, pens.value(cell), *flag])
 
 
-def _write_cross_table(
-    sheet: WriteOnlyWorksheet, publication: Publication, cross: CrossTable, style: _Style
-) -> None:
-    down = publication.lines[cross.down]
-    labelled = publication.has_labels[cross.down]
-    first_value = 2 if labelled else 1
-    sheet.column_dimensions["A"].width = _width(down.names, indent=int(down.depth.max()) * 2)
-    if labelled:
-        sheet.column_dimensions["B"].width = _width(down.labels)
-    for column in range(first_value, first_value + cross.num_columns):
-        sheet.column_dimensions[_letter(column)].width = 15
+def _write_notes(sheet: WriteOnlyWorksheet, publication: Publication, names: Sequence[str]) -> None:
+    """What the release is, its sheets, and how to read them."""
+    pens, words = Pens(sheet, publication), publication.words
+    sheet.column_dimensions["A"].width = 32
+    sheet.column_dimensions["B"].width = 90
     sheet.page_setup.orientation = "landscape"
     sheet.page_setup.fitToHeight = 0
     sheet.sheet_properties.pageSetUpPr.fitToPage = True
-    heading = publication.name or publication.title or publication.variable
-    sheet.append([_cell(sheet, heading, font=style.big)])
-    if publication.title or publication.name:
-        sheet.append([_cell(sheet, publication.variable, font=style.grey)])
-    if publication.is_adjusted:
-        sheet.append([_cell(sheet, "Adjusted", font=style.grey)])
-    for block in cross.blocks():
-        sheet.append([])
-        _write_block(sheet, publication, cross, block, style, labelled)
-    for text in ("", *legend(publication), publication.note):
-        sheet.append([_cell(sheet, text, font=style.grey)] if text else [])
+    sheet.append([pens.text(publication.heading, "title")])
+    sheet.append([])
+    imprint = publication.imprint
+    for name, text in (*imprint.facts(), (words("imprint.note"), imprint.note)):
+        if text:
+            sheet.append([pens.text(name, "strong"), pens.text(text, "wrapped")])
+    for number, (table, name) in enumerate(zip(publication.tables, names, strict=True)):
+        about = "; ".join(filter(None, (table.subject, _named(words, "unit", table.unit))))
+        title = "" if number else words("workbook.contents")
+        sheet.append([pens.text(title, "strong"), pens.text(f"{name}: {about}", "wrapped")])
+    several = len(publication.tables)
+    texts = {
+        words("page.signs"): dict.fromkeys(text for table in publication.tables for text in signs(table)),
+        words.of_number(several, "reading.heading"): reading(publication),
+        words("quality.heading"): quality(publication),
+    }
+    for title, lines in texts.items():
+        for number, text in enumerate(lines):
+            sheet.append([pens.text("" if number else title, "strong"), pens.text(text, "wrapped")])
 
 
-def _write_block(
-    sheet: WriteOnlyWorksheet,
-    publication: Publication,
-    cross: CrossTable,
-    block: Block,
-    style: _Style,
-    labelled: bool,
-) -> None:
-    from openpyxl.styles import Alignment
-
-    if block.chosen:
-        sheet.append([_cell(sheet, block_heading(publication, cross, block), font=style.bold)])
-    head = {"font": style.bold, "fill": style.fill, "border": style.rule}
-    corner = [publication.dimensions[cross.down].name, *([""] if labelled else [])]
-    sheet.append(
-        [_cell(sheet, text, **head) for text in corner]
-        + [_cell(sheet, text, alignment=style.head, **head) for text in column_heads(publication, cross)]
-    )
-    down = publication.lines[cross.down]
-    across = publication.lines[cross.across] if cross.across >= 0 else None
-    indents = [Alignment(horizontal="left", indent=2 * depth) for depth in range(int(down.depth.max()) + 1)]
-    for line, cells in zip(cross.shown[cross.down].tolist(), block.cells.tolist(), strict=True):
-        weight = {"font": style.bold} if down.is_total[line] else {}
-        row = [_cell(sheet, down.names[line], alignment=indents[down.depth[line]], **weight)]
-        row += [_cell(sheet, down.labels[line], **weight)] if labelled else []
-        for place, cell in enumerate(cells):
-            total = down.is_total[line] or (
-                across is not None and across.is_total[cross.shown[cross.across][place]]
-            )
-            row.append(_value_cell(sheet, publication, cell, style, {"font": style.bold} if total else {}))
-        sheet.append(row)
+def _facts(table: Publication) -> Iterator[str]:
+    """Note, source, contact and date below a table."""
+    if table.imprint.note:
+        yield table.imprint.note
+    for name, text in table.imprint.facts():
+        yield f"{name}: {text}"
 
 
-def _value_cell(
-    sheet: Any, publication: Publication, cell: int, style: _Style, weight: dict[str, Any]
-) -> Any:
-    if cell == NO_CELL:
-        return _absent_cell(sheet, publication, style, weight)
-    if publication.hidden[cell]:
-        return _cell(sheet, publication.symbol, alignment=style.right, **weight)
-    value = style.value(int(publication.published[cell]))
-    return _cell(sheet, value, number_format=style.number_format, alignment=style.right, **weight)
-
-
-def _absent_cell(sheet: Any, publication: Publication, style: _Style, weight: dict[str, Any]) -> Any:
-    """Zero, or nothing where some detail was not tabulated."""
-    value = 0 if publication.absent_text else None
-    return _cell(sheet, value, number_format=style.number_format, alignment=style.right, **weight)
-
-
-def column_heads(publication: Publication, cross: CrossTable) -> list[str]:
-    """The texts above the columns."""
-    if cross.across < 0:
-        return [publication.variable]
-    lines = publication.lines[cross.across]
-    return [
-        f"{lines.names[line]}\n{lines.labels[line]}" if lines.labels[line] else lines.names[line]
-        for line in cross.shown[cross.across].tolist()
-    ]
-
-
-def block_heading(publication: Publication, cross: CrossTable, block: Block) -> str:
-    """The codes a block is for: “sector: B Mining, size: Total”."""
-    return ", ".join(
-        f"{publication.dimensions[axis].name}: {publication.lines[axis].names[line]} "
-        f"{publication.lines[axis].labels[line]}".rstrip()
-        for axis, line in zip(cross.others, block.chosen, strict=True)
-    )
-
-
-def legend(publication: Publication) -> Iterator[str]:
-    """What the signs in the table mean."""
-    if publication.is_adjusted:
-        yield "Some figures were changed to protect the information of individual respondents."
-    else:
-        hidden = publication.symbol or "(empty)"
-        yield f"{hidden}   not published, to protect the information of individual respondents"
-    if not publication.absent_text:
-        yield "(empty)   not tabulated"
+def _named(words: Catalogue, key: str, text: str) -> str:
+    return f"{words(f'imprint.{key}')}: {text}" if text else ""
 
 
 def _letter(column: int) -> str:

@@ -1,4 +1,4 @@
-"""The public table as one self-contained HTML page."""
+"""Cross-tables of a publication for the templates of internal pages: marks on hidden cells, folded rows."""
 
 from __future__ import annotations
 
@@ -21,27 +21,6 @@ OPEN_ROWS = 60
 """Tables with more rows start with their lower levels folded."""
 
 
-def page_of(publication: Publication, files: Sequence[str] = ()) -> str:
-    """The page for outsiders: the table, how to read it, and its quality.
-
-    It holds what the publication holds: no hidden value, nothing of rules, levels or methods, and no
-    difference between primary and secondary cells.
-    """
-    share = 100 * publication.num_hidden / publication.num_cells if publication.num_cells else 0.0
-    return (
-        environment()
-        .get_template("public.html")
-        .render(
-            publication=publication,
-            heading=publication.title or publication.variable,
-            sections=sections_of(publication),
-            share=share,
-            rounded=publication.shown_decimals < publication.decimals,
-            files=files,
-        )
-    )
-
-
 def sections_of(publication: Publication, marks: Sequence[Mark] = ()) -> list[dict[str, Any]]:
     """What the templates need of each table: its heading, what it is about, and its cross-table.
 
@@ -54,7 +33,7 @@ def sections_of(publication: Publication, marks: Sequence[Mark] = ()) -> list[di
     return [
         {
             "heading": table.name,
-            "about": f"{table.variable} by {', '.join(d.name for d in table.dimensions)}",
+            "about": table.subject,
             "grid": grid_of(CrossTable.of(table, MAX_PLACES // len(tables)), mark),
             "has_gaps": not table.absent_text,
         }

@@ -12,6 +12,7 @@ from pathlib import Path
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
+from cellveil.publishing.imprint import Imprint
 from cellveil.publishing.publication import Publication, TablePart
 from cellveil.publishing.releasing import file_names
 from cellveil.publishing.sdmx_codes import INTERNAL, PUBLISHED
@@ -25,7 +26,7 @@ def write_internal_observations(
 ) -> None:
     """Write one file per table, named as those of the release."""
     view = PublicView.of_adjusted(problem, problem.table.values)  # nothing is hidden
-    complete = Publication.of(problem.table, view, title=title).in_tables(tables)
+    complete = Publication.of(problem.table, view, imprint=Imprint(title=title)).in_tables(tables)
     names = [name for name in file_names(complete, ["sdmx"]) if name.endswith(".csv")]
     statuses = [pattern.status[part.cells] for part in tables] or [pattern.status]
     folder.mkdir()

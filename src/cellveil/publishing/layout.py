@@ -104,6 +104,7 @@ def _cut(publication: Publication, limit: int) -> tuple[tuple[Int, ...], tuple[s
     """Choose the lines to show: drop the lowest level of the longest dimension until the rest fits."""
     shown = [np.arange(len(lines), dtype=np.int64) for lines in publication.lines]
     cuts: dict[int, str] = {}
+    words = publication.words
     while prod(map(len, shown)) > limit:
         axis = max(range(len(shown)), key=lambda number: len(shown[number]))
         lines, name = publication.lines[axis], publication.dimensions[axis].name
@@ -111,9 +112,9 @@ def _cut(publication: Publication, limit: int) -> tuple[tuple[Int, ...], tuple[s
         others = prod(map(len, shown)) // len(shown[axis])
         if depth.max() > 1:
             shown[axis] = shown[axis][depth < depth.max()]
-            cuts[axis] = f"{name} down to level {depth.max() - 1}"
+            cuts[axis] = words("table.to_level", dimension=name, level=depth.max() - 1)
         else:
             first = max(1, limit // others, len(shown[axis]) // 2)
             shown[axis] = shown[axis][:first]
-            cuts[axis] = f"the first {first} of {name}"
+            cuts[axis] = words("table.first_codes", number=words.number(first), dimension=name)
     return tuple(shown), tuple(cuts[axis] for axis in sorted(cuts))

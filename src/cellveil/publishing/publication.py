@@ -15,14 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Int, freeze
-from cellveil.errors import InputError
+from cellveil.errors import InputError, nearest_name
 from cellveil.files import guarded
 from cellveil.public_view import PublicView
+from cellveil.publishing.catalogue import Catalogue, written
+from cellveil.publishing.imprint import Imprint, subject_of
 from cellveil.tables.build import relations_along, sides
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.keys import row_numbers
 from cellveil.tables.scaled import text_of
-from cellveil.tables.table import Table
+from cellveil.tables.table import VARIABLE, Table
 
 Labels = Mapping[str, Mapping[str, str]]
 """Dimension → code → label."""
@@ -125,8 +127,8 @@ class Publication:
         The printed lines of each dimension.
     has_labels
         Per dimension: whether labels were given.
-    title, note, date
-        Texts shown to the public; may be empty.
+    imprint
+        Title, source, unit, contact, date and note, and the language of all words.
     symbol
         Stands in place of a hidden value.
     shown_decimals
@@ -147,9 +149,7 @@ class Publication:
     hidden: Bool
     lines: tuple[Lines, ...]
     has_labels: tuple[bool, ...]
-    title: str
-    note: str
-    date: str
+    imprint: Imprint
     symbol: str
     shown_decimals: int
     is_adjusted: bool = False
@@ -165,9 +165,7 @@ class Publication:
         table: Table,
         view: PublicView,
         *,
-        title: str = "",
-        note: str = "",
-        date: str = "",
+        imprint: Imprint | None = None,
         symbol: str = "x",
         labels: Labels | None = None,
         decimals: int | None = None,
@@ -177,18 +175,18 @@ class Publication:
         Raises
         ------
         InputError
-            When the view is not of this table, the symbol looks like a number, labels name an unknown
-            dimension, or the decimals are more than the table has.
+            When the view is not of this table, the symbol looks like a number, labels or units name an
+            unknown dimension or variable, there are no texts in the language, or the decimals are more than
+            the table has.
         """
-        labels = labels or {}
+        labels, imprint = labels or {}, imprint or Imprint()
         _check(table, view, symbol, labels, decimals)
+        _check_imprint(table, imprint)
         return cls(
             published=np.where(view.hidden, 0, view.published),
             hidden=view.hidden,
             decimals=table.decimals,
-            title=title,
-            note=note,
-            date=date,
+            imprint=imprint,
             symbol=symbol,
             shown_decimals=table.decimals if decimals is None else decimals,
             **_structure(table, labels),
@@ -218,6 +216,26 @@ class Publication:
     def tables(self) -> tuple[Publication, ...]:
         """The tables that are written: its parts, or itself."""
         return self.parts or (self,)
+
+    @property
+    def heading(self) -> str:
+        """What the table is called: its name, the title, or the variable."""
+        return self.name or self.imprint.title or self.variable
+
+    @property
+    def subject(self) -> str:
+        """What it is about: the variable by its dimensions."""
+        return subject_of(self.variable, self.dimensions, self.imprint.language)
+
+    @property
+    def unit(self) -> str:
+        """In what its figures are measured; empty where that is not said."""
+        return self.imprint.unit_of(self.variable)
+
+    @property
+    def words(self) -> Catalogue:
+        """The texts of its language."""
+        return self.imprint.words
 
     def __repr__(self) -> str:
         return f"Publication({self.num_cells} cells, {self.num_hidden} hidden)"
@@ -269,7 +287,7 @@ class Publication:
                 filled = np.logical_or.reduceat(known[relations.cells], relations.indptr[:-1])
                 if (has_total & ~has_parts & filled).any():
                     return ""
-        return grouped(0, self.shown_decimals)
+        return self.words.number(0, self.shown_decimals)
 
     def value_texts(self) -> list[str]:
         """The exact value of each cell as text, the symbol where hidden."""
@@ -280,11 +298,11 @@ class Publication:
         ]
 
     def shown_text(self, cell: int) -> str:
-        """One value for people: rounded to the decimals shown, digits in groups of three."""
+        """One value for people: rounded to the decimals shown, as its language writes numbers."""
         if self.hidden[cell]:
             return self.symbol
         value = rounded(int(self.published[cell]), self.decimals - self.shown_decimals)
-        return grouped(value, self.shown_decimals)
+        return self.words.number(value, self.shown_decimals)
 
 
 def _structure(table: Table, labels: Labels) -> dict[str, Any]:
@@ -316,16 +334,14 @@ def rounded(scaled: int, digits: int) -> int:
 
 
 def grouped(scaled: int, decimals: int) -> str:
-    r"""Write a scaled integer with narrow spaces between groups of three digits.
+    r"""Write a scaled integer as internal pages do, with narrow spaces between groups of three digits.
 
     Examples
     --------
     >>> grouped(-123456789, 2).replace("\u202f", " ")
     '-1 234 567.89'
     """
-    whole, point, fraction = text_of(scaled, decimals).partition(".")
-    digits = f"{int(whole.lstrip('-')):,}".replace(",", "\u202f")
-    return f"{'-' if scaled < 0 else ''}{digits}{point}{fraction}"
+    return written(scaled, decimals, "\u202f", ".")
 
 
 def _check(table: Table, view: PublicView, symbol: str, labels: Labels, decimals: int | None) -> None:
@@ -355,6 +371,20 @@ def _check(table: Table, view: PublicView, symbol: str, labels: Labels, decimals
             f"{decimals} decimals cannot be shown: the values have {table.decimals}",
             remedy=f"Give a number from 0 to {table.decimals}.",
         )
+
+
+def _check_imprint(table: Table, imprint: Imprint) -> None:
+    _ = imprint.words  # raises where there are none
+    if isinstance(imprint.unit, str):
+        return
+    codes = {code for dimension in table.dimensions if dimension.name == VARIABLE for code in dimension.codes}
+    known = codes or {table.variable}
+    for name in imprint.unit:
+        if name not in known:
+            raise InputError(
+                f"a unit is given for {name!r}, which is no variable of the table",
+                remedy=nearest_name(name, sorted(known)),
+            )
 
 
 def _is_number(text: str) -> bool:

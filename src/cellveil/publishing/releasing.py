@@ -22,10 +22,12 @@ from typing import Any
 from cellveil.errors import InputError, NotSafeError, nearest_name
 from cellveil.files import write_text
 from cellveil.judge import Audit
+from cellveil.publishing.catalogue import LANGUAGES
 from cellveil.publishing.csv_parquet import header, write_csv, write_parquet
 from cellveil.publishing.excel import MAX_ROWS, fits_excel, require_excel, write_excel
-from cellveil.publishing.html_page import page_of
+from cellveil.publishing.imprint import Imprint
 from cellveil.publishing.public_folder import ABOUT, SOFTWARE, digest_of, files_of_release, replaced_folder
+from cellveil.publishing.public_page import page_of
 from cellveil.publishing.publication import Labels, Publication, TablePart
 from cellveil.publishing.sdmx_files import (
     SDMX,
@@ -146,6 +148,10 @@ def release(
     decimals: int | None = None,
     note: str = "",
     date: str = "",
+    source: str = "",
+    unit: str | Mapping[str, str] = "",
+    contact: str = "",
+    language: str = LANGUAGES[0],
     override: str | None = None,
     tables: Sequence[TablePart] = (),
 ) -> Release:
@@ -162,8 +168,12 @@ def release(
         Any of csv, parquet, sdmx, xlsx and html.
     symbol
         Written in place of hidden values; "" leaves them empty.
-    title, note, date
+    title, note, date, source, contact
         Public texts.
+    unit
+        In what the figures are measured; for several variables by variable.
+    language
+        Of the words in the page and the Excel file, and of how numbers are written there: en or de.
     labels
         Labels of codes: dimension → code → label.
     decimals
@@ -214,9 +224,7 @@ def release(
     publication = Publication.of(
         audit.problem.table,
         audit.view,
-        title=title,
-        note=note,
-        date=date,
+        imprint=Imprint(title, note, date, source, contact, unit, language),
         symbol=symbol,
         labels=labels,
         decimals=decimals,
@@ -299,8 +307,9 @@ def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]
     """
     from cellveil import __version__
 
+    imprint = publication.imprint
     about = {
-        "title": publication.title,
+        "title": imprint.title,
         **(_about_table(publication) if not publication.parts else {}),
         "cells": publication.num_cells,
         "hidden_cells": publication.num_hidden,
@@ -310,8 +319,12 @@ def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]
         "equations": _equations(publication),
         "symbol": publication.symbol,
         "adjusted": "yes" if publication.is_adjusted else "",
-        "note": publication.note,
-        "date": publication.date,
+        "note": imprint.note,
+        "date": imprint.date,
+        "source": imprint.source,
+        "unit": imprint.unit if isinstance(imprint.unit, str) else dict(imprint.unit),
+        "contact": imprint.contact,
+        "language": imprint.language if imprint.language != LANGUAGES[0] else "",
         "files": dict(files),
         "software": {"name": SOFTWARE, "version": __version__},
     }

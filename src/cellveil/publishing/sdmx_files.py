@@ -117,8 +117,7 @@ def write_lines(publication: Publication, shown: Sequence[tuple[str, str, str]],
 
 def structure_id(publication: Publication) -> str:
     """The name of the table as an identifier."""
-    words = publication.name or publication.title or publication.variable
-    found = re.sub(r"[^A-Za-z0-9]+", "_", words).strip("_").upper()
+    found = re.sub(r"[^A-Za-z0-9]+", "_", publication.heading).strip("_").upper()
     return found if found[:1].isalpha() else f"TABLE_{found}".rstrip("_")
 
 
@@ -160,7 +159,7 @@ class _Structure:
 
     @property
     def _title(self) -> str:
-        return self._publication.name or self._publication.title or self._publication.variable or self._id
+        return self._publication.heading or self._id
 
     def _list_id(self, name: str) -> str:
         return f"CL_{self._id}_{name}"

@@ -168,7 +168,7 @@ PLANS: Mapping[str, Plan] = {
     "irregular": IRREGULAR,
     "large": LARGE,
 }
-"""The plans of `auto`. What each stage is worth: docs/methods.md, “What the stages are worth”."""
+"""The plans of `auto`. What each stage is worth: docs/lab/measurements.md."""
 
 
 def auto(

@@ -1,0 +1,66 @@
+"""The public page as text: nothing hidden in any slice, nothing of the data is taken for markup."""
+
+import json
+import re
+
+import numpy as np
+
+from cellveil.pattern import Pattern
+from cellveil.problem import Problem
+from cellveil.public_view import PublicView
+from cellveil.publishing import Publication
+from cellveil.publishing.imprint import Imprint
+from cellveil.publishing.public_page import page_of
+from cellveil.tables.build import table_from_interior
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.hierarchy import Hierarchy
+
+ODD = "</script><b>'\"&"
+
+
+def three_way(hidden_codes=("a1", "b1"), **options) -> tuple[Publication, list[int]]:
+    """Eight inner cells, those of two of the four columns hidden; and the hidden values."""
+    names = ("a", "b", "c")
+    dimensions = [Dimension.of(name, Hierarchy.flat([f"{name}1", f"{name}2"])) for name in names]
+    keys = [(f"a{i}", f"b{j}", f"c{k}") for i in (1, 2) for j in (1, 2) for k in (1, 2)]
+    values = [10**6 + 98_765 * (place + 1) for place in range(8)]
+    columns = {name: [key[place] for key in keys] for place, name in enumerate(names)}
+    problem = Problem.of(table_from_interior(dimensions, columns, values), {})
+    hidden = np.zeros(problem.table.num_cells, dtype=bool)
+    for key in keys:
+        hidden[problem.table.cell(*key)] = bool(set(key) & set(hidden_codes))
+    view = PublicView.of(problem, Pattern.hiding(problem, hidden, "by hand"))
+    return Publication.of(problem.table, view, **options), problem.table.values[hidden].tolist()
+
+
+def test_no_slice_holds_a_hidden_value():
+    publication, hidden = three_way()
+    page = page_of(publication)
+    slices = json.loads(re.findall(r'<script type="application/json">(.*?)</script>', page)[0])
+    assert list(slices) == ["0", "1", "2"] and all(len(rows) == 3 for rows in slices.values())
+    texts = [text for rows in slices.values() for row in rows for text in row]
+    assert texts.count(0) == len(hidden) == 6
+    for value in hidden:
+        assert str(value) not in page and f"{value:,}" not in page
+    assert f"{int(publication.published.max()):,}" in page
+
+
+def test_all_hidden_cells_are_the_same_markup():
+    page = page_of(three_way()[0])
+    marks = re.findall(r"<td[^>]*>x</td>", page)
+    assert set(marks) <= {'<td class="h">x</td>'}
+
+
+def test_nothing_is_taken_for_markup():
+    imprint = Imprint(ODD, ODD, ODD, ODD, "javascript:alert(1)@x", ODD)
+    labels = {"a": {"a1": ODD}, "c": {"c1": ODD}}
+    page = page_of(three_way(imprint=imprint, labels=labels, symbol="<b>")[0], [ODD])
+    assert "<b>" not in page and "</script><" not in page.replace("</script>\n<", "")
+    assert page.count("<script") == page.count("</script>") == 3
+    assert 'href="javascript:' not in page
+
+
+def test_the_page_needs_nothing_from_elsewhere():
+    page = page_of(three_way()[0], ["table.csv"])
+    assert not re.search(r"https?://|src=|@import|url\(", page)
+    assert "default-src 'none'" in page
