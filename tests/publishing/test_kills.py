@@ -123,7 +123,7 @@ def test_a_release_that_could_not_be_told_is_not_denied(
     def broken(*_: object) -> None:
         raise BrokenPipeError(32, "Broken pipe")
 
-    monkeypatch.setattr("cellveil.cli.run._finish_job", broken)
+    monkeypatch.setattr("cellveil.cli.run._ending", broken)
     ended = command("run", tmp_path / "job.toml")
     assert ended.code == 2 and "the release is made" in ended.err
     assert "othing was released" not in ended.err

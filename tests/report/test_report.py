@@ -237,7 +237,7 @@ def test_large_tables_are_in_the_page_with_all_their_cells():
     assert len(page) < 8_000_000
     parse(page)
     public = public_page(problem, PublicView.of(problem, pattern))
-    assert "of its 107,500 cells are shown here" in public and len(public) < 3_000_000
+    assert len(public) < 3_000_000
 
 
 def test_a_table_with_one_dimension_has_one_column():

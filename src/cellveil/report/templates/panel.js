@@ -43,7 +43,7 @@ const whyPrimary = (cell, place) => {
 const along = (cell, other) => {
   const own = new Map(linesOf(cell).map(([dimension, line]) => [dimension.name, dimension.codes[line]]));
   const found = linesOf(other).find(([dimension, line]) => (own.has(dimension.name) ? own.get(dimension.name) !== dimension.codes[line] : dimension.depth[line] > 0));
-  return found ? `, by ${found[0].name}` : "";
+  return found && own.size > 1 ? `, by ${found[0].name}` : "";
 };
 const equationItem = (cell, [total, ...hidden]) => {
   const others = hidden.filter((other) => other !== cell);

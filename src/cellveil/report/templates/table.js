@@ -165,7 +165,7 @@ class TableView {
     const corner = make("th", { scope: "col", text: dimensions[this.down].name + (across ? ` \\ ${across.name}` : "") });
     return make("tr", {}, corner, ...columns.map((line) => {
       const place = this.columns.indexOf(line);
-      const head = make("th", { scope: "col", class: across && !across.depth[line] ? "sum" : "", "data-row": -1, "data-column": place, tabindex: live ? -1 : null, title: across && across.labels ? across.labels[line] : null });
+      const head = make("th", { scope: "col", class: across && !across.depth[line] && across.total[line] ? "sum" : "", "data-row": -1, "data-column": place, tabindex: live ? -1 : null, title: across && across.labels ? across.labels[line] : null });
       if (!across) head.append(about.split(" by ")[0]);
       else head.append(...(live ? this.foldMark(this.across, line) : []), across.codes[line], across.labels && across.labels[line] ? make("small", { text: across.labels[line] }) : "");
       return head;
@@ -184,7 +184,7 @@ class TableView {
     const head = make("th", { scope: "row", "data-row": place, "data-column": -1, tabindex: live ? -1 : null, title: dimension.labels ? `${dimension.codes[line]} ${dimension.labels[line]}` : null });
     head.style.paddingLeft = `${0.3 + 1.1 * dimension.depth[line]}em`;
     head.append(...(live ? this.foldMark(this.down, line) : []), dimension.codes[line], dimension.labels && dimension.labels[line] ? make("small", { text: dimension.labels[line] }) : "");
-    return make("tr", { class: dimension.depth[line] ? "" : "sum", "aria-rowindex": place + 2 }, head, ...columns.map((column) => this.cell(line, column, place, live)));
+    return make("tr", { class: !dimension.depth[line] && dimension.total[line] ? "sum" : "", "aria-rowindex": place + 2 }, head, ...columns.map((column) => this.cell(line, column, place, live)));
   }
 
   cell(row, column, place, live) {
