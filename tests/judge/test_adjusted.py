@@ -251,11 +251,8 @@ def test_all_words_are_about_the_adjusted_table_that_is_published(
     assert figures["pattern"]["method"] == "auto" and figures["release"]["num_hidden"] == 0
     page = (out / "internal" / "report.html").read_text()
     assert "<h1>T: adjusted table</h1>" in page
-    first, second = (
-        page.index("The table that is published"),
-        page.index("the pattern, which is not published"),
-    )
-    assert first < second < page.index("the pattern would hide and publish")
+    shown = page.index("What is shown is the table as published")
+    assert shown < page.index("What attackers learn from the pattern, which is not published")
     public = (out / "public" / "index.html").read_text()
     assert "Adjusted: some figures were changed" in public
     book = openpyxl.load_workbook(out / "public" / "table.xlsx")

@@ -80,7 +80,7 @@ def run_and_tell(
     except InfeasibleError:
         files = internal_files(job)
         write_json(None, as_json, json.loads(read_text(files["figures"])))
-        say(quiet or as_json, f"Nothing was released.\nInternal    {shown_path(files['figures'])}")
+        say(quiet or as_json, f"Nothing was released.\nReport    {shown_path(files['report'])}")
         raise
     took = perf_counter() - began
     done = "the release is made" if result.release is not None else "nothing was released"

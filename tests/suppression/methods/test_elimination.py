@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from cellveil import progress
+from cellveil import clock
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.deviations.witness import are_deviations
@@ -100,7 +100,7 @@ def test_safe_whenever_the_time_is_up(looks: int, monkeypatch: pytest.MonkeyPatc
     problem = random_table((5, 5, 4), contributors=2, zeros=0.2, seed=6)
     whole = elimination(problem)
     ticks = count()
-    monkeypatch.setattr(progress.time, "monotonic", lambda: 0.0 if next(ticks) < looks else 1e9)
+    monkeypatch.setattr(clock.time, "monotonic", lambda: 0.0 if next(ticks) < looks else 1e9)
     draft = elimination(problem, deadline=Deadline(1e6))
     monkeypatch.undo()
     assert draft.reason.startswith("time limit")
