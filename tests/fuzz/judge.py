@@ -114,10 +114,10 @@ def _scan(world: World, shown: dict[Key, int | None], public: Path, verdict: Ver
     for path in sorted(public.rglob("*")):
         if path.suffix not in (".csv", ".json", ".html"):
             continue
-        text = re.sub("[0-9a-f]{40,}", "", path.read_text(encoding="utf-8").replace("\u202f", ""))
+        text = re.sub("[0-9a-f]{40,}", "", path.read_text(encoding="utf-8"))
         if world.ids & set(re.findall(r"\w+", text)):
             verdict.add("leak", f"an id stands in {path.name}")
-        if secrets & set(re.findall(r"\d+", text)):
+        if secrets & numbers_in(text):
             verdict.add("leak", f"a hidden value stands in {path.name}")
         if path.suffix == ".html":
             symbol = re.escape(world.job.get("release", {}).get("symbol", "x"))
@@ -127,6 +127,12 @@ def _scan(world: World, shown: dict[Key, int | None], public: Path, verdict: Ver
             }
             if len({m.replace(' class=""', "") for m in marks}) > 2:
                 verdict.add("leak", f"hidden cells look different in {path.name}: {sorted(marks)}")
+
+
+def numbers_in(text: str) -> set[str]:
+    """All whole numbers of a text, as they stand and without marks between groups of three digits."""
+    groups = re.findall(r"\d{1,3}(?:[\u202f\u00a0\u2009 ,.']\d{3})+", text)
+    return set(re.findall(r"\d+", text)) | {re.sub(r"\D", "", one) for one in groups}
 
 
 # -- suppressed tables ------------------------------------------------------------------------------------

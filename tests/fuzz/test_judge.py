@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fuzz.jobs import write_rows, write_toml
-from fuzz.judge import judge
+from fuzz.judge import judge, numbers_in
 from fuzz.own_levels import OwnLevels
 from fuzz.rules import primaries
 from fuzz.world import read_world
@@ -212,6 +212,12 @@ def test_an_id_and_a_hidden_value_in_a_public_file(tmp_path: Path) -> None:
     assert kinds(folder) == {"leak"}
     page.write_text("<p>firmQ1</p>")
     assert kinds(folder) == {"leak"}
+
+
+@pytest.mark.parametrize("mark", ["", ",", "\u202f", ".", " ", "'"])
+def test_grouped_digits_are_one_number(mark: str) -> None:
+    assert "1234567" in numbers_in(f"<td>{'1,234,567'.replace(',', mark)}</td>")
+    assert {"123", "456"} <= numbers_in("123,456")
 
 
 def test_hidden_cells_that_look_different(tmp_path: Path) -> None:

@@ -334,14 +334,14 @@ def rounded(scaled: int, digits: int) -> int:
 
 
 def grouped(scaled: int, decimals: int) -> str:
-    r"""Write a scaled integer as internal pages do, with narrow spaces between groups of three digits.
+    """Write a scaled integer as internal pages do, with commas between groups of three digits.
 
     Examples
     --------
-    >>> grouped(-123456789, 2).replace("\u202f", " ")
-    '-1 234 567.89'
+    >>> grouped(-123456789, 2)
+    '-1,234,567.89'
     """
-    return written(scaled, decimals, "\u202f", ".")
+    return written(scaled, decimals, ",", ".")
 
 
 def _check(table: Table, view: PublicView, symbol: str, labels: Labels, decimals: int | None) -> None:

@@ -24,7 +24,7 @@ const amount = (scaled) => {
   let digits = String(scaled);
   const sign = digits.startsWith("-") ? "-" : "";
   digits = digits.replace("-", "").padStart(data.decimals + 1, "0");
-  const whole = digits.slice(0, digits.length - data.decimals).replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  const whole = digits.slice(0, digits.length - data.decimals).replace(/\B(?=(\d{3})+$)/g, ",");
   return sign + whole + (data.decimals ? "." + digits.slice(-data.decimals) : "");
 };
 const percent = (share) => (share === null ? "–" : share < 0 ? "∞" : `${share.toLocaleString("en", { maximumFractionDigits: share < 1000 ? 1 : 0 })} %`);
