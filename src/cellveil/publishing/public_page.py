@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import Any
 
 from cellveil.arrays import Int
-from cellveil.publishing.html_page import environment
 from cellveil.publishing.layout import NO_CELL, Block, CrossTable
+from cellveil.publishing.page_templates import environment
 from cellveil.publishing.public_notes import quality, reading
 from cellveil.publishing.publication import Lines, Publication
 

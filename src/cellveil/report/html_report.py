@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from cellveil.pattern import Pattern
-from cellveil.publishing.html_page import environment
+from cellveil.publishing.page_templates import environment
 from cellveil.report.adjustment_figures import pinned_down
 from cellveil.report.attack_chart import interval_rows
 from cellveil.report.glossary import TERMS

@@ -1,7 +1,8 @@
 """Cells as frames: for each cell its codes, value, status, contributors, interval, demand and reason.
 
 A frame is confidential unless it is public. A public one has codes, values and which cells are hidden,
-primary and secondary ones alike, and is made only of what an audit has shown safe.
+primary and secondary ones alike, and is made only of what an audit has shown safe. Only a `PublicView` has
+one without an audit, in units of the last digit: it holds no hidden value, but says nothing of safety.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def objections_to(thing: Any) -> tuple[str, ...]:
 
 
 def public_figures(thing: Any) -> Columns:
-    """What everybody may see.
+    """What everybody may see; of a view what it holds, whether safe or not.
 
     Raises
     ------
