@@ -17,7 +17,7 @@ from cellveil.deviations.witness import Witness
 from cellveil.errors import InfeasibleError, InputError
 from cellveil.formats.instance import read_instance
 from cellveil.judge.outsider import audit_outsider
-from cellveil.problem import Status
+from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression import suppress
 from cellveil.suppression.bounds.cover import CoverBound, cover_bound
@@ -52,6 +52,30 @@ def test_an_interrupt_keeps_the_best_certified_pattern() -> None:
     assert verify(problem, result.pattern, result.certificate).is_valid
     with pytest.raises(KeyboardInterrupt):  # nothing complete yet
         suppress(problem, progress=InterruptedAt("bound"))
+
+
+@pytest.mark.parametrize(("used", "left"), [(0.0, 500.0), (980.0, 10.0), (1_500.0, 0.1)])
+def test_a_bound_after_the_method_keeps_the_limit(
+    used: float, left: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(Progress):
+        """The method takes so many seconds of the clock."""
+
+        def stage(self, name: str) -> None:
+            if name == "hypercube":
+                monkeypatch.setattr("cellveil.clock.counted_time", lambda: used)
+
+    asked: list[float | None] = []
+
+    def bound(problem: Problem, *, deadline: Deadline, **settings: Any) -> CoverBound:
+        asked.append(deadline.left)
+        return cover_bound(problem, **settings)
+
+    monkeypatch.setattr("cellveil.clock.counted_time", lambda: 0.0)
+    monkeypatch.setattr("cellveil.suppression.suppressing.cover_bound", bound)
+    options = {"run.bound_seconds": 1e6}
+    found = suppress(random_table((3, 3)), "hypercube", time_limit=1_000, options=options, progress=Slow())
+    assert asked == [pytest.approx(left)] and found.is_safe
 
 
 def test_a_search_that_the_clock_ended_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,13 +95,32 @@ class PatternKernel:
         np.minimum.at(low, number, np.where(factor > 0, down, up))
         return -low, high
 
+    @property
+    def direction_of(self) -> Int:
+        """For each cell the number of its direction; −1 where nothing moves it."""
+        return self._number
+
+    def hold(self, directions: Int) -> None:
+        """Let no deviation move these directions, until they are released."""
+        for direction in directions.tolist():
+            self._program.hold(direction)
+
+    def release(self, directions: Int) -> None:
+        """Let them move within their capacities again."""
+        for direction in directions.tolist():
+            self._program.release(direction)
+
+    def meet_one(self, cell: int, up: bool, amount: int) -> bool:
+        """Write a witness for one open demand into the ledger; tells whether there is one."""
+        return self._ask(cell, up, amount, pays=False)
+
     def meet(self, deadline: Deadline = ENDLESS) -> None:
         """Write witnesses for open demands into the ledger, as far as there are any in the pattern."""
         for cell, up, amount in zip(*(each.tolist() for each in self.ledger.open_demands()), strict=True):
             if deadline.is_over:
                 return
             if self.ledger.is_open(cell, up):
-                self._ask(cell, up, amount, pays=False)
+                self.meet_one(cell, up, amount)
 
     def buy(self, cell: int, up: bool, amount: int) -> bool:
         """Hide what the cheapest deviation for an open demand moves, and write it down; tells if it does."""
@@ -162,6 +181,7 @@ class _Program:
         from cellveil.solvers.highs import HighsModel
 
         self._directions, self._limits = directions, limits
+        self._is_held = np.zeros(len(directions), dtype=bool)
         count = directions.shape[1]
         self._price = np.zeros(count)
         free = np.full(count, np.inf)
@@ -175,6 +195,16 @@ class _Program:
             primal_feasibility_tolerance=FEASIBILITY,
             dual_feasibility_tolerance=FEASIBILITY,
         )
+
+    def hold(self, direction: int) -> None:
+        """Fix a direction at 0."""
+        self._is_held[direction] = True
+        self._model.set_row(direction, 0.0, 0.0)
+
+    def release(self, direction: int) -> None:
+        """Give it back its limits."""
+        self._is_held[direction] = False
+        self._model.set_row(direction, float(self._limits[0][direction]), float(self._limits[1][direction]))
 
     def ask_price(self, columns: Int, price: Float) -> None:
         """Set what the use of columns costs."""
@@ -200,7 +230,7 @@ class _Program:
         from cellveil.solvers.highs import LPStatus
 
         low, high = float(self._limits[0][direction]), float(self._limits[1][direction])
-        if not low <= wanted <= high:
+        if self._is_held[direction] or not low <= wanted <= high:
             return None
         target = min(wanted * enough, high) if wanted > 0 else max(wanted * enough, low)
         if pays:

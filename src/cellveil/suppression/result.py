@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cellveil.certificate import Certificate, Verification
+from cellveil.errors import counted
 from cellveil.judge import Audit
 from cellveil.judge.verdict import Outcome
 from cellveil.pattern import Pattern
@@ -110,5 +111,5 @@ class Suppression(Shown):
     def __repr__(self) -> str:
         further = f", relaxed: {self.relaxation}" if self.relaxation is not None else ""
         if self.hidden_for_lack_of_time:
-            further += f", {self.hidden_for_lack_of_time} cells hidden for lack of time"
+            further += f", {counted(self.hidden_for_lack_of_time, 'cell')} hidden for lack of time"
         return f"Suppression({self.method!r}, {self.outcome}, {self.pattern!r}{further})"

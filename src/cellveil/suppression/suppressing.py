@@ -11,7 +11,7 @@ import numpy as np
 from cellveil.arrays import Bool
 from cellveil.attackers.attacker import Attacker, as_attackers
 from cellveil.clock import Deadline, Stopwatch
-from cellveil.errors import InputError, check_kind
+from cellveil.errors import InputError, check_kind, counted
 from cellveil.judge import Audit, Verdict
 from cellveil.judge.outsider import OutsiderParams, audit_outsider
 from cellveil.judge.verdict import Outcome
@@ -62,12 +62,13 @@ class RunParams(Params):
     diagnosis_share: float = param(
         0.5, "Share of the time left for the diagnosis of an infeasible problem.", least=0, most=1
     )
-    bound_share: float = param(
-        0.5, "Share of the time left for a bound where the method has none.", least=0, most=1
+    kept_for_bound: float = param(
+        0.1, "Share of the time that a method without a bound leaves for one.", least=0, most=1
     )
+    bound_share: float = param(0.5, "Share of the time left that this bound may take.", least=0, most=1)
     bound_seconds: float = param(30.0, "Seconds for that bound at most.", least=0)
     most_bounded_late: int = param(
-        200_000, "Cells up to which there is such a bound even if time is up.", least=0
+        200_000, "Cells up to which one short solve gives a bound even if time is up.", least=0
     )
     cover: CoverParams = part(CoverParams)
     diagnosis: DiagnosisParams = part(DiagnosisParams)
@@ -157,7 +158,8 @@ def suppress(
     several = OutsiderParams(workers=workers)
     watch, deadline, progress = Stopwatch(), Deadline(time_limit), progress or Progress()
     defence = Defence(problem, attackers, seed=seed, progress=progress, params=frame.defence)
-    share = deadline.share(frame.share_of(problem.table)) if attackers else deadline
+    share = deadline if METHODS[method].finds_bound else deadline.share(1 - frame.kept_for_bound)
+    share = deadline.share(frame.share_of(problem.table)) if attackers else share
     progress.phase(Phase.SEARCH, share)
     with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed, using(workers):
         draft = METHODS[method].run(
@@ -178,13 +180,9 @@ def suppress(
                 return _relaxed(problem, way_out, method, attackers, settings)
         cells = np.unique([demand.cell for demand in draft.infeasible])
         raise infeasibility(problem, cells, defence.basis_name, diagnosis)
-    is_bounded_late = problem.table.num_cells <= frame.most_bounded_late
-    if draft.lower_bound is None and (is_bounded_late or not deadline.is_over):
+    if draft.lower_bound is None:
         with watch.time("bound"):
-            left = deadline.overtime().share(frame.bound_share).left
-            seconds = frame.bound_seconds if left is None else min(left, frame.bound_seconds)
-            bound = cover_bound(problem, deadline=Deadline(seconds), params=frame.cover).bound
-            draft.lower_bound = bound if np.isfinite(bound) else None
+            draft.lower_bound = _late_bound(problem, deadline, frame)
     pattern = Pattern.hiding(problem, draft.hidden, method)
     if not attackers:
         progress.phase(Phase.AUDIT)
@@ -241,6 +239,16 @@ def suppress(
             if len(thawed.unprotectable) < len(found.unprotectable):
                 return thawed
     return replace(found, outsiders_pattern=outsiders)
+
+
+def _late_bound(problem: Problem, deadline: Deadline, frame: RunParams) -> float | None:
+    """A bound where the method has none, within the time there is; None where there is no time, or none."""
+    if deadline.is_over and problem.table.num_cells > frame.most_bounded_late:
+        return None
+    left = deadline.share(frame.bound_share).for_a_solve().left
+    seconds = frame.bound_seconds if left is None else min(left, frame.bound_seconds)
+    bound = cover_bound(problem, deadline=Deadline(seconds), params=frame.cover).bound
+    return bound if np.isfinite(bound) else None
 
 
 def read_options(
@@ -328,7 +336,7 @@ def _reason(fault: str, ending: MethodEnding, hurried: int, method: str) -> str:
     """How the run ended, in words: first of all that time ran out, where it did and that matters."""
     remedy = REMEDY if method == "hypercube" else REMEDY + FASTER
     if hurried:
-        cells = "1 cell is" if hurried == 1 else f"{hurried:,} cells are"
+        cells = counted(hurried, "cell is", "cells are")
         what = f"time ran out: {cells} hidden only because there was no time for a cheaper pattern"
         return f"{what}; {fault}. {remedy}" if fault else f"{what}. {remedy}"
     if fault and ending.is_lack_of_time:

@@ -87,11 +87,12 @@ def tiny_problem(rng: np.random.Generator) -> Problem:
     return problem.replace(ub=ub, weight=rng.integers(1, 20, problem.table.num_cells).astype(float))
 
 
+@pytest.mark.parametrize("number", [5, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_never_above_the_optimum(shape: str) -> None:
+def test_never_above_the_optimum(shape: str, number: int) -> None:
     rng = np.random.default_rng(SHAPES.index(shape))
     reached = solvable = 0
-    while solvable < 10:
+    while solvable < number:
         problem = small_problem(shape, rng, primaries=2)
         if solvable % 3 == 0:
             problem = problem.replace(weight=np.ones(problem.table.num_cells))
@@ -103,11 +104,12 @@ def test_never_above_the_optimum(shape: str) -> None:
     assert reached
 
 
+@pytest.mark.parametrize("number", [4, pytest.param(16, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_implied_demands_leave_the_optimum_as_it_is(shape: str) -> None:
+def test_implied_demands_leave_the_optimum_as_it_is(shape: str, number: int) -> None:
     rng = np.random.default_rng(40 + SHAPES.index(shape))
     forced = solvable = 0
-    while solvable < 8:
+    while solvable < number:
         problem = small_problem(shape, rng, primaries=2)
         level = np.where(problem.status == Status.PRIMARY, rng.integers(1, 60, len(problem.status)), 0)
         problem = problem.replace(upl=level)
@@ -192,8 +194,8 @@ def test_these_tests_catch_an_invalid_row(fault: str, monkeypatch: pytest.Monkey
         monkeypatch.setattr(RelationBridges, "_init", RelationBridges.__init__, raising=False)
         monkeypatch.setattr(RelationBridges, "__init__", all_usable)
     with pytest.raises(AssertionError):
-        test_never_above_the_optimum("flat 2-D")
-        test_never_above_the_optimum("hierarchical")
+        test_never_above_the_optimum("flat 2-D", 10)
+        test_never_above_the_optimum("hierarchical", 10)
 
 
 def one_relation(values, coefs, primaries, **further) -> Problem:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+import cellveil as cv
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table
+from cellveil.judge.verdict import Outcome
 from cellveil.progress import Progress
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.engines.auto_state import AutoState, AutoStepsParams
+from cellveil.suppression.engines.stages import Incumbent
 from cellveil.suppression.methods.auto import AutoParams, auto
 from helpers.linked_tables import linked
 from helpers.structure import stripped
@@ -47,3 +50,26 @@ def test_a_better_bound_takes_no_time_from_the_pattern_unless_asked(
     assert state.has_time_to_bound() == (limit is None or has_stalled or is_asked)
     state.least = state.bound
     assert not state.has_time_to_bound()
+
+
+def test_a_pattern_at_its_bound_is_searched_no_further() -> None:
+    """The proven bound lies below the optimum by its rounding; the search went on until its time was up."""
+    records = {
+        "region": ["N", "N", "N", "S", "S", "S"],
+        "branch": ["A", "A", "B", "B", "A", "B"],
+        "size": ["1", "1", "2", "2", "1", "1"],
+        "turnover": [1234.5, 234.5, 34.5, 7234.5, 134.5, 17.0],
+        "firm": ["1", "2", "3", "4", "5", "6"],
+    }
+    made = cv.protect(
+        records,
+        by=["region", "branch", "size"],
+        value="turnover",
+        contributor="firm",
+        rules=["p%:10", "threshold:3"],
+        time_limit=60,
+    )
+    assert (made.suppression.outcome, made.suppression.reason) == (Outcome.OPTIMAL, "complete")
+    incumbent = Incumbent(made.problem, 4827.499999999995, Progress())
+    assert incumbent.is_cheapest(4827.5)
+    assert not incumbent.is_cheapest(4828.0)

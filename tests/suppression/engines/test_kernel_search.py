@@ -120,3 +120,13 @@ def test_an_annealing_ends_with_its_trials_though_there_is_time_left():
     assert not chain.is_finished
     chain.run(Deadline(1e6))
     assert chain.is_finished
+
+
+def test_barren_annealings_end_long_before_the_time_limit():
+    """In a small table restarts find the same pattern again and again."""
+    params = KernelSearchParams(annealing=PivotAnnealingParams(trials=100), barren=2)
+    search = KernelSearch.of(linked(4), ENDLESS, params=params)
+    ledgers: list[Ledger] = []
+    assert search is not None
+    search.annealed(Deadline(10_000.0), 0.0, ledgers.append)
+    assert not ledgers

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 
 import numpy as np
@@ -46,6 +47,12 @@ def problems(shape: str) -> Iterator[tuple[Problem, float | None]]:
         least = cheapest(problem)
         if least is not None or seed % 7 == 0:
             yield problem, least
+
+
+@cache
+def first_problems(shape: str) -> tuple[tuple[Problem, float | None], ...]:
+    """Some of them, of which the least cost is computed once."""
+    return tuple(islice(problems(shape), PER_SHAPE))
 
 
 def cheapest(problem: Problem) -> float | None:
@@ -104,7 +111,7 @@ def assert_certified(problem: Problem, draft: Draft) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_least_cost_on_random_tables(shape: str) -> None:
-    for problem, least in islice(problems(shape), PER_SHAPE):
+    for problem, least in first_problems(shape):
         check(problem, least)
 
 
@@ -149,7 +156,7 @@ def test_unlimited_cells_as_if_limited_far_away() -> None:
 def test_least_cost_by_the_ways_of_larger_tables(shape: str, way: str) -> None:
     """What is done in larger parts before the search proves no wrong bound."""
     params = OptimalParams(small=0, far=-1.0 if way == "stages" else 0.25)
-    for problem, least in islice(problems(shape), PER_SHAPE):
+    for problem, least in first_problems(shape):
         limit = None if way == "programs of all rows" else 60.0
         draft = optimal(problem, deadline=Deadline(limit), params=params)
         if least is None:

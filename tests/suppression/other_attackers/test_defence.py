@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
 
 import numpy as np
@@ -40,9 +40,9 @@ from helpers.contributions import with_contributions
 
 INSIDER, PQ = Attacker("insider"), Attacker("pq", p=10)
 SHAPES = {
-    "flat": ((7, 8), ()),
-    "hierarchical": ((10, 6), (0,)),
-    "three-way": ((4, 4, 4), ()),
+    "flat": ((5, 6), ()),
+    "hierarchical": ((7, 5), (0,)),
+    "three-way": ((3, 3, 3), ()),
 }
 
 
@@ -69,7 +69,7 @@ def check(problem: Problem, *attackers: Attacker) -> float | None:
     if hopeless:
         return None
     assert found.outcome in ("safe", "optimal") and len(found.audit.verdicts) == 1 + len(attackers)
-    assert audit(problem, found.pattern, attackers=[Attacker(), *attackers]).is_safe
+    assert audit(problem, found.pattern, attackers=[Attacker(), *attackers], exact=False).is_safe
     assert found.cost == cost_of(problem, found.pattern.hidden) <= cost_of(problem, everything(problem))
     return found.cost - outsider.cost
 
@@ -187,7 +187,7 @@ def test_the_least_cost_on_a_small_table() -> None:
             hidden[list(chosen)] = True
             if cost_of(problem, hidden) < best:
                 pattern = Pattern.hiding(problem, hidden, "trial")
-                if audit(problem, pattern, attackers=[Attacker(), INSIDER]).is_safe:
+                if audit(problem, pattern, attackers=[Attacker(), INSIDER], exact=False).is_safe:
                     best = cost_of(problem, hidden)
     assert suppress(problem, attackers=[INSIDER]).cost == best
 
@@ -278,15 +278,17 @@ def test_no_whole_movement_at_all() -> None:
 # -- the loop ------------------------------------------------------------------------------------------------
 
 
-def test_no_time_hides_more_but_keeps_everybody_off() -> None:
+def test_no_time_hides_more_but_keeps_everybody_off(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_table((7, 8), contributors=3, zeros=0.2, contributions=True, depth=5, seed=2)
+    looks = count()  # a clock that goes on by a microsecond when somebody looks at it
+    monkeypatch.setattr("cellveil.clock.counted_time", lambda: 1e-6 * next(looks))
     found = suppress(problem, "sequential", attackers=[INSIDER], time_limit=1e-9)
     assert found.is_safe and "time limit" in found.reason
     assert found.cost >= suppress(problem, "sequential", attackers=[INSIDER]).cost
 
 
 def test_the_same_every_time() -> None:
-    problem = random_table((4, 4, 4), contributors=3, zeros=0.2, contributions=True, depth=5, seed=1)
+    problem = random_table((3, 3, 3), contributors=3, zeros=0.2, contributions=True, depth=5, seed=1)
     patterns = [suppress(problem, attackers=[INSIDER, PQ]).pattern.hidden for _ in range(2)]
     assert (patterns[0] == patterns[1]).all()
 

@@ -26,7 +26,7 @@ from helpers.insider_tables import beside_the_optimum, hidden_keys, small_table
 INSIDER = Attacker("insider")
 
 
-@pytest.mark.parametrize("first", range(3))
+@pytest.mark.parametrize("first", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_small_tables_cost_little_more_than_the_optimum(first: int) -> None:
     """A tenth of the tables each; `benchmarks/insiders.py small` has 500 of them."""
     found = [beside_the_optimum(seed) for seed in range(100 + 10 * first, 110 + 10 * first)]
@@ -107,7 +107,7 @@ def test_outsiders_alone_where_insiders_ask_for_nothing_more() -> None:
 
 def test_levels_of_outsiders_are_not_paid_for_twice() -> None:
     """A method that hands over no deviations: those of the audit vouch for its secondaries."""
-    table = random_table((24, 20), contributors=3, zeros=0.1, contributions=True, depth=4, seed=1).table
+    table = random_table((14, 12), contributors=3, zeros=0.1, contributions=True, depth=4, seed=1).table
     problem = make_problem(table, PPercent(15))
     outsider = suppress(problem, "hypercube")
     insiders = SelfKnowing(problem, OwnParts.of(problem))

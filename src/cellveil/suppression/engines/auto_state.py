@@ -21,6 +21,7 @@ from cellveil.suppression.bounds.cover import CoverBound, CoverParams
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams
 from cellveil.suppression.engines.irregular import IrregularParams
+from cellveil.suppression.engines.kernel_exchange import KernelExchangeParams
 from cellveil.suppression.engines.kernel_search import KernelSearch, KernelSearchParams
 from cellveil.suppression.engines.local_search import LocalSearchParams
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
@@ -66,6 +67,9 @@ class AutoStepsParams(Params):
     first_pattern: float = param(
         0.6, "Share of the time in which elimination may look for its first pattern.", least=0, most=1
     )
+    most_annealing: float = param(
+        90.0, "Seconds of pivot annealing, at most: after that exchanges are worth more.", least=0
+    )
     polish_trials: int = param(2_000, "Trials of ruin and recreate by cubes, without a time limit.", least=0)
     trials: int = param(100, "Trials of ruin and recreate by programs, without a time limit.", least=0)
     steps: int = param(100_000, "Simplex steps of these and of clean-up, without a time limit.", least=0)
@@ -78,6 +82,7 @@ class AutoStepsParams(Params):
     meet_demands: MeetDemandsParams = part(MeetDemandsParams)
     irregular: IrregularParams = part(IrregularParams)
     kernel_search: KernelSearchParams = part(KernelSearchParams)
+    kernel_exchange: KernelExchangeParams = part(KernelExchangeParams)
     sparse_elimination: SparseEliminationParams = part(SparseEliminationParams)
     local_search: LocalSearchParams = part(LocalSearchParams)
 
@@ -185,6 +190,15 @@ class AutoState(Incumbent):
         is_asked = self.deadline.limit is not None and self.completion is not None
         return is_asked and self.kernel_search is not None and not self.kernel_search.can_anneal
 
+    def can_exchange(self) -> bool:
+        """There is a time limit, no demand is open, and elimination has come to a pattern."""
+        is_asked = self.deadline.limit is not None and self.completion is not None
+        return is_asked and self.kernel_search is not None and not self.is_open()
+
+    def is_without_exchanges(self) -> bool:
+        """No demand is open, and there are no exchanges."""
+        return self.is_complete() and not self.can_exchange()
+
     def is_medium_start(self) -> bool:
         """Elimination has not come to a pattern, and there are fewer cells than `many`."""
         return self.completion is None and self.size < self.params.many
@@ -211,7 +225,7 @@ class AutoState(Incumbent):
 
     def is_above_bound(self) -> bool:
         """The pattern is complete and dearer than the bound."""
-        return self.completion is None or (self.completion.ledger.cost > self.bound)
+        return self.completion is None or not self.is_cheapest(self.completion.ledger.cost)
 
     def can_polish_start(self) -> bool:
         """The pattern of cubes is complete and dearer than the bound."""
@@ -236,13 +250,13 @@ class AutoState(Incumbent):
 
     def is_for_exact(self) -> bool:
         """There is a time limit, and the table is small, or not large with a small gap."""
-        if self.deadline.limit is None or self.least <= self.bound or not self.is_complete():
+        if self.deadline.limit is None or self.is_cheapest(self.least) or not self.is_complete():
             return False
         return self.size <= self.params.most_for_exact or (self.may_be_close() and self.is_close())
 
     def is_network_for_exact(self) -> bool:
         """There is a time limit, the table is not too large, and the pattern dearer than the bound."""
-        is_asked = self.deadline.limit is not None and self.least > self.bound
+        is_asked = self.deadline.limit is not None and not self.is_cheapest(self.least)
         return is_asked and self.size <= self.params.most_flows_for_exact
 
     def may_be_close(self) -> bool:
@@ -260,7 +274,7 @@ class AutoState(Incumbent):
 
     def needs_bound(self) -> bool:
         """The gap is large or a better bound is wished for; without a limit in tables not too large."""
-        if self.proven or np.isinf(self.bound) or self.least <= self.bound:
+        if self.proven or np.isinf(self.bound) or self.is_cheapest(self.least):
             return False
         if self.deadline.limit is None and self.size > self.params.most_to_relax:
             return False
@@ -290,4 +304,4 @@ class AutoState(Incumbent):
         return bool(np.isfinite(self.least)) and self.least - self.bound <= most * self.least
 
     def _can_polish(self, ledger: Ledger) -> bool:
-        return not ledger.num_open and ledger.cost > self.bound
+        return not ledger.num_open and not self.is_cheapest(ledger.cost)

@@ -19,6 +19,7 @@ from cellveil.solvers.parallel import num_workers
 from cellveil.suppression.engines.auto_state import AutoState
 from cellveil.suppression.engines.cube_packing import Packing
 from cellveil.suppression.engines.irregular import everything, finish_jointly, harvesting
+from cellveil.suppression.engines.kernel_exchange import KernelExchange
 from cellveil.suppression.engines.kernel_search import KernelSearch
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
@@ -112,7 +113,16 @@ class AutoRun(AutoState):
     def anneal(self, deadline: Deadline) -> None:
         """Pivot annealing in the null space, with check and repair."""
         assert self.kernel_search is not None
+        deadline = deadline.share(1.0, self.params.most_annealing)
         self.kernel_search.annealed(deadline, self.least, lambda ledger: self._take_ledger(ledger, deadline))
+
+    def exchange(self, deadline: Deadline) -> None:
+        """Ruin and recreate in the null space of the pattern."""
+        assert self.completion is not None
+        ledger, params = self.completion.ledger, self.params.kernel_exchange
+        until = deadline.or_when(lambda: self.is_cheapest(self.least))
+        KernelExchange(ledger, seed=self.seed, params=params).run(until, self.tell)
+        self.keep(self.completion.draft(), ledger.cost)
 
     def _take_ledger(self, ledger: Ledger, deadline: Deadline) -> None:
         self._take(self._completed(ledger, self._harvesting(deadline), deadline, is_spare=True))
@@ -249,7 +259,7 @@ class AutoRun(AutoState):
         search.clean_up(until)
         self.tell(ledger)
         while search.trials < trials and search.barren < params.barren and not until.is_over:
-            if search.least <= self.bound:
+            if self.is_cheapest(search.least):
                 break
             slack = params.slack * (1 - search.barren / params.barren)
             search.shake(until, params.trials_at_once, slack)

@@ -62,6 +62,9 @@ class KernelSearchParams(Params):
         0.8, "Share of the time in which annealings begin afresh, where all their trials fit in.", least=0
     )
     rounds: int = param(2, "Annealings without a time limit.", least=0)
+    barren: int = param(
+        60, "Annealings in a row without a cheaper pattern, after which no more are made.", least=1
+    )
     pattern_kernel: PatternKernelParams = part(PatternKernelParams)
     annealing: PivotAnnealingParams = part(PivotAnnealingParams)
     repair: KernelRepairParams = part(KernelRepairParams)
@@ -111,7 +114,7 @@ class KernelSearch:
         repairs = [KernelRepair(params.repair) for _ in chains]
         nothing = np.zeros(len(self.tableau.cells), dtype=bool)
         best: NDArray[np.int32] | None = None
-        is_free = nothing
+        is_free, barren = nothing, 0
         for number in count():
             is_fresh = number == 0 or (chains[0].is_finished and self._begins_afresh(deadline))
             for chain in chains:
@@ -121,12 +124,14 @@ class KernelSearch:
             _run_all(chains, share, free, again=not is_fresh)
             ledgers = [self._ledger_of(chain.support | free) for chain in chains]
             _repair_all(repairs, ledgers, deadline, least)
+            barren += 1
             for chain, ledger in zip(chains, ledgers, strict=True):
                 if not ledger.num_open and ledger.cost < least:
-                    least, best = ledger.cost, chain.vector.copy()
+                    least, best, barren = ledger.cost, chain.vector.copy(), 0
                     is_free = ledger.hidden[self.tableau.cells] & ~chain.support
                     keep(ledger)
-            if deadline.is_over or (deadline.limit is None and number + 1 >= self.params.rounds):
+            is_last = number + 1 >= params.rounds if deadline.limit is None else barren >= params.barren
+            if deadline.is_over or is_last:
                 return
 
     def _begins_afresh(self, deadline: Deadline) -> bool:

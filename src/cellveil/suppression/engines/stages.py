@@ -19,6 +19,7 @@ from cellveil.clock import Deadline
 from cellveil.deviations.ledger import Ledger
 from cellveil.problem import Problem
 from cellveil.progress import Progress
+from cellveil.solvers import tolerances
 from cellveil.suppression.draft import Draft
 
 ALL = math.inf
@@ -97,6 +98,10 @@ class Incumbent:
     def cost_of(self, draft: Draft) -> float:
         """Of what the draft hides beyond the start."""
         return float(self.problem.weight[draft.hidden & ~self.problem.hidden_at_start].sum())
+
+    def is_cheapest(self, cost: float) -> bool:
+        """Whether no safe pattern costs less: a proven bound lies below the optimum by its rounding."""
+        return cost <= self.bound * (1 + tolerances.EQUAL)
 
     def keep(self, draft: Draft, cost: float) -> None:
         """Take a complete pattern, unless a cheaper one is known."""

@@ -25,7 +25,7 @@ import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline
-from cellveil.errors import InfeasibleError, name_some
+from cellveil.errors import InfeasibleError, counted, name_some
 from cellveil.judge.outsider import audit_outsider
 from cellveil.params import Params, param
 from cellveil.pattern import Pattern
@@ -91,8 +91,8 @@ class Relaxation:
 
     def __str__(self) -> str:
         return " and ".join(
-            [_count(len(self.freed), "cell freed", "cells freed")] * bool(self.freed)
-            + [_count(len(self.lowered), "level lowered", "levels lowered")] * bool(self.lowered)
+            [counted(len(self.freed), "cell freed", "cells freed")] * bool(self.freed)
+            + [counted(len(self.lowered), "level lowered", "levels lowered")] * bool(self.lowered)
         )
 
     def lines(self) -> list[str]:
@@ -141,7 +141,9 @@ class Diagnosis:
     was_cut: bool = False
 
     def __repr__(self) -> str:
-        return f"Diagnosis({len(self.cells)} cells in conflict, way out: {self.relaxation or 'none'})"
+        return (
+            f"Diagnosis({counted(len(self.cells), 'cell')} in conflict, way out: {self.relaxation or 'none'})"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """As data for JSON; names and shares only."""
@@ -327,7 +329,3 @@ def _freeing(
         float(problem.weight[freed].sum()),
         draft.reason is MethodEnding.COMPLETE,
     )
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

@@ -24,11 +24,14 @@ class MethodEntry:
     ----------
     is_for_comparison
         Whether it is there to compare with, not to be recommended.
+    finds_bound
+        Whether it looks for a lower bound itself; `suppress` finds one for the others.
     """
 
     name: str
     summary: str
     is_for_comparison: bool = False
+    finds_bound: bool = False
 
     def run(self, *given: Any, **options: Any) -> Draft:
         """Propose which cells to hide: of a problem, with keywords deadline, seed, progress and params."""
@@ -66,16 +69,16 @@ class MethodEntry:
 METHODS: Mapping[str, MethodEntry] = {
     entry.name: entry
     for entry in (
-        MethodEntry("auto", "the best means for the table at hand, until the limit"),
+        MethodEntry("auto", "the best means for the table at hand, until the limit", finds_bound=True),
         MethodEntry("sequential", "cheapest deviations, one demand after the other"),
         MethodEntry("grouped", "cheapest deviations for groups of primaries", True),
         MethodEntry("genetic", "the best order of groups, by a genetic algorithm", True),
-        MethodEntry("network", "cheapest flows, for two-way tables"),
+        MethodEntry("network", "cheapest flows, for two-way tables", finds_bound=True),
         MethodEntry("cycles", "alternating cycles (Cox), for two-way tables", True),
         MethodEntry("hypercube", "cubes: no solver, millions of cells"),
         MethodEntry("modular", "subtable by subtable (HiTaS), then mended on the whole", True),
         MethodEntry("elimination", "from everything hidden, publishing what can be spared", True),
-        MethodEntry("optimal", "branch and cut: the least cost, or how far off it can be"),
+        MethodEntry("optimal", "branch and cut: the least cost, or how far off it can be", finds_bound=True),
         MethodEntry("textbook", "the incremental program on the whole table: a yardstick", True),
     )
 }

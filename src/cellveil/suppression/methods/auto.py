@@ -6,8 +6,9 @@ plans runs, by structure and size of the largest component that has a demand:
 - *network* (two-way tables): cheapest flows, which are near the least cost; branch and cut.
 - *small*: incremental linear programs from two beginnings, ruin and recreate, branch and cut.
 - *irregular* (linked tables, relations of any kind): greedy elimination and pivot annealing in the null space
-  (`cellveil.suppression.engines.kernel_search`), ruin and recreate; where that comes to nothing, joint
-  witnesses and incremental programs with harvests (`cellveil.suppression.engines.irregular`).
+  (`cellveil.suppression.engines.kernel_search`), ruin and recreate in the pattern's own null space
+  (`cellveil.suppression.engines.kernel_exchange`); where that comes to nothing, joint witnesses and
+  incremental programs with harvests (`cellveil.suppression.engines.irregular`).
 - *large*: sums of cubes as a safe start within seconds, then splitting: demands that carry the cost one by
   one, the others in groups, and cubes for what is left. Linked tables begin with greedy elimination in a
   sparse basis of the null space (`cellveil.suppression.engines.sparse_elimination`), and go on with
@@ -127,6 +128,7 @@ SMALL: Plan = (
     Stage("splitting", 0.50, _Run.is_left_open, _Run.split),
     Stage("cubes for the rest", ALL, _Run.needs_cubes, _Run.pack_rest),
     Stage("programs for the rest", ALL, _Run.is_unfinished, _Run.finish_by_steps),
+    Stage("exchanges", 1.20, _Run.can_exchange, _Run.exchange),
     Stage("search", 0.09, _Run.is_complete, _Run.search),
     Stage(BETTER_BOUND, 0.02, _Run.may_get_close, _Run.bound_better),
     Stage("branch and cut", 0.16, _Run.is_for_exact, _Run.branch_and_cut),
@@ -136,8 +138,8 @@ SMALL: Plan = (
 IRREGULAR: Plan = (
     Stage("cubes", 0.10, _Run.has_cubes, _Run.pack),
     Stage("elimination", 0.20, _Run.has_neither_cubes_nor_pattern, _Run.eliminate),
-    Stage("annealing", 0.80, _Run.can_anneal, _Run.anneal),
-    Stage("further eliminations", 0.60, _Run.can_eliminate_again, _Run.eliminate_again),
+    Stage("annealing", 0.45, _Run.can_anneal, _Run.anneal),
+    Stage("further eliminations", 0.20, _Run.can_eliminate_again, _Run.eliminate_again),
     Stage("sparse elimination", 0.20, _Run.is_linked_without_pattern, _Run.eliminate_sparsely),
     Stage("start", 0.60, _Run.has_no_pattern, _Run.start_jointly),
     Stage("start by programs", 0.60, _Run.has_few_open, _Run.start_singly),
@@ -147,7 +149,8 @@ IRREGULAR: Plan = (
     Stage("programs", 0.08, _Run.is_big_start, _Run.protect),
     Stage("joint solves for the rest", ALL, _Run.is_open, _Run.group_rest),
     Stage("programs for the rest", ALL, _Run.is_unfinished, _Run.finish_by_harvests),
-    Stage("search", 0.12, _Run.is_complete, _Run.search),
+    Stage("exchanges", 0.55, _Run.can_exchange, _Run.exchange),
+    Stage("search", 0.12, _Run.is_without_exchanges, _Run.search),
     Stage(BETTER_BOUND, 0.06, _Run.needs_bound, _Run.bound_better),
 )
 LARGE: Plan = (
@@ -263,7 +266,7 @@ def _planned(
             raise
         draft = replace(run.kept, reason=MethodEnding.INTERRUPTED_SEARCH)
     bound = run.bound if is_feasible else None
-    is_dearer = bound is None or run.cost_of(draft) > bound
+    is_dearer = bound is None or not run.is_cheapest(run.cost_of(draft))
     if draft.reason is MethodEnding.COMPLETE and is_dearer and run.cut_short - {BETTER_BOUND}:
         draft = replace(draft, reason=MethodEnding.TIME_LIMIT)
     return replace(draft, lower_bound=bound)

@@ -1,0 +1,54 @@
+"""The cheapest deviation under a budget: what it spares, and what it finds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cellveil.deviations.budgeted_movement import BudgetedMovement
+from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.movement import Movement
+from cellveil.deviations.movement_program import Feasibility, MovementParams
+from cellveil.problem import Status
+from helpers.linked_tables import linked
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_a_budget_it_costs_about_what_the_program_over_all_cells_costs(seed: int) -> None:
+    problem = linked(seed)
+    ledger = Ledger(problem)
+    cell, up, amount = (each[0].item() for each in ledger.open_demands())
+    moved = BudgetedMovement(ledger).push(cell, up, amount, np.inf)
+    assert moved is not None and cell in moved
+    flat = Movement(
+        problem.table.relations,
+        problem.status != Status.FROZEN,
+        problem.weight,
+        params=MovementParams(slopes=(), hidden_cost=0.0),
+    )
+    move = flat.push(cell, amount, (ledger.room_down, ledger.room_up), ledger.hidden, up=up)
+    assert move.verdict is Feasibility.MET
+    published = ~ledger.hidden
+    cost = problem.weight[moved[published[moved]]].sum()
+    assert cost <= 1.5 * problem.weight[move.support[published[move.support]]].sum()
+
+
+def test_cells_dearer_than_the_budget_stay_published() -> None:
+    ledger = Ledger(linked(1))
+    weight = ledger.problem.weight
+    movement = BudgetedMovement(ledger)
+    cell, up, amount = (each[0].item() for each in ledger.open_demands())
+    found = 0
+    for budget in np.quantile(weight, [0.0, 0.5, 0.9, 1.0]):
+        moved = movement.push(cell, up, amount, float(budget))
+        if moved is not None:
+            found += 1
+            assert (weight[moved[~ledger.hidden[moved]]] <= budget).all()
+    assert found > 0
+
+
+def test_more_than_the_room_of_a_cell_cannot_be_asked() -> None:
+    ledger = Ledger(linked(1))
+    cell, up, _ = (each[0].item() for each in ledger.open_demands())
+    room = int((ledger.room_up if up else ledger.room_down)[cell])
+    assert BudgetedMovement(ledger).push(cell, up, room + 1, np.inf) is None
