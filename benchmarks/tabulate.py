@@ -1,10 +1,16 @@
 """Tabulate large microdata, and the same by plain pandas: seconds, peak memory, ratio, equal results.
 
     python benchmarks/tabulate.py [--rows 10000000] [--ids] [--skip-pandas]
+    python benchmarks/tabulate.py --engine spark|postgres [--rows 1000000]
 
 Three hierarchical dimensions (industry 671 codes, region 125, size 11), skewed amounts; with ``--ids`` the
 contributions of a contributor are added up in each cell first (about 5 % of the contributors have records in
 several cells). Either way runs in a process of its own, one after the other, on the same file.
+
+With ``--engine`` DuckDB and another engine tabulate the same records with contributors, holdings and weights
+(industry 67 codes, region 25, size 11): every figure must be equal bit by bit, and the memory is that of the
+client alone, which must not grow with the records. PostgreSQL is found by the variables of libpq (PGHOST, …),
+Spark by CELLVEIL_SPARK (a master, by default local[2]).
 """
 
 from __future__ import annotations
@@ -12,6 +18,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -43,6 +50,33 @@ COPY (
 """
 
 
+ENGINE_DATA = """
+COPY (
+    WITH drawn AS (
+        SELECT i, hash(i * 7 + 1) % 1000003 / 1000003.0 AS u1, hash(i * 7 + 2) % 1000003 / 1000003.0 AS u2,
+            hash(i * 7 + 3) % 1000003 / 1000003.0 AS u3, hash(i * 7 + 4) % 1000003 / 1000003.0 AS u4,
+            hash(i * 7 + 5) AS h5, hash(i * 7 + 6) AS h6
+        FROM range({rows}) AS t(i)
+    ), units AS (
+        SELECT *, CASE WHEN h5 % 10000 = 0 THEN h5 % 50 WHEN h5 % 100 < 5 THEN i + 99 ELSE i + 100 END AS unit
+        FROM drawn
+    )
+    SELECT
+        'I' || lpad(CAST(CAST(floor(60 * pow(u1, 1.6)) AS INTEGER) AS VARCHAR), 3, '0') AS industry,
+        'R' || lpad(CAST(CAST(floor(20 * pow(u2, 1.4)) AS INTEGER) AS VARCHAR), 2, '0') AS region,
+        'S' || CAST(CAST(floor(8 * u3 * u3) AS INTEGER) AS VARCHAR) AS size,
+        CAST(exp(20 * u4) AS BIGINT) AS amount,
+        CAST(1 + h6 % 5000 / 7.0 AS DOUBLE) AS weight,
+        CAST(unit AS BIGINT) AS contributor,
+        CAST(hash(unit) % ({rows} // 20 + 1) AS BIGINT) AS holding
+    FROM units
+) TO '{path}' (FORMAT parquet)
+"""
+
+TABLE = "cellveil_benchmark"
+"""Where the records stand in PostgreSQL."""
+
+
 def dimensions() -> list[Dimension]:
     industry = [("Total", f"J{i}") for i in range(10)]
     industry += [(f"J{i // 6}", f"K{i}") for i in range(60)]
@@ -60,6 +94,65 @@ def by_cellveil(path: Path, ids: bool) -> np.ndarray:
 
     table = tabulate(path, dimensions(), "amount", contributor="contributor" if ids else None, depth=2)
     return np.column_stack([*table.keys, table.values, table.units.count, table.units.top])
+
+
+def coarse_dimensions() -> list[Dimension]:
+    industry = [("Total", f"J{i}") for i in range(6)] + [(f"J{i // 10}", f"I{i:03d}") for i in range(60)]
+    region = [("Total", f"A{i}") for i in range(4)] + [(f"A{i // 5}", f"R{i:02d}") for i in range(20)]
+    size = [("Total", "small"), ("Total", "large")]
+    size += [("small" if i < 4 else "large", f"S{i}") for i in range(8)]
+    pairs = {"industry": industry, "region": region, "size": size}
+    return [Dimension.of(name, Hierarchy.from_pairs(edges)) for name, edges in pairs.items()]
+
+
+def by_engine(engine: str, path: Path) -> np.ndarray:
+    """Every figure of the table, one row for each cell."""
+    from cellveil.microdata.engine_choice import EngineChoice
+    from cellveil.microdata.tabulate import tabulate
+
+    os.environ.setdefault("CELLVEIL_SPARK", "local[2]")
+    table = tabulate(
+        TABLE if engine == "postgres" else path,
+        coarse_dimensions(),
+        "amount",
+        contributor="contributor",
+        holding="holding",
+        weight="weight",
+        engine=EngineChoice(engine, "CELLVEIL_SPARK" if engine == "spark" else None),
+    )
+    figures = [*table.keys, table.values]
+    for level in (table.units, table.holdings):
+        names = np.array([int(name) for name in level.names])
+        figures += [level.count, level.total, level.absolute, level.weighted_count.view(np.int64)]
+        figures += [level.top, level.top_weight.view(np.int64), level.parts]
+        figures += [np.where(who < 0, -1, names[who]) for who in (level.who, level.part_who)]
+    return np.column_stack(figures)
+
+
+def load_postgres(path: Path) -> None:
+    import pyarrow.parquet as pq
+    from adbc_driver_postgresql import dbapi
+
+    with dbapi.connect("postgresql://") as connection, connection.cursor() as cursor:
+        cursor.adbc_ingest(TABLE, pq.ParquetFile(path).iter_batches(), mode="replace")
+        connection.commit()
+
+
+def compare_engines(arguments: argparse.Namespace, folder: Path) -> None:
+    import duckdb
+
+    data = folder / "data.parquet"
+    duckdb.execute(ENGINE_DATA.format(rows=arguments.rows, path=data))
+    if arguments.engine == "postgres":
+        load_postgres(data)
+    for way in ("duckdb", arguments.engine):
+        command = [sys.executable, __file__, "--child", way, str(data), str(folder / f"{way}.npy")]
+        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+        print(f"{arguments.rows} rows, {way}: {answer.strip().splitlines()[-1]}", flush=True)
+    equal = np.array_equal(*(np.load(folder / f"{way}.npy") for way in ("duckdb", arguments.engine)))
+    print(f"results equal: {equal}")
+    if not equal:
+        sys.exit(1)
 
 
 def by_pandas(path: Path, ids: bool) -> np.ndarray:
@@ -105,16 +198,27 @@ def paths_to_the_top(dimension: Dimension) -> list[np.ndarray]:
 
 def child(way: str, path: Path, ids: bool, out: Path) -> None:
     start = time.perf_counter()
-    found = (by_cellveil if way == "cellveil" else by_pandas)(path, ids)
+    ways = {"cellveil": by_cellveil, "pandas": by_pandas}
+    found = ways[way](path, ids) if way in ways else by_engine(way, path)
     seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    peak = peak_memory()
     np.save(out, found[np.lexsort(found[:, :3].T[::-1])].astype(np.int64))
     print(json.dumps({"seconds": round(seconds, 1), "peak_gb": round(peak, 2), "cells": len(found)}))
+
+
+def peak_memory() -> float:
+    """Gigabytes of this process at most; what getrusage says may be that of the process that started it."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) / 2**20
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--engine", choices=["spark", "postgres"], help="compare it with DuckDB")
     parser.add_argument("--ids", action="store_true", help="add up the records of each contributor first")
     parser.add_argument("--skip-pandas", action="store_true")
     parser.add_argument("--child", nargs=3, help=argparse.SUPPRESS)
@@ -124,7 +228,7 @@ def main() -> None:
         child(way, Path(path), arguments.ids, Path(out))
         return
     with tempfile.TemporaryDirectory() as folder:
-        compare(arguments, Path(folder))
+        (compare_engines if arguments.engine else compare)(arguments, Path(folder))
 
 
 def compare(arguments: argparse.Namespace, folder: Path) -> None:

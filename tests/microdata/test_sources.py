@@ -102,6 +102,8 @@ def test_other_encodings_and_column_names(tmp_path: Path) -> None:
         tabulate(path, [size], "Wert", **options)
     with pytest.raises(InputError, match="unknown encoding 'klingon'"):
         tabulate(path, [size], "Wert", encoding="klingon", **options)
+    with pytest.raises(InputError, match=r"latin\.csv, line 1: .*byte 3 of the line is 0xF6"):
+        tabulate(path, [size], "Wert", encoding="ascii", **options)
 
 
 def test_types_of_amounts() -> None:
@@ -264,7 +266,7 @@ def test_fault_far_down_and_count_of_further_ones(tmp_path: Path) -> None:
     lines[250_000] = "N1,oops"
     lines[270_000] = "N1,oops"
     path.write_text("\n".join(lines))
-    with pytest.raises(InputError, match=r"line 250001: .* \(1 further records have such a fault\)"):
+    with pytest.raises(InputError, match=r"line 250001: .* \(1 further record with such a fault\)"):
         tabulate(path, [REGION], "x")
 
 
@@ -276,7 +278,7 @@ def test_fault_far_down_and_count_of_further_ones(tmp_path: Path) -> None:
         (b"region,x\nN1,1\nN1\n", "line 3: the line has 1 fields, the header 2"),
         (b"region,x\nN1,1\nN1,2,3\n", "line 3: the line has 3 fields, the header 2"),
         (b'region,x\nN1,1\nN1,"2\n', "line 3: a quote is not closed"),
-        (b"region,x\nN1,1\nN\xe9,2\n", "line 3: the text is not in the encoding"),
+        (b"region,x\nN1,1\nN\xe9,2\n", "line 3: the text is not in the encoding.*byte 2 of the line is 0xE9"),
         (b"regio,x\nN1,1\n", "there is no column 'region'. Did you mean 'regio'"),
         (b"region,x,x\nN1,1,2\n", "two columns are named 'x'"),
         (b"region,x,X\nN1,1,2\n", "two columns are named 'x', apart from capitals"),
@@ -441,3 +443,17 @@ def test_codes_that_differ_in_blanks_only_are_not_mixed_up() -> None:
     lone = Dimension.of("code", Hierarchy.flat([" a", "b"]))
     table = tabulate(pa.table({"code": ["a", " a", "b "], "sales": [1, 10, 100]}), [lone], "sales")
     assert table.values.tolist() == [111, 11, 100]
+
+
+def test_messages_about_frames_name_the_column() -> None:
+    mixed = pd.DataFrame({"region": ["N", "S"], "size": ["1", 2], "x": [1, 2]})
+    with pytest.raises(InputError, match="column 'size' of the frame mixes types"):
+        tabulate(mixed, ["region", "size"], "x")
+    in_index = pd.DataFrame({"region": ["N", "S"], "x": [1, 2]}).set_index("region")
+    with pytest.raises(InputError, match=r"'region' stands in the index of the frame.*reset_index"):
+        tabulate(in_index, ["region"], "x")
+
+
+def test_the_only_code_is_that_of_the_total() -> None:
+    with pytest.raises(InputError, match="the only code, 'Total', is that of the total too"):
+        tabulate(pd.DataFrame({"region": ["Total"], "x": [1]}), ["region"], "x")

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cellveil.microdata.engine import Engine, EngineOptions
+from cellveil.microdata.engine import EngineOptions
 from cellveil.microdata.records import Roles
+from cellveil.microdata.roll_up import RollUp
 from cellveil.microdata.source_options import SourceOptions
 from cellveil.microdata.tabulate import contributions_of, tabulate
 from cellveil.tables.contributions import Contributions
@@ -255,9 +256,9 @@ def test_native_and_standard_sql_give_equal_lists(
     found = []
     for native in (True, False):
         options = EngineOptions(None, 1, None, SourceOptions(), depth=2, native=native)
-        with Engine.opened(frame(records), [REGION, SECTOR], roles, options, None) as engine:
-            engine.records.read(None, allow_negative=True)
-            found.append(engine.contributions(member))
+        with RollUp.opened(frame(records), [REGION, SECTOR], roles, options, None) as roll_up:
+            roll_up.records.read(None, allow_negative=True)
+            found.append(roll_up.contributions(member))
     assert_equal_contributions(*found)
 
 

@@ -11,8 +11,10 @@ from typing import Any
 
 from cellveil.microdata import sql
 from cellveil.microdata.codes import distinct_codes
+from cellveil.microdata.reading_faults import mapped_errors
 from cellveil.microdata.source_options import SourceOptions
-from cellveil.microdata.sources import SOURCE, Microdata, mapped_errors, of_record
+from cellveil.microdata.source_records import SOURCE, of_record
+from cellveil.microdata.sources import Microdata
 
 PARTS = (2, 3, 4)
 """How many parts a sum may have that nobody has named."""

@@ -1,56 +1,48 @@
-"""From microdata to a table with all margins, by DuckDB and out of core.
+"""The engine that tabulates microdata: whatever runs the SQL of tabulation where the records are.
 
-1. One scan of the microdata maps codes to leaf numbers, by joins with small tables, and keeps numbers only.
-   Faults are counted there; only when there are any is the source read again to find the first one.
-2. The records are added up to base cells, and these are rolled up dimension by dimension: a join with the
-   closure (leaf, code that covers it) and a GROUP BY, never the product of all hierarchies at once.
-3. The largest contributions are rolled up in the same way, as lists of the `depth` largest. That is exact as
-   long as the lists that meet have no contributor in common. So contributors that have records in several
-   base cells are kept apart, one row for each contributor and cell; and before each dimension those rows
-   join the lists whose contributor has, under the codes rolled up so far, no other row left.
-
-Requires leaf codes and amounts with few decimals. Ensures an exactly additive table and, for every cell,
-exact counts, sums and largest contributions, the same for any number of threads. Memory is bounded by
-`memory_limit` and the final cells; the rest goes to temporary files, which are removed at the end.
+DuckDB in this process (`duckdb_engine`), a Spark session (`spark_engine`) or a database connection
+(`connection_engine`). All of them get the same statements, written for DuckDB; the last two translate them
+(`engine_sql`). An engine keeps the records to itself: what it hands over are aggregated cells, as Arrow.
 """
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cellveil.arrays import Codes, Int
 from cellveil.errors import InputError
-from cellveil.microdata import sql
-from cellveil.microdata.records import Records, Roles
+from cellveil.microdata.engine_choice import DUCKDB, EngineChoice
 from cellveil.microdata.source_options import SourceOptions
-from cellveil.microdata.sources import Microdata, mapped_errors
-from cellveil.progress import Progress
-from cellveil.tables.contributions import Contributions
-from cellveil.tables.dimension import Dimension
 
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
-Ranked = dict[str, list[str]]
-"""For each ranking of the contributions the tables with the largest found so far."""
+class Engine(Protocol):
+    """Runs statements; tables that it makes are its own, temporary, and gone in the end."""
 
-Lists = dict[str, dict[str, NDArray[Any]]]
+    @property
+    def native(self) -> bool:
+        """Whether it has the top-n aggregates of DuckDB."""
 
-MEMORY_LIMIT = "2GB"
-"""What DuckDB may use before it goes to temporary files."""
+    def make(self, name: str, select: str, *, cheap: bool = False) -> None:
+        """Run a query into a temporary table; one that is `cheap` may be run again for each use instead."""
+
+    def drop(self, name: str) -> None:
+        """Drop a temporary table."""
+
+    def load(self, name: str, columns: Mapping[str, Sequence[Any]]) -> None:
+        """A small temporary table of codes (texts) or numbers."""
+
+    def row(self, query: str) -> tuple[Any, ...]:
+        """The only row of a result."""
+
+    def cells(self, query: str) -> Any:
+        """The result as a reader of Arrow record batches."""
 
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """What the engine may use."""
+    """What the engine is, and may use."""
 
     memory_limit: str | None
     threads: int | None
@@ -58,6 +50,7 @@ class EngineOptions:
     source: SourceOptions
     depth: int
     native: bool = True
+    choice: EngineChoice = field(default=DUCKDB)
 
     def __post_init__(self) -> None:
         if self.depth < 1:
@@ -68,267 +61,8 @@ class EngineOptions:
             raise InputError(
                 "the folder for temporary files does not exist", file=self.temp_directory, remedy="Make it."
             )
-
-
-class Engine:
-    """Tabulates one source; made by `Engine.opened`, which also cleans up.
-
-    Let ``records`` be read first; then the rows of `cells` and `contributions` correspond.
-    """
-
-    def __init__(
-        self,
-        connection: DuckDBPyConnection,
-        records: Records,
-        num_axes: int,
-        roles: Roles,
-        options: EngineOptions,
-        progress: Progress,
-    ) -> None:
-        self._connection, self._roles, self._options = connection, roles, options
-        self._codes = sql.codes(num_axes)
-        self._num_tables = 0
-        self._made: list[str] = []
-        self.records, self.progress = records, progress
-
-    @classmethod
-    @contextmanager
-    def opened(
-        cls,
-        source: Any,
-        dimensions: Sequence[Dimension],
-        roles: Roles,
-        options: EngineOptions,
-        progress: Progress | None,
-    ) -> Iterator[Engine]:
-        """An engine with a connection and a temporary folder of its own."""
-        progress = progress or Progress()
-        progress.stage("read")
-        with (
-            tempfile.TemporaryDirectory(prefix="cellveil-", dir=options.temp_directory) as folder,
-            mapped_errors(str(source) if isinstance(source, (str, Path)) else None),
-            connected(options, folder) as connection,
-        ):
-            microdata = Microdata(connection, source, roles.needed(), options.source, Path(folder))
-            records = Records(connection, microdata, dimensions, roles, progress)
-            yield cls(connection, records, len(dimensions), roles, options, progress)
-
-    # -- cells -------------------------------------------------------------------------------------------
-
-    def cells(self) -> tuple[list[Codes], dict[str, Int]]:
-        """Keys of all non-empty cells, sorted, and the sums of value, shadow and costs."""
-        self.progress.stage("cells")
-        sums = dict.fromkeys(("value", *self._roles.columns()), "sum")
-        cells = self._table(sql.group("records", self._codes, sums))
-        for axis in range(len(self._codes)):
-            cells = self._table(sql.group(self._covered(cells, axis, list(sums)), self._codes, sums))
-            self._keep(cells)
-            self.progress.advance(axis + 1, len(self._codes))
-        names = ", ".join(self._codes)
-        columns = self._arrays(f"SELECT * FROM {cells} ORDER BY {names}")
-        self._keep()
-        return [columns[code] for code in self._codes], {name: columns[name] for name in sums}
-
-    def has_negative(self) -> bool:
-        """Whether a contributor adds a negative amount to the response of a finest cell."""
-        if "unit" not in self._roles.members:
-            return bool(self._row("SELECT count(*) FROM records WHERE value < 0")[0])
-        keys = ", ".join([*self._codes, "unit"])
-        sums = f"SELECT sum(value) AS part FROM records GROUP BY {keys}"
-        return bool(self._row(f"SELECT count(*) FROM ({sums}) WHERE part < 0")[0])
-
-    # -- contributions -----------------------------------------------------------------------------------
-
-    def contributions(self, member: str | None) -> Contributions:
-        """Contributions of every cell, in the order of `cells`; `member` is “unit”, “holding” or a record."""
-        self.progress.stage(f"contributions of each {member or 'record'}")
-        level = sql.MemberLevel(
-            member, self._roles.weight is not None, self._roles.request is not None, self.records.has_waivers
-        )
-        num_axes = len(self._codes)
-        rows: str | None = f"({level.rows('records', num_axes)})"
-        if member:
-            rows = self._table(level.rows("records", num_axes))
-        figures: list[str] = []
-        ranked: Ranked = {name: [] for name in level.rankings}
-        for axis in range(num_axes):
-            local, rows = self._split(level, rows, axis)
-            self._add(level, local, figures, ranked)
-            if member and axis == 0:
-                ranked, rows = self._numbered(level, ranked, rows)
-            covered = self._covered(_union(figures), axis, list(level.figures))
-            figures = [self._table(sql.group(covered, self._codes, level.figures))]
-            for name, payload in level.rankings.items():
-                covered = self._covered(_union(ranked[name]), axis, ["size", *payload])
-                ranked[name] = [self._table(self._largest(payload, covered))]
-            if rows:
-                covered = self._covered(rows, axis, ["member", *level.measures])
-                rows = self._table(sql.group(covered, [*self._codes, "member"], level.measures))
-            self._keep("ids", *figures, *_all(ranked), *([rows] if rows else []))
-            self.progress.advance(axis + 1, num_axes)
-        self._add(level, rows, figures, ranked)
-        contributions = self._fetched(
-            level,
-            self._table(sql.group(_union(figures), self._codes, level.figures)),
-            {
-                name: self._table(self._largest(payload, _union(ranked[name])))
-                for name, payload in level.rankings.items()
-            },
-        )
-        self._keep()
-        return contributions
-
-    def _split(self, level: sql.MemberLevel, rows: str | None, axis: int) -> tuple[str | None, str | None]:
-        """Rows whose member has no other one under the codes before `axis`, and the rest."""
-        if rows is None or not level.member:
-            return rows, None
-        marked = self._table(level.marked(rows, axis, len(self._codes)))
-        some = self._row(f"SELECT count(*) FROM {marked} WHERE spans")[0]
-        return (
-            f"(SELECT * FROM {marked} WHERE NOT spans)",
-            f"(SELECT * FROM {marked} WHERE spans)" if some else None,
-        )
-
-    def _add(self, level: sql.MemberLevel, rows: str | None, figures: list[str], ranked: Ranked) -> None:
-        """Add the figures and the largest of rows, each another member, to the parts found so far."""
-        if rows:
-            figures.append(self._table(level.figures_of(rows, len(self._codes))))
-            for name, payload in level.rankings.items():
-                sizes = level.sizes_of(rows, len(self._codes), name)
-                ranked[name].append(self._table(self._largest(payload, f"({sizes})")))
-
-    def _numbered(
-        self, level: sql.MemberLevel, ranked: Ranked, rows: str | None
-    ) -> tuple[Ranked, str | None]:
-        """Numbers instead of ids for the members that can still be among the largest: faster to compare."""
-        remaining = [*_all(ranked), *([rows] if rows else [])]
-        self._table(sql.numbered_ids(remaining), "ids")
-        numbered = {}
-        for name, payload in level.rankings.items():
-            listed = [*self._codes, "size", *payload]
-            numbered[name] = [self._table(sql.with_numbers(table, listed, "ids")) for table in ranked[name]]
-        if rows:
-            columns = [*self._codes, "member", *level.measures]
-            rows = self._table(sql.with_numbers(rows, columns, "ids"))
-        return numbered, rows
-
-    def _largest(self, payload: Sequence[str], source: str) -> str:
-        return sql.largest(source, self._codes, payload, self._options.depth, native=self._options.native)
-
-    def _listed(self, level: sql.MemberLevel, ranked: Mapping[str, str]) -> tuple[Lists, tuple[str, ...]]:
-        """The largest of each ranking, cell by cell, with members as positions in the list of their ids."""
-        lists: Lists = {}
-        for name, payload in level.rankings.items():
-            order = ", ".join([*self._codes, "size DESC", *payload])
-            columns = ", ".join(["size", *payload])
-            lists[name] = self._arrays(f"SELECT {columns} FROM {ranked[name]} ORDER BY {order}")
-        if not level.member:
-            return lists, ()
-        members = " UNION ".join(f"SELECT member FROM {table}" for table in ranked.values())
-        ids = self._arrays(f"SELECT name, member FROM ids WHERE member IN ({members}) ORDER BY member")
-        for entries in lists.values():
-            entries["member"] = np.searchsorted(ids["member"], entries["member"])
-        return lists, tuple(ids["name"].tolist())
-
-    def _fetched(self, level: sql.MemberLevel, figures: str, ranked: Mapping[str, str]) -> Contributions:
-        """The final cells as arrays."""
-        names = ", ".join(self._codes)
-        found = self._arrays(f"SELECT {', '.join(level.figures)} FROM {figures} ORDER BY {names}")
-        lists, ids = self._listed(level, ranked)
-        top, parts = lists[sql.TOP], lists.get(sql.PARTS)
-        shape = _Shape(found["members"], self._options.depth)
-        return Contributions(
-            self.records.amount_decimals,
-            found["members"],
-            found["total"],
-            found["absolute"],
-            shape.spread(top["size"], 0),
-            shape.spread(top.get("member"), -1, np.int32),
-            ids,
-            weighted_count=found["weighted_count"] / sql.WEIGHT_UNIT if level.weighted else None,
-            top_weight=shape.spread(top["top_weight"], 0, np.float64) if level.weighted else None,
-            waived=shape.spread(top["waived"], 0, np.bool_) if level.waivers else None,
-            largest_unwaived=found["unwaived"] if level.waivers else None,
-            requests=np.column_stack([found["request1"], found["request2"]]) if level.requests else None,
-            parts=shape.spread(parts["size"], 0) if parts else None,
-            part_who=shape.spread(parts.get("member"), -1, np.int32) if parts else None,
-        )
-
-    # -- running -----------------------------------------------------------------------------------------
-
-    def _covered(self, source: str, axis: int, columns: Sequence[str]) -> str:
-        return f"({sql.covered(source, f'closure{axis}', axis, len(self._codes), columns)})"
-
-    def _table(self, select: str, name: str | None = None) -> str:
-        """Run a query into a temporary table, with a new name if none is given."""
-        self._num_tables += 1
-        name = name or f"t{self._num_tables}"
-        self._execute(f"CREATE TEMP TABLE {name} AS {select}")
-        self._made.append(name)
-        return name
-
-    def _keep(self, *names: str) -> None:
-        """Drop all temporary tables but these."""
-        for name in self._made:
-            if name not in names:
-                self._execute(f"DROP TABLE {name}")
-        self._made = [name for name in self._made if name in names]
-
-    def _execute(self, statement: str) -> None:
-        self._connection.execute(statement)
-
-    def _row(self, query: str) -> tuple[Any, ...]:
-        return tuple(self._connection.execute(query).fetchall()[0])
-
-    def _arrays(self, query: str) -> dict[str, NDArray[Any]]:
-        found = self._connection.execute(query).fetchnumpy()
-        return {name: np.ascontiguousarray(column) for name, column in found.items()}
-
-
-def _all(ranked: Ranked) -> list[str]:
-    return [table for tables in ranked.values() for table in tables]
-
-
-def _union(tables: Sequence[str]) -> str:
-    return f"({' UNION ALL '.join(f'SELECT * FROM {table}' for table in tables)})"
-
-
-class _Shape:
-    """From one entry for each of the largest contributions to an array of cells × depth."""
-
-    def __init__(self, count: Int, depth: int) -> None:
-        lengths = np.minimum(count, depth)
-        self._cell = np.repeat(np.arange(len(count)), lengths)
-        self._place = np.arange(len(self._cell)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        self._size = len(count), depth
-
-    def spread(self, entries: NDArray[Any] | None, blank: int, dtype: Any = np.int64) -> NDArray[Any]:
-        array = np.full(self._size, blank, dtype=dtype)
-        if entries is not None:
-            array[self._cell, self._place] = entries
-        return array
-
-
-@contextmanager
-def connected(options: EngineOptions, folder: str) -> Iterator[DuckDBPyConnection]:
-    """A DuckDB connection within the limits; it fetches nothing from the network."""
-    import duckdb
-
-    config: dict[str, Any] = {
-        "memory_limit": options.memory_limit or MEMORY_LIMIT,
-        "temp_directory": folder,
-        "preserve_insertion_order": "false",
-        "autoinstall_known_extensions": "false",
-        **({"threads": str(options.threads)} if options.threads else {}),
-    }
-    try:
-        connection = duckdb.connect(":memory:", config=config)
-    except duckdb.Error:
-        raise InputError(
-            "the memory limit or the number of threads is not usable",
-            remedy="Write the limit like '2GB', and at least 1 thread.",
-        ) from None
-    try:
-        yield connection
-    finally:
-        connection.close()
+        if not self.choice.is_duckdb and (self.memory_limit or self.threads or self.temp_directory):
+            raise InputError(
+                f"memory_limit, threads and temp_directory are for DuckDB, and {self.choice} tabulates",
+                remedy="Leave them out: set such limits where the engine runs.",
+            )

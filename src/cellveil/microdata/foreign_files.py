@@ -152,6 +152,15 @@ def read_statistical(path: Path, kind: FileKind) -> Any:
 
 SQLITE = b"SQLite format 3"
 
+CLOSED = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "python_enable_replacements": "false",
+    "lock_configuration": "true",
+}
+"""A query, or a view within a database, sees this database alone: no other file, no address, no variable."""
+
 
 def read_database(path: Path, query: str | None) -> Any:
     """What a query finds in a database, as an Arrow table or a DuckDB relation; opened for reading only.
@@ -173,7 +182,7 @@ def _of_duckdb(path: Path, query: str | None) -> Any:
     import duckdb
 
     try:
-        connection = duckdb.connect(str(path), read_only=True)
+        connection = duckdb.connect(str(path), read_only=True, config=dict(CLOSED))
     except duckdb.Error:
         raise InputError(
             "neither a DuckDB nor an SQLite database, or another program has it open",
@@ -208,6 +217,7 @@ def _of_sqlite(path: Path, query: str | None) -> Any:
     import pyarrow as pa
 
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        connection.set_authorizer(_reading_only)
         try:
             if query is None:
                 found = "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name"
@@ -222,6 +232,14 @@ def _of_sqlite(path: Path, query: str | None) -> Any:
         raise _wrong_query(path, "it is not one SELECT")
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(names)
     return pa.table([_mixed(pa, list(column)) for column in columns], names=names)
+
+
+def _reading_only(action: int, first: str | None, *_: str | None) -> int:
+    """Of SQLite: selecting and nothing else, so that a query neither attaches nor writes other files."""
+    import sqlite3
+
+    reading = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
+    return sqlite3.SQLITE_OK if action in reading else sqlite3.SQLITE_DENY
 
 
 def _only(path: Path, tables: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from cellveil.errors import InputError
 from cellveil.microdata.codes import distinct_codes
+from cellveil.microdata.engine_choice import DUCKDB, EngineChoice
 from cellveil.microdata.source_options import SourceOptions
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
@@ -15,7 +16,11 @@ WANTED = 'Name the columns: ["nace", "region"]; or give Dimension.of("region", h
 
 
 def named_dimensions(
-    source: Any, given: Any, columns: Mapping[str, str], options: SourceOptions
+    source: Any,
+    given: Any,
+    columns: Mapping[str, str],
+    options: SourceOptions,
+    choice: EngineChoice = DUCKDB,
 ) -> list[Dimension]:
     """The dimensions as they are given: one or several, each a `Dimension` or the name of its column.
 
@@ -23,6 +28,8 @@ def named_dimensions(
     ----------
     columns
         Column of a dimension, where it is not named as the dimension.
+    choice
+        The engine that reads the codes.
 
     Examples
     --------
@@ -39,12 +46,15 @@ def named_dimensions(
     for one in given:
         if not isinstance(one, Dimension | str):
             raise InputError(f"a dimension is of type {type(one).__name__}", remedy=WANTED)
-        found.append(one if isinstance(one, Dimension) else _flat(source, one, columns, options))
+        found.append(one if isinstance(one, Dimension) else _flat(source, one, columns, options, choice))
     return found
 
 
-def _flat(source: Any, name: str, columns: Mapping[str, str], options: SourceOptions) -> Dimension:
-    codes = [code for (code,) in distinct_codes(source, [columns.get(name, name)], options=options)]
+def _flat(
+    source: Any, name: str, columns: Mapping[str, str], options: SourceOptions, choice: EngineChoice
+) -> Dimension:
+    found = distinct_codes(source, [columns.get(name, name)], options=options, choice=choice)
+    codes = [code for (code,) in found]
     if not codes:
         raise InputError(f"dimension {name!r} has no codes", remedy="Check its column.")
     return Dimension.of(name, Hierarchy.flat(codes))

@@ -1,4 +1,4 @@
-"""The records of microdata, staged in DuckDB as leaf numbers and scaled integers, and checked.
+"""The records of microdata, staged by an engine as leaf numbers and scaled integers, and checked.
 
 One scan maps codes to leaf numbers, by joins with small tables, and keeps numbers only. Faults are counted
 there; only when there are any is the source read again to find the first one.
@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cellveil.errors import InputError
+from cellveil.errors import InputError, counted
 from cellveil.microdata import sql
+from cellveil.microdata.engine import Engine
 from cellveil.microdata.number_marks import EVIDENCE, POINTS, NumberMarks, plain_sql
 from cellveil.microdata.record_faults import (
     RecordFault,
@@ -28,13 +26,10 @@ from cellveil.microdata.record_faults import (
     wrong_weight,
 )
 from cellveil.microdata.roles import check_one_column_each, check_roles
-from cellveil.microdata.sources import SOURCE, Microdata, of_record
+from cellveil.microdata.source_records import SOURCE, RecordSource, of_record
 from cellveil.progress import Progress
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.scaled import LARGEST, MAX_DECIMALS, REMEDIES
-
-if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection
 
 
 @dataclass(frozen=True)
@@ -95,19 +90,20 @@ class Records:
 
     def __init__(
         self,
-        connection: DuckDBPyConnection,
-        microdata: Microdata,
+        engine: Engine,
+        microdata: RecordSource,
         dimensions: Sequence[Dimension],
         roles: Roles,
         progress: Progress | None = None,
     ) -> None:
-        self._connection, self._microdata = connection, microdata
+        self._engine, self._microdata = engine, microdata
         self._dimensions, self._roles = tuple(dimensions), roles
         self._progress = progress or Progress()
         self._trims = [_differ_without_blanks(dimension) for dimension in self._dimensions]
         self.variables: dict[str, Variable] = {}
         self.value_decimals = 0
         self.has_waivers = False
+        self._raw = "raw"
 
     @property
     def amount_decimals(self) -> int:
@@ -129,14 +125,14 @@ class Records:
             self.variables[alias] = self._variable(column)
         for axis, dimension in enumerate(self._dimensions):
             self._register(axis, dimension)
-        self._execute(f"CREATE TEMP TABLE raw AS {self._staging()}")
+        self._engine.make("raw", self._staging())
         self._settle_marks(self._microdata.options.marks)
         self._settle_decimals(decimals, rounding, at_least)
         self._check(allow_negative)
         cheap = all(variable.kind == "integer" for variable in self.variables.values())
-        self._execute(f"CREATE TEMP {'VIEW' if cheap else 'TABLE'} records AS {self._records()}")
+        self._engine.make("records", self._records(), cheap=cheap)
         if not cheap:
-            self._execute("DROP TABLE raw")
+            self._engine.drop(self._raw)
         self._check_sums()
 
     def _variable(self, column: str) -> Variable:
@@ -158,16 +154,17 @@ class Records:
             )
             for how in EVIDENCE.values()
         )
-        found = dict(zip(EVIDENCE, map(bool, self._row(f"SELECT {shown} FROM raw")), strict=True))
+        found = dict(zip(EVIDENCE, map(bool, self._engine.row(f"SELECT {shown} FROM raw")), strict=True))
         marks, notes = said.settled(found, self._microdata.title)
         for note in notes:
             self._progress.note(note)
         if marks == POINTS:
             return
-        plain = ", ".join(f"{plain_sql(f'raw_{alias}', marks)} AS raw_{alias}" for alias in texts)
-        self._execute(f"CREATE TEMP TABLE plain AS SELECT * REPLACE ({plain}) FROM raw")
-        self._execute("DROP TABLE raw")
-        self._execute("ALTER TABLE plain RENAME TO raw")
+        plain = {f"raw_{alias}": plain_sql(f"raw_{alias}", marks) for alias in texts}
+        chosen = ", ".join(f"{plain[name]} AS {name}" if name in plain else name for name in self._staged())
+        self._engine.make("plain", f"SELECT {chosen} FROM raw")
+        self._engine.drop("raw")
+        self._raw = "plain"
         for alias, variable in texts.items():
             reader = plain_sql(variable.reader, marks)
             self.variables[alias] = replace(variable, reader=reader, marks=marks)
@@ -183,43 +180,40 @@ class Records:
             if not dimension.is_parent[n]
         }
         leaf, cover = dimension.closure
-        self._small_table(f"codes{axis}", {"code": np.array(list(leaves)), "leaf": _int32(leaves.values())})
-        self._small_table(f"closure{axis}", {"leaf": _int32(leaf), "cover": _int32(cover)})
-
-    def _small_table(self, name: str, columns: Mapping[str, NDArray[Any]]) -> None:
-        import pyarrow as pa
-
-        self._connection.register("small", pa.table({k: pa.array(v.tolist()) for k, v in columns.items()}))
-        casts = ", ".join(f"CAST({k} AS {'VARCHAR' if k == 'code' else 'INTEGER'}) AS {k}" for k in columns)
-        self._execute(f"CREATE TEMP TABLE {name} AS SELECT {casts} FROM small")
-        self._connection.unregister("small")
+        self._engine.load(f"codes{axis}", {"code": list(leaves), "leaf": list(leaves.values())})
+        self._engine.load(f"closure{axis}", {"leaf": leaf.tolist(), "cover": cover.tolist()})
 
     def _staging(self) -> str:
         """The records with leaf numbers for codes and numbers read, not yet scaled."""
         roles, types = self._roles, self._microdata.types
-        columns = [f"codes{axis}.leaf AS c{axis}" for axis in range(len(self._dimensions))]
-        columns += [f"{variable.reader} AS raw_{alias}" for alias, variable in self.variables.items()]
-        columns += [
-            f"{sql.filled_text(of_record(column), types[column])} AS {level}"
-            for level, column in roles.members.items()
-        ]
-        if roles.request:
-            column = of_record(roles.request)
-            columns += [
-                f"{sql.flag(column, types[roles.request], [code])} AS request{number}"
-                for number, code in enumerate(roles.request_codes, 1)
-            ]
-        if roles.may_waive:
-            columns.append(f"{self._waived()} AS waived")
         texts = [
             sql.as_text(of_record(column), types[column], trim=trim)
             for column, trim in zip(roles.dimensions, self._trims, strict=True)
         ]
-        columns.append(f"{self._is_padded()} AS padded")
+        columns = ", ".join(f"{expression} AS {name}" for name, expression in self._staged().items())
         joins = " ".join(
             f"LEFT JOIN codes{axis} ON codes{axis}.code = {text}" for axis, text in enumerate(texts)
         )
-        return f"SELECT {', '.join(columns)} FROM {SOURCE} AS m {joins}"
+        return f"SELECT {columns} FROM {SOURCE} AS m {joins}"
+
+    def _staged(self) -> dict[str, str]:
+        """The columns of the staged records, and the SQL of each in terms of the source."""
+        roles, types = self._roles, self._microdata.types
+        columns = {f"c{axis}": f"codes{axis}.leaf" for axis in range(len(self._dimensions))}
+        columns |= {f"raw_{alias}": variable.reader for alias, variable in self.variables.items()}
+        columns |= {
+            level: sql.filled_text(of_record(column), types[column])
+            for level, column in roles.members.items()
+        }
+        if roles.request:
+            column = of_record(roles.request)
+            columns |= {
+                f"request{number}": sql.flag(column, types[roles.request], [code])
+                for number, code in enumerate(roles.request_codes, 1)
+            }
+        if roles.may_waive:
+            columns["waived"] = self._waived()
+        return columns | {"padded": self._is_padded()}
 
     def _waived(self) -> str:
         """SQL: 1 if a record waives protection, or, where confidentiality is passive, requests none."""
@@ -264,17 +258,20 @@ class Records:
 
     def _decimals_that_fit(self, alias: str) -> int:
         """How many decimals leave the sum well below 62 bits."""
-        number = f"abs(TRY_CAST(raw_{alias} AS DOUBLE)) * greatest(1, {self._weight or 1})"
-        total = self._row(f"SELECT sum({number}) FROM raw WHERE isfinite({number})")[0] or 0.0
+        number = sql.as_float(f"raw_{alias}", self.variables[alias].kind)
+        number = f"abs({number}) * greatest(1, {self._weight or 1})"
+        total = self._engine.row(f"SELECT sum({number}) FROM {self._raw} WHERE isfinite({number})")[0] or 0.0
         return next((d for d in range(MAX_DECIMALS, 0, -1) if total * 10.0**d < LARGEST / 4), 0)
 
     def _suffice(self, alias: str, kind: sql.Kind, decimals: int) -> bool:
-        query = sql.all_on_grid("raw", f"raw_{alias}", kind, decimals)
-        return kind == "integer" or bool(self._row(query)[0])
+        query = sql.all_on_grid(self._raw, f"raw_{alias}", kind, decimals)
+        return kind == "integer" or bool(self._engine.row(query)[0])
 
     @property
     def _weight(self) -> str | None:
-        return sql.sampling_weight("raw_weight") if self._roles.weight else None
+        if not self._roles.weight:
+            return None
+        return sql.sampling_weight("raw_weight", self.variables["weight"].kind)
 
     def _amount(self) -> str:
         """The scaled contribution of a record."""
@@ -305,7 +302,7 @@ class Records:
         columns |= {"request1": "request1", "request2": "request2"} if self._roles.request else {}
         columns |= {"waived": "waived"} if self._roles.may_waive else {}
         chosen = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
-        return f"SELECT {', '.join(sql.codes(len(self._dimensions)))}, {chosen} FROM raw"
+        return f"SELECT {', '.join(sql.codes(len(self._dimensions)))}, {chosen} FROM {self._raw}"
 
     # -- faults ------------------------------------------------------------------------------------------
 
@@ -313,8 +310,8 @@ class Records:
         """Count faults in one pass; raise for the first kind that occurs."""
         faults = list(self._faults(allow_negative))
         counts = ", ".join(f"count(*) FILTER (WHERE {fault.staged})" for fault in faults)
-        number, padded, *found = self._row(
-            f"SELECT count(*), count(*) FILTER (WHERE padded), {counts} FROM raw"
+        number, padded, *found = self._engine.row(
+            f"SELECT count(*), count(*) FILTER (WHERE padded), {counts} FROM {self._raw}"
         )
         if not number:
             raise InputError(
@@ -324,11 +321,10 @@ class Records:
             if count:
                 raise self._located(fault, int(count))
         if padded:
-            self._progress.note(
-                f"{self._microdata.title}: blanks around codes and ids were cut off ({padded} records)"
-            )
+            told = f"blanks around codes and ids were cut off ({counted(padded, 'record')})"
+            self._progress.note(f"{self._microdata.title}: {told}")
         if self._roles.may_waive:
-            self.has_waivers = bool(self._row("SELECT max(waived) FROM raw")[0])
+            self.has_waivers = bool(self._engine.row(f"SELECT max(waived) FROM {self._raw}")[0])
 
     def _faults(self, allow_negative: bool) -> Iterator[RecordFault]:
         roles, types = self._roles, self._microdata.types
@@ -353,7 +349,11 @@ class Records:
             return RecordFault(variable.column, f"({staged}) {test}", f"({original}) {test}", describe)
 
         if alias == "weight":
-            yield fault(sql.sampling_weight, "IS NULL", partial(wrong_weight, variable.column))
+            yield fault(
+                partial(sql.sampling_weight, kind=variable.kind),
+                "IS NULL",
+                partial(wrong_weight, variable.column),
+            )
             return
         yield fault(variable.scaled, "IS NULL", partial(wrong_number, variable))
         if not allow_negative and not alias.startswith("cost"):
@@ -362,10 +362,10 @@ class Records:
     def _located(self, fault: RecordFault, count: int) -> InputError:
         found = self._microdata.first(fault.original, fault.column)
         if found is None:
-            return InputError(f"column {fault.column!r} is at fault in {count} records")
+            return InputError(f"column {fault.column!r} is at fault in {counted(count, 'record')}")
         part, row, content = found
         what, remedy = fault.describe(content)
-        others = f" ({count - 1} further records have such a fault)" if count > 1 else ""
+        others = f" ({counted(count - 1, 'further record')} with such a fault)" if count > 1 else ""
         return part.error(f"{what}{others}", row, remedy)
 
     def _check_sums(self) -> None:
@@ -375,7 +375,7 @@ class Records:
         names = {"value": value, "amount": amount} | self._roles.columns()
         names |= {"weighted": amount} if self._weight else {}
         sums = ", ".join(f"sum(CAST(abs({name}) AS HUGEINT)), count({name})" for name in names)
-        number, *figures = self._row(f"SELECT count(*), {sums} FROM records")
+        number, *figures = self._engine.row(f"SELECT count(*), {sums} FROM records")
         for column, total, count in zip(names.values(), figures[::2], figures[1::2], strict=True):
             if count < number or total >= LARGEST:
                 raise InputError(
@@ -384,17 +384,7 @@ class Records:
                     remedy=REMEDIES["is too large"],
                 )
 
-    def _execute(self, statement: str) -> None:
-        self._connection.execute(statement)
-
-    def _row(self, query: str) -> tuple[Any, ...]:
-        return tuple(self._connection.execute(query).fetchall()[0])
-
 
 def _differ_without_blanks(dimension: Dimension) -> bool:
     """Whether no two codes are the same without their outer blanks, so that these may be cut off."""
     return len({code.strip(" ") for code in dimension.index}) == len(dimension.index)
-
-
-def _int32(numbers: Any) -> NDArray[np.int32]:
-    return np.fromiter(numbers, dtype=np.int32)

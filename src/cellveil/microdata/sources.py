@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import csv
 import gzip
-import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from cellveil.errors import InputError, nearest_column
+from cellveil.errors import InputError
 from cellveil.microdata.data_files import expand_files, for_duckdb
 from cellveil.microdata.file_kinds import FileKind, check_is_text, kind_of
 from cellveil.microdata.foreign_files import read_arrow, read_database, read_excel, read_statistical
+from cellveil.microdata.frame_columns import arrow_table, check_columns
+from cellveil.microdata.reading_faults import mapped_errors, wrong_encoding
 from cellveil.microdata.source_options import SourceOptions
+from cellveil.microdata.source_records import SOURCE, SourceFile, of_record
 from cellveil.microdata.sql import ident, literal
 
 if TYPE_CHECKING:
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
 
 DELIMITERS = ",;\t|"
 FRAME = "microdata_frame"
-SOURCE = "microdata"
-
-
-def of_record(column: str) -> str:
-    """SQL of a column of the source, where its records are called m."""
-    return f"m.{ident(column)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -42,31 +37,6 @@ class PlacedFrame:
     frame: Any
     file: str
     line_of: Callable[[int], int]
-
-
-@dataclass(frozen=True)
-class SourceFile:
-    """One file, or the whole frame.
-
-    Parameters
-    ----------
-    name
-        The file; None for a frame.
-    relation
-        SQL that yields its rows, with the needed columns under their own names.
-    line_of
-        Line of a record, numbered from 0; None where records have no lines.
-    """
-
-    name: str | None
-    relation: str
-    line_of: Callable[[int], int] | None = None
-
-    def error(self, what: str, row: int, remedy: str) -> InputError:
-        """An error at a record, numbered from 0."""
-        if self.line_of is None:
-            return InputError(f"row {row + 1}: {what}", file=self.name, remedy=remedy)
-        return InputError(what, file=self.name, line=self.line_of(row), remedy=remedy)
 
 
 class Microdata:
@@ -266,126 +236,5 @@ def read_header(path: Path, options: SourceOptions) -> tuple[list[str], str]:
         text.seek(begin)
         header = next(csv.reader(text, delimiter=delimiter))
     if any("\N{REPLACEMENT CHARACTER}" in name for name in header):
-        raise _wrong_encoding(path, 1)
+        raise wrong_encoding(path, options.skip + 1, "utf-8" if options.is_utf8 else options.encoding)
     return [name.strip() for name in header], delimiter
-
-
-def check_columns(needed: Sequence[str], known: Sequence[str], file: object) -> None:
-    """Raise where a column is missing or there are two of that name (capitals do not count in SQL)."""
-    folded = [name.casefold() for name in known]
-    for name in needed:
-        if name not in known:
-            raise InputError(f"there is no column {name!r}", file=file, remedy=nearest_column(name, known))
-        if folded.count(name.casefold()) > 1:
-            raise InputError(
-                f"two columns are named {name!r}, apart from capitals",
-                file=file,
-                remedy="Rename one of them.",
-            )
-
-
-def arrow_table(frame: Any, needed: Sequence[str]) -> Any:
-    """The needed columns of a pandas, polars or Arrow frame as an Arrow table."""
-    import narwhals as nw
-    import pyarrow as pa
-
-    try:
-        data = nw.from_native(plain_columns(frame))
-    except TypeError:
-        raise InputError(
-            f"microdata of type {type(frame).__name__} cannot be read",
-            remedy="Give a path, a pandas, polars or Arrow frame, a DuckDB relation, or a dict of columns.",
-        ) from None
-    lazy = isinstance(data, nw.LazyFrame)
-    check_columns(needed, data.collect_schema().names() if lazy else data.columns, None)
-    try:
-        chosen = data.select(*needed)
-        return chosen.collect("pyarrow").to_native() if lazy else chosen.to_arrow()
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # may quote what it could not convert
-        raise InputError(
-            "a column of the frame mixes types", remedy="Make it all text or all numbers."
-        ) from None
-
-
-def plain_columns(given: Any) -> Any:
-    """A mapping of columns, or a list of records, as an Arrow table; anything else as it is."""
-    import pyarrow as pa
-
-    try:
-        if isinstance(given, Mapping):
-            return pa.table({str(name): _as_column(column) for name, column in given.items()})
-        if isinstance(given, list | tuple) and given and isinstance(given[0], Mapping):
-            return pa.Table.from_pylist(list(given))
-    except (pa.ArrowException, TypeError, ValueError, OverflowError):  # may quote what it could not convert
-        raise InputError(
-            "the columns differ in length, or one mixes types",
-            remedy='Give lists of one length, each all text or all numbers: {"region": ["N"], "sales": [5]}.',
-        ) from None
-    return given
-
-
-def _as_column(given: Any) -> Any:
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise TypeError
-    return given if hasattr(given, "__array__") or hasattr(given, "type") else list(given)
-
-
-@contextmanager
-def mapped_errors(file: object) -> Iterator[None]:
-    """Turn what DuckDB and the file system raise into input errors; the text of records is left out."""
-    import duckdb
-
-    try:
-        yield
-    except duckdb.Error as error:  # its message may quote records
-        raise mapped(error, file) from None
-    except UnicodeError:
-        raise _wrong_encoding(file, None) from None
-    except OSError as error:
-        raise InputError(f"cannot read ({error.strerror})", file=file, remedy="Check the file.") from None
-
-
-def mapped(error: Exception, file: object) -> InputError:
-    """What a DuckDB error says, without the record it quotes."""
-    import duckdb
-
-    message = str(error)
-    at = re.search(r"CSV Error on Line: (\d+)", message)
-    line = int(at[1]) if at else None
-    named = re.search(r"^\s*file = (.+)$", message, re.MULTILINE)
-    file = file or (named[1] if named else None)
-    if "unicode" in message.lower() or "utf-8" in message.lower():
-        return _wrong_encoding(file, line)
-    columns = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
-    if columns:
-        return InputError(
-            f"the line has {columns[2]} fields, the header {columns[1]}",
-            file=file,
-            line=line,
-            remedy="Quote fields that hold the delimiter, or name the delimiter.",
-        )
-    if at:
-        what = "a quote is not closed" if "quote" in message.lower() else "the line cannot be read as CSV"
-        return InputError(what, file=file, line=line, remedy="Correct the line, or name the delimiter.")
-    if isinstance(error, (duckdb.ConversionException, duckdb.OutOfRangeException)):
-        return InputError("a sum is too large", file=file, remedy="Use a larger unit (thousands, millions).")
-    if isinstance(error, duckdb.OutOfMemoryException):
-        return InputError(
-            "the memory or the disk for temporary files is not enough to tabulate",
-            file=file,
-            remedy="Raise the memory limit, or name a folder for temporary files on a larger disk.",
-        )
-    return InputError(
-        f"the microdata cannot be read ({type(error).__name__})",
-        file=file,
-        remedy="Check that the file is whole, and of the kind that its name says.",
-    )
-
-
-def _wrong_encoding(file: object, line: int | None) -> InputError:
-    return InputError(
-        "the text is not in the encoding that was said (UTF-8 if nothing was)",
-        file=file,
-        line=line,
-        remedy="Save the file as UTF-8, or say the encoding (for example cp1252).",
-    )

@@ -171,9 +171,14 @@ def _narrow(x: str, decimals: int) -> str:
     return f"TRY_CAST({x} AS DECIMAL(18, {decimals}))"
 
 
-def sampling_weight(x: str) -> str:
+def as_float(x: str, kind: Kind) -> str:
+    """The number as a float; NULL where it is none."""
+    return x if kind == "float" else f"{'TRY_CAST' if kind == 'decimal' else 'CAST'}({x} AS DOUBLE)"
+
+
+def sampling_weight(x: str, kind: Kind) -> str:
     """The weight as a float; NULL where it is missing, not finite, too large or negative."""
-    weight = f"TRY_CAST({x} AS DOUBLE)"
+    weight = as_float(x, kind)
     return f"CASE WHEN isfinite({weight}) AND {weight} BETWEEN 0 AND 1e9 THEN {weight} END"
 
 

@@ -11,10 +11,12 @@ import numpy as np
 
 from cellveil.arrays import Codes, Int
 from cellveil.errors import InputError, check_kind, nearest_name
-from cellveil.microdata.engine import Engine, EngineOptions
+from cellveil.microdata.engine import EngineOptions
+from cellveil.microdata.engine_choice import EngineChoice
 from cellveil.microdata.named_dimensions import named_dimensions
 from cellveil.microdata.number_marks import POINTS, NumberMarks
 from cellveil.microdata.records import Roles
+from cellveil.microdata.roll_up import RollUp
 from cellveil.microdata.source_options import SourceOptions
 from cellveil.progress import Progress
 from cellveil.tables.build import assemble, key_name
@@ -61,6 +63,9 @@ def tabulate(
     memory_limit: str | None = None,
     threads: int | None = None,
     temp_directory: Path | str | None = None,
+    engine: str | EngineChoice | None = None,
+    connection: Any = None,
+    dialect: str | None = None,
     progress: Progress | None = None,
 ) -> Table:
     """Tabulate microdata: every cell with records, all totals, and the contributions behind them.
@@ -115,6 +120,11 @@ def tabulate(
         numbers, which `progress` is told as a note.
     memory_limit, threads, temp_directory
         What DuckDB may use; by default 2 GB, all processors, and a folder of its own for temporary files.
+    engine, connection, dialect
+        Where the records are tabulated: ``engine="spark"`` or ``engine="postgres"`` with the address in the
+        environment, or an open DB-API or ADBC connection and its dialect as sqlglot calls it. The source is
+        then a table there, or None with a query; for Spark files, a Spark frame or a query. The table is
+        the same; only its cells reach this process. By default DuckDB tabulates here.
     progress
         Told of the stages.
 
@@ -130,13 +140,14 @@ def tabulate(
     >>> table.units.top.tolist()
     [[9, 2], [5, 2], [4, 0]]
     >>> tabulate(firms, "region", "sales")
-    Table('sales', region 3, 3 cells, 1 relations)
+    Table('sales', region 3, 3 cells, 1 relation)
     """
     check_kind(depth, int, "the depth", "Give a whole number, for example 3.")
     check_kind(response, (str, type(None)), "the response", 'Give one column: "sales".')
     marks = NumberMarks(decimal, "" if decimal and thousands is None else thousands)
     written = SourceOptions(delimiter, encoding, marks, skip, sheet, query)
-    dimensions = named_dimensions(source, dimensions, columns or {}, written)
+    choice = EngineChoice.of(engine, connection, dialect)
+    dimensions = named_dimensions(source, dimensions, columns or {}, written, choice)
     roles = Roles(
         response=response,
         shadow=shadow,
@@ -151,30 +162,30 @@ def tabulate(
     )
     if all_cells:
         _check_product(dimensions)
-    options = EngineOptions(memory_limit, threads, temp_directory, written, depth)
-    with Engine.opened(source, dimensions, roles, options, progress) as engine:
-        engine.records.read(decimals, rounding=rounding, allow_negative=allow_negative)
-        keys, figures = engine.cells()
-        units = engine.contributions("unit" if contributor else None)
-        holdings = engine.contributions("holding") if holding else None
+    options = EngineOptions(memory_limit, threads, temp_directory, written, depth, choice=choice)
+    with RollUp.opened(source, dimensions, roles, options, progress) as roll_up:
+        roll_up.records.read(decimals, rounding=rounding, allow_negative=allow_negative)
+        keys, figures = roll_up.cells()
+        units = roll_up.contributions("unit" if contributor else None)
+        holdings = roll_up.contributions("holding") if holding else None
         if all_cells:
             keys, figures, rows = _every_cell(dimensions, keys, figures)
             units, holdings = units.spread(rows), holdings and holdings.spread(rows)
-        engine.progress.stage("relations")
+        roll_up.progress.stage("relations")
         return assemble(
             dimensions,
             keys,
             figures["value"],
-            engine.records.value_decimals,
+            roll_up.records.value_decimals,
             variable=response or COUNT,
             contributors=units.count,
             units=units,
             holdings=holdings,
             columns={
-                name: unscale(figures[alias], engine.records.variables[alias].decimals)
+                name: unscale(figures[alias], roll_up.records.variables[alias].decimals)
                 for alias, name in roles.columns().items()
             },
-            signed=np.full(len(figures["value"]), engine.has_negative()) if allow_negative else None,
+            signed=np.full(len(figures["value"]), roll_up.has_negative()) if allow_negative else None,
         )
 
 
@@ -210,11 +221,11 @@ def contributions_of(
         dimensions=_dimension_columns(dimensions, {}),
     )
     options = EngineOptions(None, None, None, SourceOptions(marks=POINTS), depth)
-    with Engine.opened(source, dimensions, roles, options, None) as engine:
-        engine.records.read(None, allow_negative=allow_negative, at_least=table.decimals)
-        keys, _ = engine.cells()
-        units = _aligned(table, keys, engine.contributions("unit"))
-        holdings = _aligned(table, keys, engine.contributions("holding")) if holding else None
+    with RollUp.opened(source, dimensions, roles, options, None) as roll_up:
+        roll_up.records.read(None, allow_negative=allow_negative, at_least=table.decimals)
+        keys, _ = roll_up.cells()
+        units = _aligned(table, keys, roll_up.contributions("unit"))
+        holdings = _aligned(table, keys, roll_up.contributions("holding")) if holding else None
     return units, holdings
 
 
