@@ -1,0 +1,49 @@
+"""What all routes of the service share: who asks, where tables and jobs are kept, which errors there are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Depends, Path, Request
+
+from cellveil.service.answers import ErrorAnswer
+from cellveil.service.desk import Desk
+
+
+def _user(request: Request) -> str:
+    """The user whom the guard has found."""
+    user: str = request.state.user
+    return user
+
+
+def _desk(request: Request) -> Desk:
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+User = Annotated[str, Depends(_user)]
+TheDesk = Annotated[Desk, Depends(_desk)]
+JobId = Annotated[str, Path(alias="id", description="The id of a job.", max_length=100)]
+FileIdInPath = Annotated[str, Path(alias="id", description="The id of an upload.", max_length=100)]
+
+ABOUT_ERRORS = {
+    400: "The request cannot be read.",
+    401: "A valid token is needed.",
+    403: "Refused: another origin, or the header X-CSRF-Token is missing.",
+    404: "There is no such thing, or it belongs to somebody else.",
+    408: "The request came too slowly.",
+    409: "Not in this state of the job.",
+    413: "The request is too large.",
+    421: "The service does not go by that name.",
+    422: "The request, the job or the data are not valid; `error` says where, and what to do.",
+    429: "Too many files or jobs.",
+    500: "A fault of the service.",
+    503: "Busy; try again.",
+    507: "There is no room for it.",
+}
+
+
+def errors(*further: int) -> dict[int | str, dict[str, Any]]:
+    """Descriptions of the errors of an operation: those that all have, and further ones."""
+    codes = sorted({400, 401, 403, 408, 413, 421, 422, 500, *further})
+    return {code: {"model": ErrorAnswer, "description": ABOUT_ERRORS[code]} for code in codes}

@@ -1,0 +1,244 @@
+"""The queue of jobs over tables: who is next, who runs, and how each came to its end."""
+
+from __future__ import annotations
+
+import signal
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from threading import Condition, Semaphore, Thread
+from typing import Any
+
+from cellveil.clock import Deadline
+from cellveil.service.job_folders import JobFolder, StateFolder
+from cellveil.service.service_errors import ServiceError, plain_error
+from cellveil.service.service_limits import ServiceLimits
+from cellveil.service.store import JobRecord, JobState, Store
+from cellveil.service.worker_process import Watchdog, WorkerProcess, task_of
+
+INTERRUPTED = 130
+
+MID_RUN = plain_error(
+    "interrupted", "the service stopped in mid-run; nothing was released.", "Run the job again."
+)
+
+
+class Supervisor:
+    """Runs the queue: at most so many workers at a time, each watched by a thread."""
+
+    def __init__(self, store: Store, state: StateFolder, limits: ServiceLimits) -> None:
+        self._store, self._state, self._limits = store, state, limits
+        self._change = Condition()
+        self._running: dict[str, WorkerProcess] = {}
+        self._cancelled: set[str] = set()
+        self._is_closing = False
+        self._turns = Semaphore(limits.shorts)
+        self._shorts: set[WorkerProcess] = set()
+        self._asking: Counter[str] = Counter()
+        self._dispatcher = Thread(target=self._dispatch, name="dispatcher", daemon=True)
+
+    def start(self) -> None:
+        """Take up what the last service has left, and begin with the queue."""
+        for id in self._store.job_ids(JobState.RUNNING):
+            self._store.end_job(id, JobState.INTERRUPTED, error=MID_RUN)
+        self._dispatcher.start()
+
+    def close(self) -> None:
+        """End all workers; their jobs are interrupted."""
+        with self._change:
+            self._is_closing = True
+            workers = [*self._running.values(), *self._shorts]
+            self._change.notify_all()
+        for worker in workers:
+            worker.end()
+        if self._dispatcher.is_alive():
+            self._dispatcher.join()
+        with self._change:
+            self._change.wait_for(lambda: not self._running, timeout=10)
+
+    def wake(self) -> None:
+        """There is a new job in the queue."""
+        with self._change:
+            self._change.notify_all()
+
+    def pids(self) -> dict[str, int]:
+        """The processes of the jobs that run."""
+        with self._change:
+            return {id: worker.pid for id, worker in self._running.items()}
+
+    def stop(self, id: str) -> bool:
+        """Ask a running job to end its search and keep the best pattern."""
+        with self._change:
+            worker = self._running.get(id)
+        if worker is not None:
+            worker.stop()
+        return worker is not None
+
+    def cancel(self, id: str) -> bool:
+        """End a job that waits or runs; nothing of it is kept."""
+        with self._change:
+            worker = self._running.get(id)
+            if worker is not None:
+                self._cancelled.add(id)
+        if worker is not None:
+            worker.kill()
+            return True
+        return self._store.end_job(id, JobState.CANCELLED, among=(JobState.QUEUED,))
+
+    def wait_for_end(self, id: str) -> None:
+        """Wait until the worker of a job is gone."""
+        with self._change:
+            self._change.wait_for(lambda: id not in self._running, timeout=30)
+
+    # -- short tasks -------------------------------------------------------------------------------------
+
+    def ask(
+        self, verb: str, folder: JobFolder, options: Mapping[str, Any], owner: str = ""
+    ) -> dict[str, Any]:
+        """Have a worker answer a question of a user at once.
+
+        Raises
+        ------
+        ServiceError
+            Where there is no turn, or the worker has no answer in time.
+        TaskError
+            With what the worker says is wrong.
+        """
+        with self._one_more(owner):
+            if not self._turns.acquire(timeout=self._limits.patience_seconds):
+                raise ServiceError(503, "too many checks are running.", "Try again in a moment.")
+            try:
+                return self._asked(verb, folder, options)
+            finally:
+                self._turns.release()
+
+    @contextmanager
+    def _one_more(self, owner: str) -> Iterator[None]:
+        """Nobody keeps all threads of the service waiting."""
+        with self._change:
+            if owner and self._asking[owner] >= self._limits.shorts_of_user:
+                raise ServiceError(503, "too many of your checks are running.", "Wait for them to end.")
+            self._asking[owner] += 1
+        try:
+            yield
+        finally:
+            with self._change:
+                self._asking[owner] -= 1
+
+    def _asked(self, verb: str, folder: JobFolder, options: Mapping[str, Any]) -> dict[str, Any]:
+        worker = WorkerProcess(task_of(verb, folder, options, self._limits), folder)
+        watchdog = Watchdog(worker, Deadline(self._limits.short_seconds), None)
+        with self._change:
+            self._shorts.add(worker)
+        told: dict[str, dict[str, Any]] = {}
+        try:
+            told.update(worker.lines())
+        finally:
+            watchdog.call_off()
+            worker.end()
+            code = worker.wait()
+            with self._change:
+                self._shorts.discard(worker)
+        if "result" in told:
+            return told["result"]
+        if watchdog.is_over:
+            seconds = f"{self._limits.short_seconds:g}"
+            raise ServiceError(
+                503, f"there was no answer within {seconds} seconds.", "Run the job without it."
+            )
+        raise TaskError(told.get("error") or _died(code, self._limits))
+
+    # -- jobs --------------------------------------------------------------------------------------------
+
+    def _dispatch(self) -> None:
+        while True:
+            with self._change:
+                if self._is_closing:
+                    return
+                job = self._store.begin_next(self._limits.jobs) if self._has_room() else None
+                if job is None:
+                    self._change.wait()
+                    continue
+                self._begin(job)
+
+    def _has_room(self) -> bool:
+        return len(self._running) < self._limits.jobs
+
+    def _begin(self, job: JobRecord) -> None:
+        folder = self._state.job(job.id)
+        try:
+            options = folder.request()["options"]
+            worker = WorkerProcess(task_of(job.verb, folder, options, self._limits), folder)
+        except (OSError, ValueError, KeyError) as error:
+            told = plain_error("system", f"the job could not be started ({type(error).__name__}).")
+            self._store.end_job(job.id, JobState.FAILED, error=told)
+            return
+        self._running[job.id] = worker
+        Thread(target=self._watch, args=(job, worker), name=f"job {job.id}", daemon=True).start()
+
+    def _watch(self, job: JobRecord, worker: WorkerProcess) -> None:
+        limits = self._limits
+        watchdog = Watchdog(worker, Deadline(limits.job_seconds), Deadline(limits.grace_seconds))
+        told: dict[str, dict[str, Any]] = {}
+        try:
+            for event, data in worker.lines():
+                if event == "progress":
+                    self._store.tell_progress(job.id, data)
+                else:
+                    told[event] = data
+        finally:
+            watchdog.call_off()
+            worker.end()
+            code = worker.wait()
+            self._end(job.id, code, told, late=watchdog.is_over)
+            with self._change:
+                del self._running[job.id]
+                self._cancelled.discard(job.id)
+                self._change.notify_all()
+
+    def _end(self, id: str, code: int, told: Mapping[str, dict[str, Any]], *, late: bool) -> None:
+        """Tell how a job came to its end: what was written whole counts, all else does not."""
+        with self._change:
+            is_cancelled, is_closing = id in self._cancelled, self._is_closing
+        result, error = told.get("result"), told.get("error")
+        if result is not None:
+            verdict = {key: value for key, value in result.items() if key in ("safe", "verdict")}
+            own = result.get("error")
+            self._store.end_job(id, JobState.DONE, exit_code=max(code, 0), verdict=verdict, error=own)
+        elif is_cancelled:
+            self._store.end_job(id, JobState.CANCELLED)
+        elif error is not None:
+            state = JobState.CANCELLED if code == INTERRUPTED else JobState.FAILED
+            self._store.end_job(id, state, exit_code=code, error=error)
+        elif is_closing:
+            self._store.end_job(id, JobState.INTERRUPTED, error=MID_RUN)
+        elif late:
+            words = f"the job did not end within {self._limits.job_seconds:g} seconds; nothing was released."
+            self._store.end_job(
+                id, JobState.FAILED, error=plain_error("time", words, "Give it a time limit.")
+            )
+        else:
+            self._store.end_job(id, JobState.FAILED, error=_died(code, self._limits))
+
+
+class TaskError(Exception):
+    """What a worker says is wrong, as data."""
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        self.told = dict(told)
+        super().__init__(self.told.get("kind"))
+
+
+def _died(code: int, limits: ServiceLimits) -> dict[str, Any]:
+    """What is told of a worker that ended without a word."""
+    why = f"exit code {code}"
+    if code < 0:
+        try:
+            why = signal.Signals(-code).name
+        except ValueError:
+            why = f"signal {-code}"
+    return plain_error(
+        "died",
+        f"the process of the job ended unexpectedly ({why}); nothing was released.",
+        f"It may have needed more memory than the {limits.memory / 1e9:g} GB that a job has. Run it again.",
+    )

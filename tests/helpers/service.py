@@ -1,0 +1,152 @@
+"""A running service for tests: in a thread of this process, with users, and clients for them."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import uvicorn
+from fastapi import FastAPI
+
+from cellveil.service.application import create_app
+from cellveil.service.desk import Desk
+from cellveil.service.service_limits import ServiceLimits
+from cellveil.service.settings import ServiceSettings
+from cellveil.service.users import Users, digest_of
+
+TOKENS = {"ann": "token-of-ann", "bob": "token-of-bob"}
+PATIENCE = 240.0
+"""Seconds after which a job that does not end is a fault."""
+
+OVER = ("done", "failed", "cancelled", "interrupted")
+
+FIRMS = "firm,region,size,turnover\n" + "".join(
+    f"f{n},{'NSEW'[n % 4]}{1 + n % 3},{'small' if n % 5 else 'large'},{10 + n * 37 % 500}\n"
+    for n in range(120)
+)
+
+JOB = """output = "results"
+rules = ["p%:10", "threshold:3"]
+attackers = []
+
+[microdata]
+file = "data/firms.csv"
+contributor = "firm"
+
+[[tables]]
+dimensions = ["region", "size"]
+response = "turnover"
+
+[suppress]
+method = "hypercube"
+
+[release]
+formats = ["csv", "html"]
+"""
+
+MANY = "firm,region,size,kind,turnover\n" + "".join(
+    f"f{n},R{n * 7919 % 23:02},S{n * n % 17:02},K{n * 104729 % 1009 % 11:02},{10 + n * n * 31 % 9973}\n"
+    for n in range(9000)
+)
+"""Records of a table whose search takes long."""
+
+
+class ServiceClient(httpx.Client):
+    """Speaks for one user."""
+
+    def send_file(self, name: str, content: bytes | str | Iterator[bytes]) -> dict[str, Any]:
+        """Upload a file."""
+        return self._json(self.post("/files", params={"name": name}, content=content), 201)
+
+    def submit(self, toml: str, files: dict[str, str], **further: Any) -> str:
+        """Queue a job; returns its id."""
+        asked = {"toml": toml, "files": files, **further}
+        return str(self._json(self.post("/jobs", json=asked), 202)["id"])
+
+    def waited(self, id: str, *states: str) -> dict[str, Any]:
+        """The job as soon as it is over, or in one of these states."""
+        return self.until(lambda: self.job(id), lambda job: job["state"] in (states or OVER))
+
+    def job(self, id: str) -> dict[str, Any]:
+        """Where a job stands."""
+        return self._json(self.get(f"/jobs/{id}"), 200)
+
+    def progressed(self, id: str, is_met: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """What a running job tells as soon as it is as wished."""
+
+        def look() -> dict[str, Any]:
+            job = self.job(id)
+            assert job["state"] not in OVER, job
+            return dict(job["progress"] or {})
+
+        found: dict[str, Any] = self.until(look, lambda told: bool(told) and is_met(told))
+        return found
+
+    def until(self, look: Callable[[], Any], is_met: Callable[[Any], bool]) -> Any:
+        """What a look shows as soon as it is as wished."""
+        end = time.perf_counter() + PATIENCE
+        while not is_met(found := look()):
+            assert time.perf_counter() < end, found
+            time.sleep(0.05)
+        return found
+
+    def _json(self, answer: httpx.Response, status: int) -> Any:
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+
+class RunningService:
+    """A service, its application, and clients of its users."""
+
+    def __init__(self, app: FastAPI, port: int) -> None:
+        self.app, self.port = app, port
+        self.url = f"http://127.0.0.1:{port}"
+
+    @property
+    def desk(self) -> Desk:
+        """What is behind the routes."""
+        desk: Desk = self.app.state.desk
+        return desk
+
+    def client(self, user: str = "ann") -> ServiceClient:
+        """A client with the token of a user."""
+        headers = {"Authorization": f"Bearer {TOKENS[user]}"}
+        return ServiceClient(base_url=f"{self.url}/api/v1", headers=headers, timeout=PATIENCE)
+
+    def stranger(self) -> httpx.Client:
+        """A client without a token."""
+        return httpx.Client(base_url=self.url, timeout=PATIENCE)
+
+
+def settings_in(state: Path, **limits: float) -> ServiceSettings:
+    """Settings with two users, and other limits than usual."""
+    users = Users({digest_of(token): name for name, token in TOKENS.items()})
+    return ServiceSettings(state, users, limits=ServiceLimits().changed(limits))
+
+
+@contextmanager
+def running_service(state: Path, **limits: float) -> Iterator[RunningService]:
+    """A service in a thread, until the end of the block."""
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    app = create_app(settings_in(state, **limits))
+    server = uvicorn.Server(
+        uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
+    )
+    thread = threading.Thread(target=lambda: server.run(sockets=[listener]), daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    try:
+        yield RunningService(app, listener.getsockname()[1])
+    finally:
+        server.should_exit = True
+        thread.join(30)
+        listener.close()

@@ -1,0 +1,47 @@
+"""One service for all tests that do not need limits of their own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from helpers.service import FIRMS, RunningService, ServiceClient, running_service
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    with running_service(tmp_path_factory.mktemp("state")) as running:
+        yield running
+
+
+@pytest.fixture
+def small_service(tmp_path: Path) -> Iterator[RunningService]:
+    """A service with tight limits on what comes in."""
+    limits = {
+        "upload": 10_000,
+        "unpacked": 50_000,
+        "rows": 200,
+        "files": 3,
+        "storage": 25_000,
+        "body": 50_000,
+    }
+    with running_service(tmp_path / "state", **limits, idle_seconds=0.5, waiting=2) as running:
+        yield running
+
+
+@pytest.fixture
+def ann(service: RunningService) -> Iterator[ServiceClient]:
+    with service.client("ann") as client:
+        yield client
+
+
+@pytest.fixture
+def bob(service: RunningService) -> Iterator[ServiceClient]:
+    with service.client("bob") as client:
+        yield client
+
+
+@pytest.fixture
+def firms(ann: ServiceClient) -> str:
+    """An upload of ann."""
+    return str(ann.send_file("firms.csv", FIRMS)["id"])
