@@ -9,14 +9,16 @@ import pytest
 from cellveil.cli.app import run_command
 from cellveil.datasets import two_way
 from cellveil.errors import InfeasibleError
+from cellveil.job import run_job
 from cellveil.pattern import Pattern
 from cellveil.progress import Progress
 from cellveil.report.attack_chart import interval_rows
 from cellveil.report.infeasible_report import InfeasibleReport
 from cellveil.report.loss_charts import heat_maps, level_bars
+from cellveil.report.lost_shares import changes, lost_shares
 from cellveil.report.page_cells import PageParams, PageSource, as_json, page_cells
 from cellveil.report.run_facts import Input, RunFacts, SearchCurve, SearchPoint, inputs_of
-from cellveil.report.search_chart import search_curve
+from cellveil.report.search_chart import search_curve, search_svg
 from cellveil.rules import Threshold
 from cellveil.suppression import suppress
 from helpers.reports import HIDDEN, data_of, forms_of, parse, planted, report_on
@@ -38,6 +40,29 @@ def test_values_are_in_the_data_of_the_page_and_nowhere_else():
     ]
     rest = page.replace(page.partition('id="data">')[2].partition("</script>")[0], "")
     assert not [form for value in HIDDEN.values() for form in forms_of(value) if form in rest]
+
+
+def test_the_page_consists_of_its_parts():
+    report = report_on(*planted(), title="T", facts=VALUES)
+    page, files = report.to_html(), report.parts().files()
+    manifest = json.loads(files["manifest.json"])
+    names = [part["name"] for part in manifest["parts"]]
+    assert {*names, "cells.json", "manifest.json"} == set(files) and manifest["tone"] == "good"
+    assert all(files[name] in page and "style=" not in files[name] for name in (*names, "cells.json"))
+    assert not [
+        form for value in HIDDEN.values() for form in forms_of(value) for name in names if form in files[name]
+    ]
+
+
+def test_what_is_lost_below_each_cell():
+    problem, pattern = planted()
+    table, hidden = problem.table, pattern.hidden
+    shares = lost_shares(table, hidden, np.ones(table.num_cells, dtype=np.int64))
+    values = lost_shares(table, hidden, np.abs(table.values))
+    assert shares[table.cell("A", "N")] == 100 and shares[table.cell("C", "N")] == 0
+    assert shares[table.cell()] == 44 and shares[table.cell("A")] == 67 and values[table.cell("A")] == 99
+    assert lost_shares(table, ~hidden & False, table.values * 0) == [None] * table.num_cells
+    assert changes(np.array([5, 3, 1]), np.array([5, 4, 0])) == [0, 25.0, None]
 
 
 def test_the_page_allows_no_network_and_only_its_own_script():
@@ -112,7 +137,9 @@ def test_cost_and_bound_over_time():
         curve.advance(1, None, cost=cost, bound=bound, open=left)
     curve.advance(1, 2, hidden=4)
     assert [(point.cost, point.bound) for point in curve.points] == [(80, None), (80, 10), (70, 10)]
-    assert search_curve(curve.points[:1], 1.0) is None
+    assert search_curve([], 1.0) is None and search_svg([], 1.0) == ""
+    report = report_on(*planted(), facts=RunFacts(search=curve.points[:1]))
+    assert "search.svg" not in report.parts().files() and search_svg(curve.points[:1], 1.0)
     drawn = search_curve([SearchPoint(0.0, 80.0, None), SearchPoint(5.0, 40.0, 20.0)], 10.0)
     assert drawn["cost"].split()[0] == "66.0,12.0" and drawn["end"] == "10 s" and drawn["bound"]
 
@@ -138,7 +165,7 @@ def test_an_infeasible_run_has_a_page_that_says_what_would_help():
     parse(page)
     assert "INFEASIBLE: some cells cannot be protected" in page and "relax = true" in page
     assert "must be published" in page and "a note" in page and "(r0, c0)" in page
-    assert data_of(page)["truth"] == [20] and repr(report) == "InfeasibleReport('T', 1 cells)"
+    assert data_of(page)["truth"] == [20] and repr(report) == "InfeasibleReport('T', 1 cell)"
 
 
 JOB = """
@@ -165,8 +192,40 @@ def test_a_job_says_whether_its_report_carries_values(tmp_path, values):
     assert run_command(["run", str(tmp_path / "job.toml"), "--quiet"]) == 0
     folder = tmp_path / "cellveil-output" / "internal"
     page, figures = (folder / "report.html").read_text(), json.loads((folder / "report.json").read_text())
-    is_offered = "Show confidential values" in page.partition("<script")[0]
-    assert ("truth" in data_of(page)) == is_offered == values
+    data = data_of(page)
+    assert ("truth" in data) == ("value" in data["tables"][0]["lost"]) == values
     names = [one["name"] for one in figures["inputs"]]
     assert names == ["job.toml", "cells.csv", "regions.csv"] and figures["made"]
     assert figures["inputs"][1]["sha256"] in page
+
+
+def test_a_report_compares_methods_where_the_job_asks_for_it(tmp_path):
+    (tmp_path / "cells.csv").write_text("region,sales\nTotal,70\nN,10\nS,25\nW,35\n")
+    (tmp_path / "regions.csv").write_text("parent,child\nTotal,N\nTotal,S\nTotal,W\n")
+    job = tmp_path / "job.toml"
+    job.write_text(JOB + '[suppress]\nmethod = "hypercube"\n[report]\ncompare = ["cycles", "hypercube"]\n')
+    assert run_command(["run", str(job), "--quiet"]) == 0
+    folder = tmp_path / "cellveil-output" / "internal"
+    page, figures = (folder / "report.html").read_text(), json.loads((folder / "report.json").read_text())
+    assert [run["method"] for run in figures["methods_compared"]["runs"]] == ["hypercube", "cycles"]
+    assert all(run["safe"] for run in figures["methods_compared"]["runs"])
+    assert "Methods side by side" in page and "cycles, given" in page
+    parse(page)
+    job.write_text(JOB + '[report]\ncompare = "hitas"\n')
+    assert run_command(["run", str(job), "--quiet"]) == 2
+
+
+def test_the_page_of_an_adjusted_table_does_not_lean_on_the_pattern(tmp_path):
+    """The certificate is of the pattern, which is not published: the verdict rests on the audit."""
+    (tmp_path / "cells.csv").write_text("region,sales\nTotal,70\nN,10\nS,25\nW,35\n")
+    (tmp_path / "regions.csv").write_text("parent,child\nTotal,N\nTotal,S\nTotal,W\n")
+    (tmp_path / "job.toml").write_text(JOB + "[adjust]\npublish = true\n")
+    result = run_job(tmp_path / "job.toml")
+    parts = {part.name: part for part in result.report.parts().parts}
+    assert "1 sensitive cell was moved beyond its levels" in parts["first_screen.html"].html
+    run = parts["run.html"].html
+    assert "The verdict on the adjusted table rests on its audit." in run and "proves the verdict" not in run
+    assert parts["primaries.html"].title == "Sensitive cells and why"
+    assert "by the pattern, which is not published" in parts["primaries.html"].html
+    data = json.loads(result.report.parts().files()["cells.json"])
+    assert data["adjusted"] and len(data["truth"]) == 4 and len(data["tables"][0]["lost"]["value"]) == 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from cellveil.errors import counted
 from cellveil.report.adjustment_figures import summary
 
 if TYPE_CHECKING:
@@ -55,9 +56,9 @@ def adjusted_tiles(report: Report) -> list[tuple[str, str, str]]:
         (
             "Cells",
             f"{report.problem.table.num_cells:,}",
-            f"{len(report.problem.table.relations):,} relations",
+            counted(len(report.problem.table.relations), "relation"),
         ),
-        ("Sensitive", f"{len(report.problem.primaries):,}", "moved beyond their levels"),
+        ("Sensitive", f"{len(report.problem.primaries):,}", "moved beyond the levels"),
     ]
     if "utility" not in figures:
         return [*tiles, ("Adjusted table", "none", "nothing was published")]
@@ -65,8 +66,12 @@ def adjusted_tiles(report: Report) -> list[tuple[str, str, str]]:
     shown = "no bound" if gap is None else f"gap {100 * gap:.1f} %"
     return [
         *tiles,
-        ("Changed", f"{utility['changed']:,}", f"{utility['totals_changed']:,} of them totals"),
+        ("Changed", f"{utility['changed']:,}", counted(utility["totals_changed"], "total") + " among them"),
         ("Mean change", f"{utility['mean_percent']:.3g} %", f"largest {utility['largest_percent']:.3g} %"),
-        ("Cost", f"{figures['cost']:,.6g}", f"{figures['objective']}, {shown}"),
+        ("Cost", _amount(figures["cost"]), f"objective {figures['objective']}, {shown}"),
         ("Method", str(figures["method"]), str(figures["outcome"])),
     ]
+
+
+def _amount(cost: float) -> str:
+    return f"{cost:,.0f}" if abs(cost) >= 1000 else f"{cost:.4g}"

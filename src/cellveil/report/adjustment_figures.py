@@ -9,7 +9,7 @@ import numpy as np
 
 from cellveil.adjustment.model import INTERIOR, kinds_of_cells
 from cellveil.adjustment.outcome import Adjustment
-from cellveil.errors import AdjustmentError
+from cellveil.errors import AdjustmentError, counted
 from cellveil.problem import Problem
 from cellveil.report.figures import plain, tells_a_cell
 from cellveil.solvers import tolerances
@@ -109,8 +109,9 @@ def summary(figures: dict[str, Any]) -> str:
     lines = [
         f"{figures['method']}: {figures['outcome']} ({figures['reason']}), {figures['objective']} "
         f"{figures['cost']:,.10g}, {shown}",
-        f"changed: {utility['changed']:,} of {utility['cells']:,} cells, {utility['totals_changed']:,} of "
-        f"{utility['totals']:,} totals; on average by {utility['mean_percent']:.3g} %",
+        f"changed: {utility['changed']:,} of {counted(utility['cells'], 'cell')}, "
+        f"{utility['totals_changed']:,} of "
+        f"{counted(utility['totals'], 'total')}; on average by {utility['mean_percent']:.3g} %",
         f"senses an attacker who knows method and levels cannot tell: {audit['senses_open']:,} of "
         f"{audit['sensitive']:,}",
     ]
@@ -120,7 +121,8 @@ def summary(figures: dict[str, Any]) -> str:
         one, two = figures["comparison"]["suppression"], figures["comparison"]["adjustment"]
         share = "" if one["percent_value"] is None else f", {one['percent_value']:.1f} % of the value"
         lines.append(
-            f"suppression hides {one['hidden_cells']:,} cells ({one['percent_cells']:.1f} %{share}); "
+            f"suppression hides {counted(one['hidden_cells'], 'cell')} "
+            f"({one['percent_cells']:.1f} %{share}); "
             f"adjustment changes {two['changed_cells']:,} "
             f"({two['percent_cells']:.1f} %), by {two['mean_percent']:.3g} % on average"
         )

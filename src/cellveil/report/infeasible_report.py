@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cellveil.errors import InfeasibleError
+from cellveil.errors import InfeasibleError, counted
 from cellveil.problem import Problem, Status
 from cellveil.publishing import Labels, TablePart
 from cellveil.report.figures import rules_fired
 from cellveil.report.report import versions
 from cellveil.report.run_facts import RunFacts
+
+if TYPE_CHECKING:
+    from cellveil.report.page_parts import ReportParts
 
 MOST_NAMED = 30
 """Cells that the page names in one sentence."""
@@ -41,7 +44,7 @@ class InfeasibleReport:
     facts: RunFacts = field(default_factory=RunFacts)
 
     def __repr__(self) -> str:
-        return f"InfeasibleReport({self.heading!r}, {len(self.error.cells)} cells)"
+        return f"InfeasibleReport({self.heading!r}, {counted(len(self.error.cells), 'cell')})"
 
     @property
     def heading(self) -> str:
@@ -61,11 +64,11 @@ class InfeasibleReport:
             (
                 "Cells",
                 f"{self.problem.table.num_cells:,}",
-                f"{len(self.problem.table.relations):,} relations",
+                counted(len(self.problem.table.relations), "relation"),
             ),
             ("Primary", f"{len(self.problem.primaries):,}", "have to be protected"),
             ("Cannot be protected", f"{len(self.error.cells):,}", "to the required levels"),
-            ("Must be published", f"{frozen:,}", "zeros among them"),
+            ("Must be published", f"{frozen:,}", "zeros included"),
             ("Released", "nothing", "the public folder holds no release"),
         ]
 
@@ -116,9 +119,15 @@ class InfeasibleReport:
 
     def to_html(self) -> str:
         """The report as one self-contained page."""
-        from cellveil.report.html_report import render_infeasible
+        from cellveil.report.html_report import render
 
-        return render_infeasible(self)
+        return render(self.parts())
+
+    def parts(self) -> ReportParts:
+        """What the page consists of: fragments of HTML, and the cells as data for its components."""
+        from cellveil.report.page_parts import parts_of_infeasible
+
+        return parts_of_infeasible(self)
 
 
 def _named(names: Any) -> list[str]:

@@ -24,6 +24,7 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.publishing.publication import Labels, Lines, TablePart
 from cellveil.report.figures import GIVEN, Margins
+from cellveil.report.lost_shares import changes, has_levels, lost_shares
 from cellveil.rules.base import Rule
 from cellveil.tables.table import Table
 
@@ -113,7 +114,19 @@ def _tables(source: PageSource) -> Iterator[dict[str, Any]]:
             ],
             "keys": [column.tolist() for column in table.keys],
             "cells": part.cells.tolist() if source.tables else None,
+            "lost": _lost(source, part) if has_levels(table) else None,
         }
+
+
+def _lost(source: PageSource, part: TablePart) -> dict[str, Any]:
+    """What is lost below each cell, in per cent: of the finest cells, and of value where values are in it."""
+    truth, published = source.problem.table.values[part.cells], source.published[part.cells]
+    if source.is_adjusted:
+        found = {"cells": lost_shares(part.table, published != truth, np.ones_like(truth))}
+        return found | ({"value": changes(published, truth)} if source.values else {})
+    hidden = source.pattern.hidden[part.cells]
+    found = {"cells": lost_shares(part.table, hidden, np.ones_like(truth))}
+    return found | ({"value": lost_shares(part.table, hidden, np.abs(truth))} if source.values else {})
 
 
 def _lines(lines: Lines) -> dict[str, Any]:

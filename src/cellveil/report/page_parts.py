@@ -1,164 +1,293 @@
-"""Parts of the report's page as the templates take them: officials' table, tiles, comparisons, parameters."""
+"""The parts of a report on a suppression: each a fragment of HTML, and the cells as data.
+
+The report's page consists of them, and so does whatever else shows a run. A fragment holds no script, no
+style of its own and no hidden value; values are in the data of the cells, where the office wants them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from cellveil.publishing.publication import grouped
-from cellveil.report.adjusted_release import adjusted_tiles
+from cellveil.errors import counted
+from cellveil.pattern import Pattern
+from cellveil.publishing.page_templates import environment
+from cellveil.report.adjustment_figures import pinned_down
+from cellveil.report.attack_chart import interval_rows
+from cellveil.report.comparison_page import comparison_html
+from cellveil.report.glossary import TERMS
+from cellveil.report.loss_charts import heat_maps, level_bars
+from cellveil.report.page_cells import PageSource, as_json, page_cells
+from cellveil.report.page_figures import (
+    comparison_of,
+    flat,
+    histogram_of,
+    method_lines,
+    officials_lines,
+    share_bars,
+    tiles_of,
+)
+from cellveil.report.search_chart import search_svg
 
 if TYPE_CHECKING:
+    from cellveil.report.infeasible_report import InfeasibleReport
     from cellveil.report.report import Report
 
-COLOURS = {"primary": "var(--primary)", "secondary": "var(--secondary)", "published": "var(--published)"}
+MAX_UNSAFE = 200
+"""How many cells that are not safe are listed with what tells them."""
 
-OUTCOMES = {
-    "optimal": "proven optimal",
-    "safe": "safe, not proven optimal",
-    "not_safe": "not safe",
-    "infeasible": "infeasible",
-}
+CELLS = "cells.json"
+"""The file of the cells."""
 
-Tile = tuple[str, str, str]
-"""Name, figure, remark."""
+SEARCH = "search.svg"
+"""The file of the drawing of cost and bound."""
 
+COMPARISON = "comparison.html"
+"""The file of the methods side by side."""
 
-def officials_lines(report: Report) -> list[dict[str, Any]]:
-    """The lines of the officials' table as text."""
-    return [_class_line(report, line) for line in report.classes]
+MANIFEST = "manifest.json"
+"""The file that names the others."""
 
+CONFIRM = "Taken for granted about the data; please confirm"
 
-def _class_line(report: Report, line: Any) -> dict[str, Any]:
-    value, decimals = line.value, report.problem.table.decimals
-    return {
-        "name": line.name,
-        "cells": f"{line.cells:,}",
-        "percent_cells": f"{line.percent_cells:.1f}",
-        "value": "–" if value is None else grouped(int(value.replace(".", "")), decimals),
-        "percent_value": _one_decimal(line.percent_value),
-        "colour": COLOURS.get(line.name, "transparent"),
-    }
+NOTHING: dict[str, Any] = {
+    "is_adjusted": False, "adjusted_share": "", "objections": (), "remarks": (),
+    "further": (), "override": None,
+    "conflicts": None, "classes": [], "bars": [], "price": "", "audit": None, "attackers": [],
+    "intervals": [], "histogram": [], "unsafe": [], "levels": [], "heat_maps": [], "search": "",
+    "adjustment": None, "comparison": [], "release": None, "is_certified": False, "certified": "",
+    "certified_against": "",
+}  # fmt: skip
+"""What the templates take where there is none."""
 
 
-def share_bars(report: Report) -> list[dict[str, Any]]:
-    """Stacked bars of the shares: by cells, and by value where that is shown."""
-    parts = [line for line in report.classes if line.name in COLOURS]
-    bars = [("cells", [line.percent_cells for line in parts])]
-    shares = [line.percent_value for line in parts if line.percent_value is not None]
-    if len(shares) == len(parts):
-        bars.append(("value", shares))
-    return [{"name": name, "parts": list(_stacked([line.name for line in parts], s))} for name, s in bars]
+@dataclass(frozen=True, repr=False)
+class PagePart:
+    """A fragment of HTML or SVG, with the name of its file and its title."""
+
+    name: str
+    title: str
+    html: str
+
+    @property
+    def stem(self) -> str:
+        """The name without its end."""
+        return PurePath(self.name).stem
 
 
-def _stacked(names: list[str], shares: list[float]) -> Iterator[dict[str, Any]]:
-    start = 0.0
-    for name, share in zip(names, shares, strict=True):
-        tip = f"{name} {share:.1f} %"
-        yield {"x": round(start, 3), "width": round(share, 3), "colour": COLOURS[name], "tip": tip}
-        start += share
+@dataclass(frozen=True, repr=False, eq=False)
+class ReportParts:
+    """What a report consists of. Internal.
 
+    Parameters
+    ----------
+    tone
+        good, warn or bad: how the verdict is to look.
+    headline
+        The verdict in short.
+    digests
+        Lines that tie the parts to their problem and view.
+    parts
+        In the order of the page; the first one is its head.
+    cells
+        The data of all cells as JSON, which the components of tables and lists draw.
+    """
 
-def tiles_of(report: Report) -> list[Tile]:
-    """The figures at the top, for the head of the unit."""
-    released = "nothing" if report.release is None else _files(len(report.release.files))
-    last = ("Released", released, report.published or "the public folder holds no release")
-    if report.instead is not None:
-        return [*adjusted_tiles(report), last]
-    run, cells = report.suppression, {line.name: line for line in report.classes}
-    published, share = cells["published"], cells["published"].percent_value
-    return [
-        (
-            "Cells published",
-            f"{published.percent_cells:.1f} %",
-            f"{published.cells:,} of {report.problem.table.num_cells:,}",
-        ),
-        (
-            "Value published",
-            "–" if share is None else f"{share:.1f} %",
-            "not shown: it may tell a single cell" if share is None else "of the sum over all cells",
-        ),
-        (
-            "Primary",
-            f"{cells['primary'].cells:,}",
-            f"{cells['primary'].percent_cells:.1f} % of the cells",
-        ),
-        (
-            "Secondary",
-            f"{cells['secondary'].cells:,}",
-            f"{cells['secondary'].percent_cells:.1f} % of the cells",
-        ),
-        ("Cost", *report.cost_texts),
-        ("Method", run.method, OUTCOMES.get(run.outcome, run.outcome)),
-        last,
-    ]
+    heading: str
+    tone: str
+    headline: str
+    digests: tuple[str, ...]
+    parts: tuple[PagePart, ...]
+    cells: str
 
-
-def _files(number: int) -> str:
-    return "1 file" if number == 1 else f"{number} files"
-
-
-def histogram_of(report: Report) -> list[dict[str, Any]]:
-    """How many cells have intervals of which width, compared with what is required."""
-    if report.margins is None or not len(report.margins.cells):
-        return []
-    counts = report.margins.histogram()
-    most = max(count for _, count in counts) or 1
-    return [
-        {
-            "name": name,
-            "count": f"{count:,}",
-            "share": round(100 * count / most, 1),
-            "is_short": number == 0,
+    def files(self) -> dict[str, str]:
+        """Each part by the name of its file; `manifest.json` names them in their order, with their titles."""
+        about = {
+            "heading": self.heading,
+            "tone": self.tone,
+            "headline": self.headline,
+            "digests": self.digests,
+            "parts": [{"name": part.name, "title": part.title} for part in self.parts],
+            "cells": CELLS,
         }
-        for number, (name, count) in enumerate(counts)
+        manifest = json.dumps(about, ensure_ascii=False, indent=1)
+        return {MANIFEST: manifest, CELLS: self.cells} | {part.name: part.html for part in self.parts}
+
+
+def parts_of(report: Report) -> ReportParts:
+    """The parts of a run that ended with a pattern."""
+    problem, run, figures = report.problem, report.suppression, report.to_dict()
+    outsider = None if report.audit is None else report.audit.outsider
+    is_adjusted = report.instead is not None and report.decisive is not None and report.decisive.is_safe
+    proof = None if report.audit is None or not report.audit.is_safe else report.audit.certificate
+    published = report.decisive.view.published if is_adjusted and report.decisive else problem.table.values
+    cells = PageSource(
+        problem, run.pattern, published, is_adjusted, report.labels, report.tables, outsider, proof,
+        report.facts.rule, report.facts.values,
+    )  # fmt: skip
+    context = {
+        "tone": _tone(report),
+        "headline": report.verdict if report.is_safe else "NOT SAFE",
+        "objections": () if report.is_safe else report.objections,
+        "beneath": [line for line in (report.told_not_asked, report.out_of_time) if line],
+        "remarks": list(_remarks(report)),
+        "further": list(_further(report)),
+        "override": report.override,
+        "tiles": tiles_of(report),
+        "is_adjusted": is_adjusted,
+        "adjusted_share": _adjusted_share(report.adjustment),
+        "classes": officials_lines(report),
+        "bars": share_bars(report),
+        "price": "" if report.price is None else report.price.text,
+        "audit": outsider,
+        "attackers": figures["attackers"],
+        "intervals": interval_rows(problem.table, report.margins),
+        "histogram": histogram_of(report),
+        "rules": report.rules,
+        "unsafe": list(_unsafe(report)),
+        "levels": level_bars(problem, run.pattern, values=report.facts.values),
+        "heat_maps": heat_maps(problem, run.pattern, report.tables, report.labels),
+        "search": _search(report),
+        "adjustment": report.adjustment,
+        "comparison": comparison_of(report.adjustment),
+        "release": figures["release"],
+        "is_certified": proof is not None,
+        "certified": f"{run.certified_demands:,} of {run.demands:,} demands against outsiders are met",
+        "certified_against": "" if proof is None or report.audit is None else report.audit.against,
+        "parameters": list(flat(report.parameters)),
+        "method": method_lines(figures),
+        "versions": figures["versions"],
+        "digests": _digests(figures["hashes"], "" if outsider is None else outsider.view_hash),
+    }
+    return _composed(report, cells, context)
+
+
+def parts_of_infeasible(report: InfeasibleReport) -> ReportParts:
+    """The parts of a run that found some cells impossible to protect."""
+    problem, figures = report.problem, report.to_dict()
+    pattern = Pattern.hiding(problem, problem.hidden_at_start, "primaries only")
+    cells = PageSource(
+        problem, pattern, problem.table.values, labels=report.labels, tables=report.tables,
+        rule=report.facts.rule, values=report.facts.values,
+    )  # fmt: skip
+    context = {
+        "tone": "bad",
+        "headline": "INFEASIBLE: some cells cannot be protected",
+        "objections": [figures["reason"]],
+        "beneath": ["No pattern was made, and nothing was released."],
+        "further": [(CONFIRM, report.notes)] * bool(report.notes),
+        "tiles": report.tiles,
+        "conflicts": report.conflicts,
+        "rules": report.rules,
+        "parameters": list(flat(report.parameters)),
+        "method": method_lines(figures),
+        "versions": figures["versions"],
+        "digests": _digests({"problem": problem.content_hash}),
+    }
+    return _composed(report, cells, context)
+
+
+def _composed(
+    report: Report | InfeasibleReport, source: PageSource, context: Mapping[str, Any]
+) -> ReportParts:
+    whole = NOTHING | dict(context)
+    whole |= {"heading": report.heading, "table": report.problem.table, "facts": report.facts}
+    whole |= {"terms": TERMS, "pinned_down": pinned_down, "counted": counted}
+    templates = environment("cellveil.report")
+    made = {SEARCH: whole["search"]}
+    if report.facts.comparison is not None:
+        made[COMPARISON] = comparison_html(report.facts.comparison)
+    parts = [
+        PagePart(name, title, made[name] if name in made else templates.get_template(name).render(whole))
+        for name, title in _titles(whole, made)
     ]
+    return ReportParts(
+        report.heading,
+        whole["tone"],
+        whole["headline"],
+        whole["digests"],
+        tuple(parts),
+        as_json(page_cells(source) | {"job": report.facts.job}),
+    )
 
 
-def comparison_of(adjustment: Mapping[str, Any] | None) -> list[tuple[str, str, str]]:
-    """What suppression hides and what adjustment changes, line by line."""
-    compared = (adjustment or {}).get("comparison")
-    if not compared:
-        return []
-    one, two = compared["suppression"], compared["adjustment"]
-    return [
-        ("cells hidden or changed", f"{one['hidden_cells']:,}", f"{two['changed_cells']:,}"),
-        ("totals among them", f"{one['hidden_totals']:,}", f"{two['changed_totals']:,}"),
-        ("% of cells", f"{one['percent_cells']:.1f}", f"{two['percent_cells']:.1f}"),
-        ("% of value in these cells", _one_decimal(one["percent_value"]), _one_decimal(two["percent_value"])),
-        ("mean change of all cells, %", "0", f"{two['mean_percent']:.2f}"),
-        ("gap to the best, %", _percent(one["gap"]), _percent(two["gap"])),
-    ]
+def _titles(context: Mapping[str, Any], made: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """The parts that there are, with their titles."""
+    is_adjusted = context["is_adjusted"]
+    yield "first_screen.html", "The result"
+    if context["conflicts"]:
+        yield "conflicts.html", "What stands in the way, and what would help"
+    yield "table.html", "The table"
+    aside = " from the pattern, which is not published" if is_adjusted else ""
+    yield "attack.html", f"What attackers learn{aside}"
+    yield "primaries.html", f"{'Sensitive' if is_adjusted else 'Primary'} cells and why"
+    if context["unsafe"]:
+        yield "derivations.html", "How cells could be worked out"
+    if context["classes"]:
+        yield "loss.html", f"What {'the pattern would lose' if is_adjusted else 'is lost'} where"
+    if made[SEARCH]:
+        yield SEARCH, "Cost and lower bound over the time of the search"
+    if context["adjustment"]:
+        yield "adjustment.html", "Suppression or adjustment"
+    if COMPARISON in made:
+        yield COMPARISON, "Methods side by side"
+    yield "run.html", "The run"
+    yield "terms.html", "Terms"
 
 
-def _one_decimal(percent: float | None) -> str:
-    return "–" if percent is None else f"{percent:.1f}"
+def _search(report: Report) -> str:
+    """The drawing of the search; empty where it found its pattern at once."""
+    points = report.facts.search
+    return search_svg(points, sum(report.suppression.seconds.values())) if len(points) > 1 else ""
 
 
-def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}"
+def _digests(hashes: Mapping[str, str], audited: str = "") -> tuple[str, ...]:
+    named = (("Problem", hashes["problem"]), ("View", hashes.get("view", "")), ("Audited view", audited))
+    return tuple(f"{name} {digest}" for name, digest in named if digest)
 
 
-def method_lines(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Method, outcome, seed and the seconds of each stage."""
-    lines = [
-        ("method", str(figures["method"])),
-        ("outcome", f"{figures['outcome']} ({figures['reason']})"),
-        ("seed", str(figures["seed"])),
-    ]
-    if figures.get("num_lps") is not None:
-        lines.append(("linear programs", f"{figures['num_lps']:,}"))
-    return [*lines, *((f"seconds: {stage}", f"{time:.2f}") for stage, time in figures["seconds"].items())]
+def _tone(report: Report) -> str:
+    if not report.is_safe:
+        return "bad"
+    is_less = report.suppression.relaxation is not None and report.instead is None
+    return "warn" if is_less or report.override or report.out_of_time else "good"
 
 
-def flat(parameters: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Nested parameters as lines: “rules.p_percent”, “10”."""
-    for name, value in parameters.items():
-        if isinstance(value, Mapping) and value:
-            yield from flat(value, f"{prefix}{name}.")
-        elif isinstance(value, list | tuple) and not any(isinstance(entry, Mapping) for entry in value):
-            yield f"{prefix}{name}", ", ".join(map(str, value))
-        elif isinstance(value, list | tuple):
-            yield from flat({str(number): entry for number, entry in enumerate(value, 1)}, f"{prefix}{name}.")
-        else:
-            yield f"{prefix}{name}", str(value)
+def _remarks(report: Report) -> Iterator[tuple[str, Sequence[str]]]:
+    """Lists inside the verdict, each with its title: what it rests on."""
+    relaxation = report.suppression.relaxation if report.instead is None else None
+    relaxed = [] if relaxation is None else [line.strip() for line in relaxation.lines()]
+    found = (("", report.decisions), ("What was relaxed:", relaxed))
+    return ((title, lines) for title, lines in found if lines)
+
+
+def _further(report: Report) -> Iterator[tuple[str, Sequence[str]]]:
+    """Lists below the figures, each with its title: what to keep in mind."""
+    found: tuple[tuple[str, Sequence[str]], ...] = (
+        ("Not covered by this verdict", getattr(report.problem.table, "notes", ())),
+        ("Compared with former months and releases", report.over_time),
+        (CONFIRM, report.notes),
+    )
+    return ((title, lines) for title, lines in found if lines)
+
+
+def _adjusted_share(adjustment: Mapping[str, Any] | None) -> str:
+    utility = (adjustment or {}).get("utility")
+    if not utility:
+        return ""
+    return (
+        f"{utility['changed']:,} of {counted(utility['cells'], 'cell')} changed, "
+        f"by {utility['mean_percent']:.3g} % on average"
+    )
+
+
+def _unsafe(report: Report) -> Iterator[tuple[str, list[str]]]:
+    """The first unsafe cells, and how each could be worked out where that was found."""
+    if report.audit is None or not len(report.audit.unsafe_cells):
+        return
+    told = report.audit.explanations
+    for cell in report.audit.unsafe_cells[:MAX_UNSAFE].tolist():
+        yield report.problem.table.cell_name(cell), list(told.get(cell, ()))

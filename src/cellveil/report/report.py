@@ -13,7 +13,7 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
-from cellveil.errors import check_kind
+from cellveil.errors import check_kind, counted
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status, check_problem
 from cellveil.public_view import PublicView
@@ -27,6 +27,7 @@ from cellveil.report.run_facts import RunFacts
 
 if TYPE_CHECKING:
     from cellveil.judge import Audit
+    from cellveil.report.page_parts import ReportParts
     from cellveil.suppression.result import Suppression
 
 PACKAGES = ("cellveil", "numpy", "scipy", "highspy")
@@ -82,6 +83,9 @@ def build_report(
     check_problem(problem)
     pattern = getattr(suppression, "pattern", None)
     check_kind(pattern, Pattern, "the pattern of the suppression", "Give what suppress(problem) returns.")
+    if audit is not None:
+        remedy = "Give what audit(problem, pattern) returns."
+        check_kind(getattr(audit, "view", None), PublicView, "the view of the audit", remedy)
     view = PublicView.of(problem, suppression.pattern)
     return Report(
         problem,
@@ -213,7 +217,7 @@ class Report:
         number = self.suppression.hidden_for_lack_of_time
         if not number:
             return ""
-        cells = "1 cell is" if number == 1 else f"{number:,} cells are"
+        cells = counted(number, "cell is", "cells are")
         return f"OUT OF TIME: {cells} hidden only because the time limit was too short. Give a longer one."
 
     @cached_property
@@ -299,13 +303,21 @@ class Report:
         }
         if self.adjustment is not None:
             data["adjustment"] = self.adjustment
+        if self.facts.comparison is not None:
+            data["methods_compared"] = self.facts.comparison.to_dict()
         return dict(plain(data if self.instead is None else with_adjusted(self, data)))
 
     def to_html(self) -> str:
         """The report as one self-contained page."""
         from cellveil.report.html_report import render
 
-        return render(self)
+        return render(self.parts())
+
+    def parts(self) -> ReportParts:
+        """What the page consists of: fragments of HTML, and the cells as data for its components."""
+        from cellveil.report.page_parts import parts_of
+
+        return parts_of(self)
 
     def summary(self) -> str:
         """The report as a few lines of text."""

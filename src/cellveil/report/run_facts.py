@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from cellveil.progress import Progress, Relay
+from cellveil.report.method_comparison import Comparison
 from cellveil.rules.base import Rule
 
 BLOCK = 2**20
@@ -72,6 +73,8 @@ class RunFacts:
         Whether the page carries the values of hidden cells, to be shown on demand.
     search
         Cost and bound over the time of the search.
+    comparison
+        Other methods beside the one that ran, where some were compared.
     """
 
     made: str = ""
@@ -80,6 +83,7 @@ class RunFacts:
     rule: Rule | None = None
     values: bool = False
     search: tuple[SearchPoint, ...] = ()
+    comparison: Comparison | None = None
 
 
 def now_text() -> str:

@@ -8,17 +8,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from cellveil.publishing.page_templates import environment
 from cellveil.report.run_facts import SearchPoint
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 560.0, 220.0, 66.0, 34.0, 12.0
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP, KEY = 560.0, 240.0, 66.0, 54.0, 12.0, 14.0
 
-FEWEST = 2
-"""Points below which there is nothing to draw."""
+
+def search_svg(points: Sequence[SearchPoint], lasted: float) -> str:
+    """The drawing, for a search that lasts so many seconds so far; empty where there is nothing to draw.
+
+    Examples
+    --------
+    >>> search_svg([], 1.0)
+    ''
+    >>> search_svg([SearchPoint(0.0, 80.0, None), SearchPoint(5.0, 40.0, 20.0)], 10.0).startswith("<svg")
+    True
+    """
+    curve = search_curve(points, lasted)
+    return (
+        "" if curve is None else environment("cellveil.report").get_template("search.svg").render(curve=curve)
+    )
 
 
 def search_curve(points: Sequence[SearchPoint], lasted: float) -> dict[str, Any] | None:
-    """What the template needs: two step lines, the labels of the axes and the last figures."""
-    if len(points) < FEWEST or not points[-1].cost:
+    """What the template needs: two step lines and the labels of the axes."""
+    if not points or not points[-1].cost:
         return None
     end = max(lasted, points[-1].seconds, 0.1)
     most = max(point.cost for point in points)
@@ -35,6 +49,7 @@ def search_curve(points: Sequence[SearchPoint], lasted: float) -> dict[str, Any]
         "left": LEFT,
         "base": HEIGHT - BOTTOM,
         "top": TOP,
+        "key": HEIGHT - KEY,
         "cost": _steps([at(*point) for point in cost], at(end, points[-1].cost)),
         "bound": _steps([at(*point) for point in bound], at(end, bound[-1][1])) if bound else "",
         "end": f"{end:.3g} s",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from cellveil.errors import counted
 from cellveil.report.adjusted_release import adjusted_summary
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def _verdict(report: Report) -> list[str]:
     run, decisions = report.suppression, report.decisions
     lines = [report.heading, report.verdict, report.told_not_asked, *decisions[:MOST_TOLD]]
     if len(decisions) > MOST_TOLD:
-        lines.append(f"and {len(decisions) - MOST_TOLD:,} more of such cells: the report lists them")
+        lines.append(f"and {len(decisions) - MOST_TOLD:,} more such cells: the report lists them")
     lines += [report.out_of_time] if report.out_of_time else []
     lines += [f"Released under an exception: {report.override}"] if report.override else []
     lines += [] if run.relaxation is None else run.relaxation.lines()
@@ -83,4 +84,4 @@ def officials_text(report: Report, width: int | None = None) -> list[str]:
 
 def rules_text(report: Report) -> list[str]:
     """Which rules fired, and how often."""
-    return [f"{name}: {count:,} {'cell' if count == 1 else 'cells'}" for name, count in report.rules.items()]
+    return [f"{name}: {counted(count, 'cell')}" for name, count in report.rules.items()]

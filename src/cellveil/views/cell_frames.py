@@ -7,6 +7,7 @@ one without an audit, in units of the last digit: it holds no hidden value, but 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from functools import singledispatch
 from typing import Any
 
@@ -21,6 +22,8 @@ from cellveil.judge import Audit
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.public_view import PublicView
+from cellveil.publishing.publication import Labels
+from cellveil.report import Report
 from cellveil.report.figures import reasons_of
 from cellveil.suppression import Suppression
 from cellveil.tables.scaled import UNBOUNDED, unscale
@@ -39,7 +42,11 @@ def arrow_of(thing: Any, public: bool) -> Any:
 
     figures = public_figures(thing) if public else figures_of(thing)
     table = table_of(thing)
-    codes = {"cell": _array(np.arange(len(figures["hidden"])))} if table is None else _codes(table)
+    codes = (
+        {"cell": _array(np.arange(len(figures["hidden"])))}
+        if table is None
+        else _codes(table, labels_of(thing))
+    )
     return pa.table(codes | {f"{name}_of_cell" if name in codes else name: c for name, c in figures.items()})
 
 
@@ -50,6 +57,12 @@ def table_of(thing: Any) -> Table | None:
     audit = audit_of(thing)
     problem = thing if isinstance(thing, Problem) else None if audit is None else audit.problem
     return None if problem is None else problem.table
+
+
+def labels_of(thing: Any) -> Labels:
+    """The labels of codes, where something knows them: what `protect` and jobs return."""
+    report = getattr(thing, "report", None)
+    return report.labels if isinstance(report, Report) else {}
 
 
 def pandas_of(thing: Any, public: bool) -> Any:
@@ -221,13 +234,26 @@ def _on_cells(cells: Int, values: Any, number: int) -> Any:
     return _array(spread, known)
 
 
-def _codes(table: Table) -> Columns:
+def _codes(table: Table, labels: Labels) -> Columns:
+    """The codes of each dimension, beside them the labels of those that have some."""
     import pyarrow as pa
 
-    return {
-        dimension.name: pa.array(dimension.codes, pa.string()).take(pa.array(column))
-        for dimension, column in zip(table.dimensions, table.keys, strict=True)
-    }
+    found: Columns = {}
+    names = {dimension.name for dimension in table.dimensions}
+    for dimension, column in zip(table.dimensions, table.keys, strict=True):
+        numbers = pa.array(column)
+        found[dimension.name] = pa.array(dimension.codes, pa.string()).take(numbers)
+        if known := labels.get(dimension.name):
+            texts = pa.array([known.get(code) for code in dimension.codes], pa.string())
+            found[_free(f"{dimension.name}_label", names)] = texts.take(numbers)
+    return found
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """The name, or a longer one that no dimension has."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _statuses(status: Any) -> Any:

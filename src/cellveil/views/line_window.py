@@ -12,7 +12,7 @@ from cellveil.arrays import Int
 from cellveil.publishing.publication import Labels, Lines
 from cellveil.tables.table import Table
 
-MOST_ACROSS = 14
+MOST_ACROSS = 40
 """Columns that a view shows at most."""
 
 

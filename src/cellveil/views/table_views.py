@@ -1,12 +1,13 @@
 """Tables for notebooks: coloured by status, folding by hierarchy, hidden and unsafe cells without values.
 
-A view shows values only of what an audit has shown safe, unless it is asked for all of them. It is plain HTML
-without scripts: what folds is a ``<details>``. Colours are tints that suit light and dark pages.
+A view shows values only of what an audit has shown safe, unless it is asked for all of them. Linked tables
+stand one after the other. It is plain HTML without scripts: rows fold by ``<details>``, columns by a box in
+their head that a rule of style asks for its state. Colours are tints that suit light and dark pages.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,11 @@ from cellveil.arrays import Bool, Int
 from cellveil.judge import Audit
 from cellveil.plots import line_chart
 from cellveil.problem import Problem, Status
-from cellveil.publishing.publication import Labels, Lines, grouped
+from cellveil.publishing.publication import Labels, Lines, TablePart, grouped
 from cellveil.report import Report
 from cellveil.report.figures import Margins, reasons_of
 from cellveil.shown import View
+from cellveil.tables.link import LinkedTable, cells_in
 from cellveil.tables.table import Table
 from cellveil.views.cell_frames import audit_of, objections_to, table_of
 from cellveil.views.line_window import LineWindow
@@ -33,6 +35,9 @@ MOST_CELLS = 1_500
 
 OPEN_ROWS = 30
 """Views with more rows begin with their lower levels folded."""
+
+OPEN_COLUMNS = 14
+"""Views with more columns begin with their lower levels folded."""
 
 WIDEST = 28
 """Characters of the first column at most."""
@@ -56,18 +61,39 @@ def view_of(thing: Any, *, values: bool = False, cells: int | None = None) -> Vi
     if table is None:
         return View(_template("plain.html").render(text=repr(thing)), repr(thing))
     sheet = _Sheet.of(thing, table, values)
-    window = LineWindow.of(table, sheet.labels, cells or MOST_CELLS)
+    parts = _table_parts(thing, table)
+    most = max((cells or MOST_CELLS) // len(parts), 1)
     html = _template("table.html").render(
         title=repr(thing) if sheet.verdict is None else sheet.subject,
         sheet=sheet,
-        blocks=list(_blocks(sheet, window)),
-        columns=_columns(window, table),
-        corner=table.dimensions[window.down].name,
-        width=_widths(sheet, window),
+        parts=[_part(sheet, part, LineWindow.of(part.table, sheet.labels, most)) for part in parts],
         plot=_margins(thing),
-        cut=_cut_note(window) if window.is_cut else "",
     )
     return View(html, repr(thing))
+
+
+def _table_parts(thing: Any, table: Table) -> tuple[TablePart, ...]:
+    """The tables that are shown, one after the other: those that a joint table was linked from, or itself."""
+    report = getattr(thing, "report", None)
+    if isinstance(report, Report) and report.tables:
+        return report.tables
+    if isinstance(table, LinkedTable) and len(table.tables) > 1:
+        return tuple(TablePart(_subject(one), one, cells_in(table, one)) for one in table.tables)
+    return (TablePart("", table, np.arange(table.num_cells)),)
+
+
+def _part(sheet: _Sheet, part: TablePart, window: LineWindow) -> dict[str, Any]:
+    """One table of a view, as the template shows it."""
+    columns = _columns(window, part.table)
+    return {
+        "name": part.name,
+        "blocks": list(_blocks(sheet, part, window)),
+        "columns": columns,
+        "folds": [column.fold for column in columns if column.fold],
+        "corner": part.table.dimensions[window.down].name,
+        "width": _widths(sheet, window, columns),
+        "cut": _cut_note(window) if window.is_cut else "",
+    }
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -126,7 +152,7 @@ class _Sheet:
 
     @property
     def subject(self) -> str:
-        return f"{self.table.variable} by {', '.join(d.name for d in self.table.dimensions)}"
+        return _subject(self.table)
 
     @property
     def counts(self) -> list[tuple[str, str, int]]:
@@ -161,7 +187,7 @@ def _remarks(report: Report | None, audit: Audit | None) -> tuple[str, ...]:
     if report is None:
         return () if audit is None else (f"Not asked: {audit.not_asked}.",)
     decisions = report.decisions
-    more = [f"and {len(decisions) - MOST_TOLD:,} more of such cells"] if len(decisions) > MOST_TOLD else []
+    more = [f"and {len(decisions) - MOST_TOLD:,} more such cells"] if len(decisions) > MOST_TOLD else []
     notes = [f"Note: {note}" for note in report.notes]
     notes += [f"Released under an exception: {report.override}"] if report.override else []
     told = [report.told_not_asked, report.out_of_time, *decisions[:MOST_TOLD], *more, *notes]
@@ -182,13 +208,19 @@ def _marked(status: Status, problem: Problem | None, cell: int) -> tuple[str, st
     return ("z", "Must be published") if status is Status.FROZEN else ("", "")
 
 
-def _blocks(sheet: _Sheet, window: LineWindow) -> Iterator[dict[str, Any]]:
+def _subject(table: Table) -> str:
+    return f"{table.variable} by {', '.join(d.name for d in table.dimensions)}"
+
+
+def _blocks(sheet: _Sheet, part: TablePart, window: LineWindow) -> Iterator[dict[str, Any]]:
+    number = np.append(part.cells, -1)  # where no cell stands, −1 stays −1
     for place, (choice, cells) in enumerate(window.blocks()):
         chosen = [
-            f"{sheet.table.dimensions[axis].name}: {_name(window.lines[axis], line)}"
+            f"{part.table.dimensions[axis].name}: {_name(window.lines[axis], line)}"
             for axis, line in zip(window.others, choice, strict=True)
         ]
-        yield {"chosen": ", ".join(chosen), "open": not place, "rows": _rows(sheet, window, cells)}
+        rows = _rows(sheet, window, number[cells])
+        yield {"chosen": ", ".join(chosen), "open": not place, "rows": rows}
 
 
 def _rows(sheet: _Sheet, window: LineWindow, cells: Int) -> list[dict[str, Any]]:
@@ -216,14 +248,42 @@ def _name(lines: Lines, line: int) -> str:
     return f"{lines.names[line]} {lines.labels[line]}".rstrip()
 
 
-def _columns(window: LineWindow, table: Table) -> list[tuple[str, bool]]:
+@dataclass(frozen=True)
+class _Column:
+    """The head of a column.
+
+    Parameters
+    ----------
+    fold
+        Places of the first and the last column that it folds, counted from 1 with the column of names; ()
+        where none stands below it.
+    is_open
+        Whether these are shown at first.
+    """
+
+    name: str
+    is_total: bool = False
+    fold: tuple[int, ...] = ()
+    is_open: bool = True
+
+
+def _columns(window: LineWindow, table: Table) -> list[_Column]:
     if window.across < 0:
-        return [(table.variable, False)]
-    lines = window.lines[window.across]
-    return [(_name(lines, line), bool(lines.is_total[line])) for line in window.shown[window.across].tolist()]
+        return [_Column(table.variable)]
+    lines, shown = window.lines[window.across], window.shown[window.across].tolist()
+    depth = [int(lines.depth[line]) for line in shown]
+    columns = []
+    for place, line in enumerate(shown):
+        last = place
+        while last + 1 < len(shown) and depth[last + 1] > depth[place]:
+            last += 1
+        fold = (place + 3, last + 2) if last > place else ()
+        is_open = len(shown) <= OPEN_COLUMNS or depth[place] == 0
+        columns.append(_Column(_name(lines, line), bool(lines.is_total[line]), fold, is_open))
+    return columns
 
 
-def _widths(sheet: _Sheet, window: LineWindow) -> tuple[int, int]:
+def _widths(sheet: _Sheet, window: LineWindow, columns: Sequence[_Column]) -> tuple[int, int]:
     """Characters of the first column and of the others."""
     lines = window.lines[window.down]
     names = [
@@ -231,8 +291,8 @@ def _widths(sheet: _Sheet, window: LineWindow) -> tuple[int, int]:
     ]
     largest = int(np.abs(sheet.amounts[sheet.shown]).max(initial=0))
     values = len(grouped(largest, sheet.table.decimals)) + 2
-    heads = max(len(name) for name, _ in _columns(window, sheet.table)) + 3
-    corner = len(sheet.table.dimensions[window.down].name)
+    heads = max(len(column.name) + 2 * bool(column.fold) for column in columns) + 3
+    corner = len(window.table.dimensions[window.down].name)
     return min(max(*names, corner) + 4, WIDEST), min(max(values, heads, 6), WIDEST)
 
 

@@ -1,6 +1,13 @@
 // The table: one dimension down, one across, the others as slices; lines fold, rows are drawn as they come into view.
+import { Cells, MARKS } from "./cells.js";
+import { count, make } from "./dom.js";
+import { mountPanel } from "./panel.js";
+import { mountSwitches } from "./switches.js";
+
 const ROW = 31;
 const MANY_ROWS = 150;
+const COLUMN = 110; // pixels of a column of a wide table
+const MANY_COLUMNS = 60;
 const FIRST_ROWS = 40;
 const FIRST_COLUMNS = 9;
 const PRINTED_ROWS = 250;
@@ -12,10 +19,16 @@ const openLevel = (dimension, most) => {
   return Math.min(deepest, 1);
 };
 
+const shade = (lost, steps) => (lost ? steps.filter((step) => lost > step).length : 0);
+
 class TableView {
-  constructor(table, number) {
+  constructor(cells, panel, number, isCompact) {
+    const table = cells.tables[number];
+    this.cells = cells;
+    this.panel = panel;
     this.table = table;
     this.number = number;
+    this.isCompact = isCompact;
     const sizes = table.dimensions.map((dimension) => dimension.codes.length);
     const order = sizes.map((_, axis) => axis);
     [this.down, this.across] = sizes.length === 1 ? [0, -1] : sizes[0] >= sizes[1] ? [0, 1] : [1, 0];
@@ -43,7 +56,8 @@ class TableView {
     return lines;
   }
 
-  cellAt(row, column) {
+  // The row of the table's data where a cell stands.
+  rowAt(row, column) {
     const { dimensions, sizes, numbers } = this.table;
     let key = 0;
     for (let axis = 0; axis < sizes.length; axis++) {
@@ -53,11 +67,16 @@ class TableView {
     return numbers.get(key);
   }
 
+  cellAt(row, column) {
+    const place = this.rowAt(row, column);
+    return place === undefined || !this.table.cells ? place : this.table.cells[place];
+  }
+
   build() {
     const { dimensions, name, about } = this.table;
     const foldable = (axis) => axis >= 0 && dimensions[axis].depth.some((depth) => depth > 1);
     this.controls = make("div", { class: "choose no-print" });
-    if (dimensions.length > 2 || dimensions.length === 2) {
+    if (dimensions.length > 1 && !this.isCompact) {
       this.controls.append(
         this.picker("Rows", this.down, (axis) => this.turn(axis, axis === this.across ? this.down : this.across)),
         this.picker("Columns", this.across, (axis) => this.turn(axis === this.down ? this.across : this.down, axis)),
@@ -65,12 +84,12 @@ class TableView {
     }
     dimensions.forEach((dimension, axis) => { if (axis !== this.down && axis !== this.across) this.controls.append(this.slicer(dimension, axis)); });
     for (const [axis, what] of [[this.down, "rows"], [this.across, "columns"]]) {
-      if (foldable(axis)) this.controls.append(
+      if (foldable(axis) && !this.isCompact) this.controls.append(
         make("button", { class: "button", type: "button", text: `Open all ${what}`, onclick: () => { this.folded[axis].clear(); this.draw(); } }),
         make("button", { class: "button", type: "button", text: `Fold ${what}`, onclick: () => { this.foldTo(axis, 1); this.draw(); } }),
       );
     }
-    this.controls.append(this.finder());
+    if (!this.isCompact) this.controls.append(this.finder());
     this.head = make("thead");
     this.body = make("tbody");
     this.grid = make("table", { class: "cells", role: "grid", "aria-label": `${name}: ${about}` }, this.head, this.body);
@@ -154,22 +173,34 @@ class TableView {
     this.at = { row: Math.min(this.at.row, this.rows.length - 1), column: Math.min(this.at.column, this.columns.length - 1) };
     this.grid.setAttribute("aria-rowcount", this.rows.length + 1);
     this.grid.setAttribute("aria-colcount", this.columns.length + 1);
-    this.head.replaceChildren(this.headRow(this.columns, true));
+    this.isWide = this.columns.length > MANY_COLUMNS;
+    this.grid.classList.toggle("wide", this.isWide);
+    this.placeOf = new Map(this.columns.map((line, place) => [line, place]));
     this.range = null;
     this.drawRows();
   }
 
-  headRow(columns, live) {
+  // A row with room for the columns of a wide table that are not drawn, left and right.
+  row(options, head, cells, room) {
+    const [left, right] = (room ?? []).map((columns) => {
+      const gap = make(head.scope === "col" ? "th" : "td", { class: "gap", "aria-hidden": "true", role: "presentation" });
+      gap.style.minWidth = `${columns * COLUMN}px`;
+      return gap;
+    });
+    return make("tr", options, head, left, ...cells, right);
+  }
+
+  headRow(columns, live, room = null) {
     const { dimensions, about } = this.table;
     const across = this.across < 0 ? null : dimensions[this.across];
     const corner = make("th", { scope: "col", text: dimensions[this.down].name + (across ? ` \\ ${across.name}` : "") });
-    return make("tr", {}, corner, ...columns.map((line) => {
-      const place = this.columns.indexOf(line);
-      const head = make("th", { scope: "col", class: across && !across.depth[line] && across.total[line] ? "sum" : "", "data-row": -1, "data-column": place, tabindex: live ? -1 : null, title: across && across.labels ? across.labels[line] : null });
+    return this.row({}, corner, columns.map((line) => {
+      const place = this.placeOf.get(line);
+      const head = make("th", { scope: "col", class: across && !across.depth[line] && across.total[line] ? "sum" : "", "data-row": -1, "data-column": place, "aria-colindex": place + 2, tabindex: live ? -1 : null, title: across && across.labels ? across.labels[line] : null });
       if (!across) head.append(about.split(" by ")[0]);
       else head.append(...(live ? this.foldMark(this.across, line) : []), across.codes[line], across.labels && across.labels[line] ? make("small", { text: across.labels[line] }) : "");
       return head;
-    }));
+    }), room);
   }
 
   foldMark(axis, line) {
@@ -179,38 +210,69 @@ class TableView {
     return [make("button", { class: "folder", type: "button", tabindex: -1, text: isOpen ? "▾" : "▸", "aria-expanded": String(isOpen), "aria-label": `${isOpen ? "fold" : "open"} ${dimension.codes[line]}`, "data-axis": axis, "data-line": line })];
   }
 
-  bodyRow(line, place, columns, live) {
+  bodyRow(line, place, columns, live, room = null) {
     const dimension = this.table.dimensions[this.down];
     const head = make("th", { scope: "row", "data-row": place, "data-column": -1, tabindex: live ? -1 : null, title: dimension.labels ? `${dimension.codes[line]} ${dimension.labels[line]}` : null });
     head.style.paddingLeft = `${0.3 + 1.1 * dimension.depth[line]}em`;
     head.append(...(live ? this.foldMark(this.down, line) : []), dimension.codes[line], dimension.labels && dimension.labels[line] ? make("small", { text: dimension.labels[line] }) : "");
-    return make("tr", { class: !dimension.depth[line] && dimension.total[line] ? "sum" : "", "aria-rowindex": place + 2 }, head, ...columns.map((column) => this.cell(line, column, place, live)));
+    return this.row({ class: !dimension.depth[line] && dimension.total[line] ? "sum" : "", "aria-rowindex": place + 2 }, head, columns.map((column) => this.cell(line, column, place, live)), room);
   }
 
   cell(row, column, place, live) {
     const number = this.cellAt(row, column);
-    const where = { "data-row": place, "data-column": this.columns.indexOf(column), tabindex: live ? -1 : null };
+    const across = this.placeOf.get(column);
+    const where = { "data-row": place, "data-column": across, "aria-colindex": across + 2, tabindex: live ? -1 : null };
     if (number === undefined) return make("td", { class: "none", ...where, text: "·", title: "no such cell" });
-    const status = data.status[number];
-    const mark = MARKS[status];
-    return make("td", { class: `${status}${number === explained ? " chosen" : ""}`, ...where, "data-cell": number }, valueText(number), mark ? make("i", { text: mark, title: STATUS[status] }) : "");
+    const { cells } = this;
+    const status = cells.data.status[number];
+    const { state } = cells;
+    const mark = state.before && status !== "u" ? "" : MARKS[status];
+    const lost = state.heat && this.table.lost ? this.lostAt(row, column) : undefined;
+    const kind = lost === undefined ? (state.before && "mc".includes(status) ? "s" : status) : `h${shade(lost, cells.steps)}`;
+    const shared = cells.sharedWith(number, this.number);
+    const classes = [kind, ...(this.panel.isAt(cells, number) ? ["chosen"] : []), ...(shared.length ? ["shared"] : [])];
+    const title = [lost === undefined || lost === null ? "" : `${lost} % ${cells.lossWords}`, shared.length ? `also in ${shared.map((other) => cells.tables[other].name).join("; ")}` : ""].filter(Boolean).join(" · ");
+    return make("td", { class: classes.join(" "), ...where, "data-cell": number, title: title || null }, cells.valueText(number), mark ? make("i", { text: mark, title: cells.words[status] }) : "");
+  }
+
+  // Per cent that is lost of what the cell sums up: of the value where values are shown, else of the finest cells.
+  lostAt(row, column) {
+    const { lost } = this.table;
+    return (this.cells.state.values ? lost.value : lost.cells)[this.rowAt(row, column)];
+  }
+
+  get isLong() {
+    return this.rows.length > MANY_ROWS;
+  }
+
+  // Which rows and columns come into view: first and last of each.
+  window() {
+    const { rows, columns, frame } = this;
+    const [top, left] = [Math.max(0, Math.floor(frame.scrollTop / ROW) - 20), Math.max(0, Math.floor(frame.scrollLeft / COLUMN) - 5)];
+    return [
+      ...(this.isLong ? [top, Math.min(rows.length, top + Math.ceil((frame.clientHeight || 700) / ROW) + 40)] : [0, rows.length]),
+      ...(this.isWide ? [left, Math.min(columns.length, left + Math.ceil((frame.clientWidth || 1400) / COLUMN) + 10)] : [0, columns.length]),
+    ];
   }
 
   drawRows() {
-    const isLong = this.rows.length > MANY_ROWS;
-    const first = isLong ? Math.max(0, Math.floor(this.frame.scrollTop / ROW) - 20) : 0;
-    const last = isLong ? Math.min(this.rows.length, first + Math.ceil((this.frame.clientHeight || 700) / ROW) + 40) : this.rows.length;
-    if (this.range && this.range[0] === first && this.range[1] === last) return;
-    const had = this.body.contains(document.activeElement);
-    this.range = [first, last];
+    const range = this.window();
+    if (this.range && range.every((place, at) => place === this.range[at])) return;
+    const had = this.grid.contains(document.activeElement);
+    const [first, last, left, right] = range;
+    const isMoved = !this.range || this.range[2] !== left || this.range[3] !== right;
+    this.range = range;
+    const columns = this.columns.slice(left, right);
+    const room = this.isWide ? [left, this.columns.length - right] : null;
+    if (isMoved) this.head.replaceChildren(this.headRow(columns, true, room));
     const spacer = (rows) => {
-      const gap = make("td", { colspan: this.columns.length + 1 });
+      const gap = make("td", { colspan: columns.length + (room ? 3 : 1) });
       gap.style.height = `${rows * ROW}px`;
       return make("tr", { class: "spacer", "aria-hidden": "true", role: "presentation" }, gap);
     };
     this.body.replaceChildren(
       ...(first ? [spacer(first)] : []),
-      ...this.rows.slice(first, last).map((line, place) => this.bodyRow(line, first + place, this.columns, true)),
+      ...this.rows.slice(first, last).map((line, place) => this.bodyRow(line, first + place, columns, true, room)),
       ...(last < this.rows.length ? [spacer(this.rows.length - last)] : []),
     );
     const current = this.elementAt();
@@ -219,7 +281,7 @@ class TableView {
   }
 
   scrolled() {
-    if (this.rows.length > MANY_ROWS && !this.waiting) {
+    if ((this.isLong || this.isWide) && !this.waiting) {
       this.waiting = requestAnimationFrame(() => { this.waiting = null; this.drawRows(); });
     }
   }
@@ -230,8 +292,10 @@ class TableView {
 
   focusCell() {
     for (const before of this.grid.querySelectorAll('[tabindex="0"]')) before.tabIndex = -1;
-    if (this.rows.length > MANY_ROWS && !this.elementAt()) {
-      this.frame.scrollTop = Math.max(0, this.at.row * ROW - this.frame.clientHeight / 2);
+    if ((this.isLong || this.isWide) && !this.elementAt()) {
+      const [first, last, left, right] = this.range;
+      if (this.at.row >= 0 && (this.at.row < first || this.at.row >= last)) this.frame.scrollTop = Math.max(0, this.at.row * ROW - this.frame.clientHeight / 2);
+      if (this.at.column >= 0 && (this.at.column < left || this.at.column >= right)) this.frame.scrollLeft = Math.max(0, this.at.column * COLUMN - this.frame.clientWidth / 2);
       this.drawRows();
     }
     const current = this.elementAt();
@@ -264,9 +328,11 @@ class TableView {
   }
 
   open(place) {
-    for (const before of document.querySelectorAll(".chosen")) before.classList.remove("chosen");
-    explain(Number(place.dataset.cell), place);
-    place.classList.add("chosen");
+    this.panel.explain(this.cells, Number(place.dataset.cell), place);
+  }
+
+  markChosen() {
+    for (const place of this.grid.querySelectorAll("[data-cell]")) place.classList.toggle("chosen", this.panel.isAt(this.cells, Number(place.dataset.cell)));
   }
 
   pressed(event) {
@@ -284,12 +350,12 @@ class TableView {
       const place = this.elementAt();
       const fold = place?.querySelector(".folder");
       if (fold) { fold.click(); this.focusCell(); }
-      else if (place?.dataset.cell) { this.open(place); panel.focus(); }
+      else if (place?.dataset.cell) { this.open(place); this.panel.focus(); }
     } else return;
     event.preventDefault();
     this.focusCell();
-    if (event.key in moves && !panel.hidden && this.elementAt()?.dataset.cell) this.open(this.elementAt());
-    if ((event.key === "Enter" || event.key === " ") && !panel.hidden) panel.focus();
+    if (event.key in moves && this.panel.isOpen && this.elementAt()?.dataset.cell) this.open(this.elementAt());
+    if ((event.key === "Enter" || event.key === " ") && this.panel.isOpen) this.panel.focus();
   }
 
   print() {
@@ -304,13 +370,38 @@ class TableView {
   }
 }
 
-const views = tables.map((table, number) => new TableView(table, number));
-const place = document.getElementById("views");
-const choose = (number) => {
-  views.forEach((view, other) => { view.root.hidden = other !== number; });
-  place.querySelectorAll(".views button").forEach((button, other) => button.setAttribute("aria-pressed", String(other === number)));
-};
-if (views.length > 1) place.append(make("div", { class: "views", role: "group", "aria-label": "Tables" }, ...views.map((view, number) => make("button", { class: "button", type: "button", text: view.table.name, onclick: () => { choose(number); view.draw(); } }))));
-place.append(...views.map((view) => view.root));
-choose(0);
-reader.listeners.push(() => views.forEach((view) => view.draw()));
+// The tables of a run in an element: switches above, one table at a time.
+//
+// `source` is the data of a report, or `Cells` that several components share. Options: `values`, `before`, `heat`
+// (what is shown at first), `compact` (no search, no turning: for two tables side by side), `panel` (one that
+// `mountPanel` made), `explain` (for a panel of its own). Gives back `{cells, panel, views, destroy}`.
+export function mountTables(root, source, options = {}) {
+  const cells = Cells.of(source, options);
+  const ending = new AbortController();
+  const own = options.panel ? null : make("aside");
+  const panel = options.panel ?? mountPanel(own, { explain: options.explain });
+  const views = cells.tables.map((_, number) => new TableView(cells, panel, number, Boolean(options.compact)));
+  const tabs = make("div", { class: "views", role: "group", "aria-label": "Tables" });
+  const choose = (number) => {
+    views.forEach((view, other) => { view.root.hidden = other !== number; });
+    [...tabs.children].forEach((button, other) => button.setAttribute("aria-pressed", String(other === number)));
+  };
+  if (views.length > 1) tabs.append(...views.map((view, number) => make("button", { class: "button", type: "button", text: view.table.name, onclick: () => { choose(number); view.draw(); } })));
+  const bar = mountSwitches(cells);
+  root.replaceChildren(bar.root, ...(views.length > 1 ? [tabs] : []), ...views.map((view) => view.root), ...(own ? [own] : []));
+  choose(0);
+  const forget = [cells.listen(() => views.forEach((view) => view.draw())), panel.listen(() => views.forEach((view) => view.markChosen())), bar.forget];
+  window.addEventListener("beforeprint", () => views.forEach((view) => view.print()), { signal: ending.signal });
+  window.addEventListener("afterprint", () => views.forEach((view) => view.paper.replaceChildren()), { signal: ending.signal });
+  return {
+    cells,
+    panel,
+    views,
+    destroy() {
+      ending.abort();
+      forget.forEach((one) => one());
+      if (own) panel.destroy();
+      root.replaceChildren();
+    },
+  };
+}
