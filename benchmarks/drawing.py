@@ -56,6 +56,7 @@ WHAT = {
     "job": "a whole publication",
     "front": "one call from Python",
     "views": "frames, notebooks",
+    "service": "jobs over HTTP, the page",
     "cli": "the command line",
 }
 WIDTH, HEIGHT, GAP, STEP = 400, 34, 8, 58

@@ -119,6 +119,8 @@ class InfeasibleError(CellveilError):
     """
 
     exit_code = 3
+    report: Any = None
+    """The report on it, where a job has made one."""
 
     def __init__(
         self,
@@ -203,6 +205,22 @@ def name_some(names: Sequence[str], limit: int = MAX_NAMED) -> str:
     """
     shown = ", ".join(names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things in words: one of them, or many.
+
+    Parameters
+    ----------
+    many
+        By default `one` with an s.
+
+    Examples
+    --------
+    >>> counted(1, "cell"), counted(1200, "cell"), counted(1, "cell is", "cells are")
+    ('1 cell', '1,200 cells', '1 cell is')
+    """
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def nearest_column(name: str, found: Sequence[str]) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from cellveil.errors import InputError
+from cellveil.errors import InputError, check_kind
 
 
 @contextmanager
@@ -82,6 +82,20 @@ def flush_folder(path: Path) -> None:
             raise
     finally:
         os.close(handle)
+
+
+def checked_path(given: object, what: str) -> Path:
+    """The path of a file or folder; refuse what is none.
+
+    Examples
+    --------
+    >>> checked_path(3, "the folder")
+    Traceback (most recent call last):
+    ...
+    cellveil.errors.InputError: the folder is of type int. Give its path, as text or as a Path.
+    """
+    check_kind(given, (str, os.PathLike), what, "Give its path, as text or as a Path.")
+    return Path(given)  # type: ignore[arg-type]
 
 
 def read_data(path: Path) -> bytes:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, freeze, frozen_array
-from cellveil.errors import InputError
+from cellveil.errors import InputError, check_kind
 from cellveil.problem import Problem, Status, check_problem
 from cellveil.shown import Shown
 
@@ -44,6 +44,7 @@ class Pattern(Shown):
     def hiding(cls, problem: Problem, hidden: Bool, method: str) -> Pattern:
         """Mark the hidden cells that are not primary as secondary; `hidden` has a truth value per cell."""
         check_problem(problem)
+        check_kind(method, str, "the method", 'Say in words where the pattern is from: "by hand".')
         hidden = np.asarray(hidden)
         if hidden.dtype != bool or hidden.shape != problem.status.shape:
             raise InputError(
@@ -53,3 +54,16 @@ class Pattern(Shown):
             )
         added = hidden & (problem.status != Status.PRIMARY)
         return cls(np.where(added, Status.SECONDARY, problem.status).astype(np.int8), method)
+
+
+def check_pattern(given: object) -> None:
+    """Refuse what is no pattern, and say where there is one."""
+    has_one = isinstance(getattr(given, "pattern", None), Pattern)
+    check_kind(
+        given,
+        Pattern,
+        "the pattern",
+        "Give its pattern: result.pattern."
+        if has_one
+        else "Give a Pattern: suppress(problem).pattern is one; Pattern.hiding makes one of truth values.",
+    )

@@ -12,8 +12,8 @@ import numpy as np
 
 from cellveil.arrays import Bool, Int, freeze
 from cellveil.files import sha256
-from cellveil.pattern import Pattern
-from cellveil.problem import Problem
+from cellveil.pattern import Pattern, check_pattern
+from cellveil.problem import Problem, check_problem
 from cellveil.shown import Shown
 from cellveil.tables.relations import Relations
 
@@ -46,6 +46,8 @@ class PublicView(Shown):
     @classmethod
     def of(cls, problem: Problem, pattern: Pattern) -> PublicView:
         """What remains when the pattern's cells are hidden."""
+        check_problem(problem)
+        check_pattern(pattern)
         values = np.where(pattern.hidden, 0, problem.table.values)
         return cls(problem.table.relations, pattern.hidden, values, problem.lb, problem.ub)
 

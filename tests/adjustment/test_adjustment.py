@@ -294,3 +294,23 @@ def test_the_relaxation_is_a_bound_and_better_than_the_levels() -> None:
     assert bound is not None
     least = float(np.minimum(model.rise, model.fall).sum())
     assert least < bound <= cv.adjust(problem).cost + 1e-6
+
+
+class InterruptedAt(cv.Progress):
+    """Somebody presses Ctrl-C as the search comes to a stage."""
+
+    def __init__(self, number: int) -> None:
+        self.left = number
+
+    def stage(self, name: str) -> None:
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupt_keeps_the_best_adjustment(paper: Problem) -> None:
+    with pytest.raises(KeyboardInterrupt):  # nothing yet
+        cv.adjust(paper, progress=InterruptedAt(1))
+    found = cv.adjust(paper, progress=InterruptedAt(2))
+    assert found.was_interrupted and found.reason == "interrupted" and not found.audit.objections
+    assert cv.audit(paper, found).is_safe

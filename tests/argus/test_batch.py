@@ -187,6 +187,22 @@ def test_public_and_internal_files(office: Path) -> None:
     assert SECRET not in log and "Safe against outsiders" in log
 
 
+def test_results_of_one_name_in_several_folders_have_reports_of_their_own(office: Path) -> None:
+    for name in ("a", "b"):
+        (office / name).mkdir()
+    log = run(
+        office,
+        f"""{READ}<SUPPRESS> GH(1, 0)
+<WRITETABLE> (1, 1, , "a/t.csv")
+<WRITETABLE> (1, 2, , "b/t.csv")
+<WRITETABLE> (1, 1, , "a/t.csv")
+""",
+    )
+    reports = sorted(path.name for path in (office / "job-internal").iterdir())
+    assert reports == ["t.csv.2.html", "t.csv.html"]
+    assert log.count("t.csv.html") == 2 and log.count("t.csv.2.html") == 1
+
+
 def test_every_line_of_the_log_is_dated_or_indented(office: Path) -> None:
     log = run(office, f"{READ}<SUPPRESS> OPT(1)\n")
     assert all(
@@ -359,7 +375,7 @@ def test_statuses_by_hand_survive_a_recoding(office: Path) -> None:
 <RECODE> 1, Region, 1
 """,
     )
-    assert "S 1, U 1" in log and "1 cells that a rule calls unsafe were set to safe" in log
+    assert "S 1, U 1" in log and "1 cell set to safe that a rule calls unsafe" in log
     assert "Passed over: " in log and "a-priori lines no longer apply" in log
     assert "was recoded: 9 cells" in log
 

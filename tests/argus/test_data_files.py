@@ -141,7 +141,7 @@ def test_further_fields_are_named(tmp_path):
     write_hrc(REGIONS, tmp_path / "r.hrc")
     (tmp_path / "data.asc").write_text("n1;1;5;1;a;0;more;and more\n")
     found = read_records(tmp_path / "data.asc", described(";"))
-    assert found.notes == ("1 lines have more fields than there are variables; the rest is not read",)
+    assert found.notes == ("1 line has more fields than there are variables; the rest is not read",)
 
 
 def test_a_code_in_several_branches_is_written_by_its_path(tmp_path):

@@ -206,9 +206,7 @@ def test_one_cell_under_two_names_is_not_ambiguous():
     tree = CodeTree.of_nodes([IndentedCode(0, "A"), IndentedCode(1, "A"), IndentedCode(0, "B")])
     assert tree.hierarchy.codes == ("Total", "A", "A/A", "B")
     assert tree.places("A") == ("A",) and tree.dimension("x").codes == ("Total", "A", "B")
-    assert tree.notes == (
-        "1 codes occur in several places of the hierarchy and are named by their path: A/A",
-    )
+    assert tree.notes == ("1 code in several places of the hierarchy, named by the path: A/A",)
 
 
 def test_a_code_that_is_its_parents_and_a_siblings_is_told_apart_by_its_path():

@@ -223,6 +223,19 @@ def test_where_too_many_would_have_to_be_visited_somebody_is_left() -> None:
     assert full.any() and not (hasty & ~full).any() and hasty.sum() < full.sum()
 
 
+def test_what_was_read_of_claims_is_kept_up_to_a_bound() -> None:
+    _, _, problem = drawn(0, depth=3)
+    claims, own = some_claims(problem, 0), coalitions_of(problem).own
+    cells, up = coalitions_of(problem).open_demands()
+    parts = [claims.take(np.arange(start, len(claims), 3)) for start in range(3)]
+    found = []
+    for most in (10**6, 5, 0):
+        families = CoalitionFamilies(own, 2, CoalitionParams(most_read=most))
+        found.append([families.left(part, cells, up).settled.tolist() for part in (*parts, claims, *parts)])
+        assert len(families._read_before) <= most
+    assert found[0] == found[1] == found[2]
+
+
 def test_without_ids_all_coalitions_are_met_by_one_that_knows_most() -> None:
     records = draw_records(np.random.default_rng(2))
     problem = records.problem("p%", depth=3)

@@ -289,8 +289,8 @@ def test_a_total_is_known_where_no_cell_is() -> None:
     game = two_cells_of_one_firm()
     report = audit_insiders(game.problem, game.pattern, "pq", p=10, q=100)
     assert report.safe.all() and not report.is_safe
-    assert "nor the totals of 1 contributors" in repr(report)
-    assert report.reason == "complete; totals of 1 contributors over several cells not shown protected"
+    assert "nor the totals of 1 contributor" in repr(report)
+    assert report.reason == "complete; totals of 1 contributor over several cells not shown protected"
     (total,) = report.totals
     both = [(0, 0), (0, 1)]
     assert total.contributor == "firm 0" and total.cells == tuple(game.number(key) for key in both)

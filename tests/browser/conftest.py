@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from helpers.browser import FLAGS, Opened
+from helpers.visitor import Served, Visitor, serving
 
 NONE = "there is no Chromium: install the package chromium to have pages tested in a browser"
 
@@ -38,4 +39,25 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Opened]]:
 
     yield open_page
     for one in pages:
+        one.close()
+
+
+@pytest.fixture(scope="session")
+def served(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One service for all tests of its page."""
+    with serving(tmp_path_factory.mktemp("service")) as running:
+        yield running
+
+
+@pytest.fixture
+def visit(browser: Browser, served: Served) -> Iterator[Callable[..., Visitor]]:
+    """``visit("bert", width=400)``: a user at the page; closed after the test."""
+    visitors: list[Visitor] = []
+
+    def enter(user: str = "anna", *, width: int = 1400, dark: bool = False) -> Visitor:
+        visitors.append(served.visit(browser, user, width=width, dark=dark))
+        return visitors[-1]
+
+    yield enter
+    for one in visitors:
         one.close()

@@ -9,10 +9,10 @@ import pytest
 
 import cellveil as cv
 from cellveil.job import read_job
-from cellveil.job.comparing import ComparedRun, Comparison
-from cellveil.job.comparison_page import comparison_chart, comparison_page
 from cellveil.job.starter_job import starter_job
 from cellveil.microdata.column_roles import ColumnRole, guessed_columns
+from cellveil.report.comparison_page import comparison_chart, comparison_page
+from cellveil.report.method_comparison import ComparedRun, Comparison
 from helpers.command import Command, listing
 
 ROWS = 120

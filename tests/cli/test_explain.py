@@ -68,6 +68,14 @@ def test_explain_tells_of_a_primary_and_of_a_secondary(job, command):
     ]
 
 
+def test_explain_asks_everybody_whom_the_job_keeps_off(job, command):
+    job.write_text(JOB.replace("attackers = []\n", ""))
+    assert command("run", job).code == 0
+    told = json.loads(command("explain", job, "S,large", "--json").out)
+    assert told["asked"] == "outsiders and every single contributor"
+    assert {one["against"] for one in told["opens"]} <= {"outsiders", "every single contributor"}
+
+
 def test_explain_says_what_to_do(job, command):
     ended = command("explain", job, "N,small")
     assert ended.code == 2 and "there is no run of this job yet" in ended.err and "cellveil run" in ended.err

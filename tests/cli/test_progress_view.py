@@ -141,3 +141,10 @@ def test_a_dumb_terminal_gets_a_line_for_each_phase(monkeypatch: pytest.MonkeyPa
         for phase in (Phase.READ, Phase.SEARCH, Phase.SEARCH, Phase.WRITE):
             shown.phase(phase)
     assert stream.getvalue() == "1/5 reading the data\n3/5 looking for a pattern\n5/5 writing the results\n"
+
+
+@pytest.mark.parametrize(
+    ("cost", "shown"), [(98_765.0, "98,760"), (123_456.0, "123,500"), (9_999.6, "10,000"), (41.26, "41.3")]
+)
+def test_a_cost_has_four_digits_at_most(cost, shown):
+    assert f"cost {shown}" in searching(cost=cost).text(200)

@@ -48,13 +48,13 @@ def test_a_pipe_that_closes_early_is_no_error() -> None:
     assert running.stdout is not None and running.stderr is not None
     running.stdout.readline()
     running.stdout.close()
-    assert running.wait(120) == 0 and running.stderr.read() == b""
+    assert running.wait() == 0 and running.stderr.read() == b""
     running.stderr.close()
 
 
 def test_an_encoding_without_such_letters_is_no_error() -> None:
     running = program("methods", "modular", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
-    out, err = running.communicate(timeout=120)
+    out, err = running.communicate()
     assert running.returncode == 0 and err == b""
     assert "<=" in out.decode("ascii") and "HiTaS" in out.decode("ascii")
 

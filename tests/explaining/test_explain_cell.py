@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from cellveil.attackers.attacker import Attacker
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.datasets import two_way
 from cellveil.errors import InputError
@@ -18,8 +19,10 @@ from cellveil.problem import Status
 from cellveil.rules import AnyOf, Dominance, Exempt, Manual, PPercent, PriorPosterior, Threshold, ZeroRule
 from cellveil.rules.apply import make_problem
 from cellveil.suppression import suppress
+from cellveil.tables.build import table_from_interior
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
+from helpers.insider_tables import small_table
 
 RECORDS = {
     "region": ["N", "N", "N", "S", "S", "S", "W", "W"],
@@ -83,9 +86,67 @@ def test_what_publishing_opens_is_what_the_judge_says():
             status = run.pattern.status.copy()
             status[cell] = Status.SAFE
             unsafe = audit(problem, Pattern(status, "one more")).unsafe_cells
-            found = openings(problem, run.pattern, cell, certificate, NO_LIMIT, OpeningParams(most_named=99))
+            [found] = openings(
+                problem, run.pattern, cell, certificate, NO_LIMIT, params=OpeningParams(most_named=99)
+            )
             assert sorted(one.cell for one in found.examined) == sorted(set(unsafe.tolist()) - {cell})
             assert all(one.is_certain for one in found.examined) and not found.num_further
+
+
+ATTACKERS = {
+    "contributors": [Attacker("insider")],
+    "pairs": [Attacker("insider", coalition=2)],
+    "pq": [Attacker("pq", p=10)],
+    "prior": [Attacker(prior=60)],
+    "whole numbers": [Attacker("integer")],
+    "several": [Attacker(), Attacker("insider"), Attacker("insider", coalition=2)],
+}
+
+
+@pytest.mark.parametrize("named", ATTACKERS)
+def test_every_attacker_named_is_asked_what_publishing_opens(named):
+    problem, _ = small_table(7)
+    attackers, nothing_new = ATTACKERS[named], 0
+    run = suppress(problem, "sequential", attackers=attackers)
+    assert run.is_safe
+    for cell in np.flatnonzero(run.pattern.status == Status.SECONDARY).tolist()[:3]:
+        status = run.pattern.status.copy()
+        status[cell] = Status.SAFE
+        judged = audit(problem, Pattern(status, "one more"), attackers=[Attacker(), *attackers])
+        for certificate in (None, run.certificate):
+            found = openings(
+                problem,
+                run.pattern,
+                cell,
+                certificate,
+                NO_LIMIT,
+                attackers=attackers,
+                params=OpeningParams(most_named=99),
+            )
+            assert found[0].attacker == Attacker() and all(one.num_further == 0 for one in found)
+            opened = [one.cell for part in found for one in part.examined]
+            assert sorted(opened) == sorted(judged.unsafe_cells.tolist())
+            assert all(one.is_certain for part in found for one in part.examined)
+            nothing_new += not any(part.examined for part in found[1:])
+    assert nothing_new < 6 or named in ("prior", "whole numbers")
+
+
+def test_an_explanation_says_to_whom_a_cell_would_be_opened():
+    problem, _ = small_table(7)
+    run = suppress(problem, "sequential", attackers="insider")
+    for cell in np.flatnonzero(run.pattern.status == Status.SECONDARY).tolist():
+        told = explain_cell(problem, run.pattern, cell, certificate=run.certificate, attackers=["insider"])
+        assert told.asked == "outsiders and every single contributor"
+        ours = [one for one in told.opens if one.against == "every single contributor"]
+        if ours:
+            break
+    assert ours[0].who and ours[0].share.endswith(" %") and not ours[0].lower
+    assert "Publishing it would open to every single contributor:" in str(told)
+    assert f"not kept off: {ours[0].who}" in str(told)
+    alone = explain_cell(problem, run.pattern, cell, certificate=run.certificate)
+    assert alone.asked == "outsiders" and len(alone.opens) < len(told.opens)
+    late = explain_cell(problem, run.pattern, cell, attackers="insider", time_limit=0.0)
+    assert len(late.opens) >= len(told.opens) and not any(one.is_certain for one in late.opens)
 
 
 def test_a_judge_without_time_claims_nothing():
@@ -94,7 +155,7 @@ def test_a_judge_without_time_claims_nothing():
     told = explain_cell(problem, run.pattern, cell, time_limit=0.0)
     assert not told.interval_is_exact and "time ran out" in str(told)
     assert not any(one.tells_value or one.is_certain for one in told.opens)
-    found = openings(problem, run.pattern, cell, None, Deadline(0.0), OpeningParams(most_named=1))
+    [found] = openings(problem, run.pattern, cell, None, Deadline(0.0), params=OpeningParams(most_named=1))
     assert len(found.examined) + found.num_further == 3
 
 
@@ -177,3 +238,12 @@ def test_labels_totals_and_faults():
     ]:
         with pytest.raises(InputError, match=message):
             typed_cell(table, text, labels)
+
+
+def test_names_with_equals_signs_and_codes_with_commas_and_quotes():
+    odd = Dimension.of("a=b", Hierarchy.flat(['x, "y" z', "z=1"]))
+    plain = Dimension.of("a", Hierarchy.flat(["u"]))
+    codes = {"a=b": ['x, "y" z', "z=1"], "a": ["u", "u"]}
+    table = table_from_interior([odd, plain], codes, [1, 2])
+    assert typed_cell(table, '"a=b=x, ""y"" z",a=u') == table.cell('x, "y" z', "u")
+    assert typed_cell(table, "a=u,a=b=z=1") == table.cell("z=1", "u")

@@ -257,7 +257,7 @@ CASES: dict[str, tuple[Callable[[Path], Any], str]] = {
     ),
     "leaf and total by digits": (
         lambda _: Hierarchy.from_digits(["1", "11", "12"], [1, 1]),
-        r"1 codes are both a leaf and the total of longer codes",
+        r"1 code is both a leaf and the total of longer codes",
     ),
     # equations, contributions, patterns
     "equation: unknown code": (

@@ -15,7 +15,7 @@ COLUMNS = {
 
 def test_a_row_for_each_cell(protection):
     frame = protection.to_pandas()
-    assert set(frame.columns) == COLUMNS and len(frame) == protection.table.num_cells
+    assert set(frame.columns) == COLUMNS | {"region_label"} and len(frame) == protection.table.num_cells
     assert frame["value"].tolist() == protection.table.values.tolist()
     assert frame["hidden"].tolist() == protection.pattern.hidden.tolist()
     assert frame["contributors"].tolist() == protection.table.contributors.tolist()
@@ -33,12 +33,31 @@ def test_all_kinds_of_frames_hold_the_same(protection):
     assert protection.to_pandas()["value"].tolist() == arrow.column("value").to_pylist()
 
 
+def unlabelled(frame):
+    return frame.drop_columns(["region_label"])
+
+
+def test_labels_stand_beside_the_codes_that_have_some(protection):
+    for public in (False, True):
+        frame = protection.to_arrow(public=public).to_pydict()
+        told = dict(zip(frame["region"], frame["region_label"], strict=True))
+        assert told["N1"] == "<script>alert(1)</script>" and told["N2"] is None
+        assert list(frame)[:3] == ["region", "region_label", "branch"]
+
+
+def test_a_dimension_may_be_called_as_the_labels_of_another():
+    records = {"a": ["x", "y"] * 3, "a_label": ["k"] * 3 + ["m"] * 3, "n": [1, 2, 3, 4, 5, 6]}
+    found = cv.protect(records, ["a", "a_label"], "n", rules="threshold:1", labels={"a": {"x": "X"}})
+    frame = found.to_arrow().to_pydict()
+    assert set(frame["a_label"]) == {"Total", "k", "m"} and set(frame["a_label_"]) == {None, "X"}
+
+
 def test_results_of_single_steps_have_frames_too(protection):
     problem, found = protection.problem, protection.suppression
     assert problem.table.to_arrow().column_names == ["region", "branch", "value", "contributors"]
     assert problem.to_pandas()["status"].value_counts()["primary"] == len(problem.primaries)
     assert found.to_pandas()["hidden"].sum() == found.pattern.hidden.sum()
-    assert protection.audit.to_arrow().to_pydict() == protection.to_arrow().to_pydict()
+    assert protection.audit.to_arrow().to_pydict() == unlabelled(protection.to_arrow()).to_pydict()
     assert protection.pattern.to_arrow().column_names == ["cell", "status", "hidden"]
 
 
@@ -71,10 +90,11 @@ def test_adjusted_tables():
 
 def test_a_public_frame_holds_no_hidden_value_and_tells_no_primary(protection, secrets):
     frame = protection.to_arrow(public=True)
-    assert frame.column_names == ["region", "branch", "value", "hidden"]
+    assert frame.column_names == ["region", "region_label", "branch", "value", "hidden"]
     hidden = protection.pattern.hidden
     assert [value is None for value in frame.column("value").to_pylist()] == hidden.tolist()
     assert not secrets & set(map(str, frame.column("value").to_pylist()))
+    frame = unlabelled(frame)
     assert protection.suppression.to_arrow(public=True) == frame == protection.audit.to_arrow(public=True)
 
 

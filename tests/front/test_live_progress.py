@@ -89,7 +89,7 @@ def test_the_line_is_cleared_when_the_search_fails(monkeypatch):
 def test_figures_are_short():
     line = LiveLine(lambda text: None)
     told(line)
-    assert line.text(80) == "looking for a pattern (cubes & more)  0:00  cost 12,346  gap 25.0 %"
+    assert line.text(80) == "looking for a pattern (cubes & more)  0:00  cost 12,350  gap 25.0 %"
 
 
 def test_verbs_take_true(monkeypatch):

@@ -130,7 +130,7 @@ def test_ready_made_tables_take_names_and_mappings():
         (lambda: cv.tabulate(None, "nace", "sales"), "NoneType cannot be read. Give a path"),
         (lambda: cv.tabulate({"nace": ["A"], "sales": [1, 2]}, "nace", "sales"), "differ in length"),
         (lambda: cv.tabulate({"nace": "A", "sales": [1]}, "nace", "sales"), "differ in length"),
-        (lambda: cv.link(FRAME.to_dict("list")), "type str. Give tables"),
+        (lambda: cv.link(FRAME.to_dict("list")), "type dict. Give tables"),
     ],
 )
 def test_what_is_no_table_is_refused(give, message):

@@ -99,6 +99,87 @@ def test_rows_fold_by_hierarchy_without_scripts(protection):
     assert "<script" not in html and "&lt;script&gt;alert(1)&lt;/script&gt;" in html
 
 
+def boxes(html):
+    return [attrs for tag, attrs in Tags(html).seen if tag == "input"]
+
+
+def test_columns_fold_by_hierarchy_without_scripts():
+    names = [f"c{number}" for number in range(4)]
+    across = {"A": names[:2], "B": names[2:]}
+    dims = [cv.Dimension.of("row", [f"r{n}" for n in range(9)]), cv.Dimension.of("column", across)]
+    keys = {"row": [f"r{n}" for n in range(9) for _ in names], "column": names * 9}
+    html = cv.table_from_interior(dims, keys, range(36))._repr_html_()
+    assert [box["class"].split()[1] for box in boxes(html)] == ["cv-fold-3-8", "cv-fold-4-5", "cv-fold-7-8"]
+    assert all("checked" in box and box["type"] == "checkbox" for box in boxes(html))
+    assert [box["aria-label"] for box in boxes(html)][1] == "Columns below A"
+    for first, last in ((3, 8), (4, 5), (7, 8)):
+        places = f"span:nth-child(n+{first}):nth-child(-n+{last})"
+        assert html.count(f":has(.cv-fold-{first}-{last}:not(:checked)) .cv-row>{places}") == 1
+    headings = re.search(r'<div class="cv-row cv-headings.*?</div>', html, re.DOTALL).group(0)
+    assert re.findall(r'<span title="(.*?)">', headings) == ["Total", "A", "c0", "c1", "B", "c2", "c3"]
+
+
+def test_many_columns_begin_folded():
+    across = {f"A{number}": [f"a{number}{each}" for each in range(4)] for number in range(4)}
+    dims = [cv.Dimension.of("row", [f"r{n}" for n in range(30)]), cv.Dimension.of("column", across)]
+    leaves = [leaf for leaves in across.values() for leaf in leaves]
+    keys = {"row": [f"r{n}" for n in range(30) for _ in leaves], "column": leaves * 30}
+    html = cv.table_from_interior(dims, keys, range(480))._repr_html_()
+    assert ["checked" in box for box in boxes(html)] == [True, False, False, False, False]
+
+
+def test_linked_tables_stand_one_after_the_other():
+    region, size = cv.Dimension.of("region", ["N", "S"]), cv.Dimension.of("size", ["small", "large"])
+    legal = cv.Dimension.of("form", ["ltd", "plc"])
+    one = cv.table_from_interior(
+        [region, size], {"region": ["N", "N", "S", "S"], "size": ["small", "large"] * 2}, [4, 6, 5, 1]
+    )
+    other = cv.table_from_interior(
+        [region, legal], {"region": ["N", "N", "S", "S"], "form": ["ltd", "plc"] * 2}, [3, 7, 2, 4]
+    )
+    joint = cv.link([one, other])
+    words = Tags(joint.show(values=True).html).words
+    names = [words.index(name) for name in ("value by region, size", "value by region, form")]
+    assert names == sorted(names) and "size: Total" not in " ".join(words)
+    first, second = words[names[0] + 1 : names[1]], words[names[1] + 1 :]
+    assert first == [
+        "region",
+        "Total",
+        "small",
+        "large",
+        "Total",
+        "16",
+        "9",
+        "7",
+        "N",
+        "10",
+        "4",
+        "6",
+        "S",
+        "6",
+        "5",
+        "1",
+    ]
+    assert second == [
+        "region",
+        "Total",
+        "ltd",
+        "plc",
+        "Total",
+        "16",
+        "5",
+        "11",
+        "N",
+        "10",
+        "3",
+        "7",
+        "S",
+        "6",
+        "2",
+        "4",
+    ]
+
+
 def test_views_do_not_disturb_each_other(protection):
     html = protection._repr_html_()
     assert " id=" not in html and "javascript" not in html.lower()

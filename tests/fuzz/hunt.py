@@ -15,7 +15,7 @@ def main() -> None:
     for seed in range(first, first + number):
         folder = keep / str(seed)
         shutil.rmtree(folder, ignore_errors=True)
-        jobs.append(run_one(seed, folder))
+        jobs.append(run_one(seed, folder, ask_more=True))
         if jobs[-1].faults:
             print(jobs[-1], flush=True)
         else:

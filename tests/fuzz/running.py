@@ -16,6 +16,7 @@ from typing import Any
 
 from fuzz.jobs import write_job
 from fuzz.judge import judge
+from fuzz.other_verbs import Fault, other_faults
 
 RELEASED, NOT_SAFE, BAD_INPUT, INFEASIBLE, CRASH = "released", "not safe", "bad input", "infeasible", "crash"
 BY_EXIT_CODE = {0: RELEASED, 1: NOT_SAFE, 2: BAD_INPUT, 3: INFEASIBLE}
@@ -28,18 +29,20 @@ class Ran:
     seed: int
     outcome: str
     features: set[str]
-    faults: list[tuple[str, str]] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
 
     def __str__(self) -> str:
         shown = "; ".join(f"{kind}: {what}" for kind, what in self.faults[:3])
         return f"seed {self.seed} ({self.outcome}, {len(self.faults)} faults): {shown}"
 
 
-def run_one(seed: int, folder: Path, *, by_command: bool = False) -> Ran:
-    """Make the job of a seed, run it, and judge its release."""
+def run_one(seed: int, folder: Path, *, by_command: bool = False, ask_more: bool = False) -> Ran:
+    """Make the job of a seed, run it, and judge its release; on demand ask the other verbs about it too."""
     features = write_job(seed, folder)
-    outcome, faults = (_by_command if by_command else _in_process)(folder)
+    outcome, faults, result = _by_command(folder) if by_command else _in_process(folder)
     ran = Ran(seed, outcome, features, faults)
+    if ask_more and result is not None:
+        ran.faults += other_faults(seed, folder, result)
     table, report = folder / "out" / "public" / "about.json", folder / "out" / "internal" / "report.json"
     if table.exists() != (outcome == RELEASED):
         ran.faults.append(
@@ -55,7 +58,7 @@ def run_one(seed: int, folder: Path, *, by_command: bool = False) -> Ran:
     return ran
 
 
-def _in_process(folder: Path) -> tuple[str, list[tuple[str, str]]]:
+def _in_process(folder: Path) -> tuple[str, list[Fault], Any]:
     import cellveil as cv
     from cellveil.errors import CellveilError
 
@@ -63,22 +66,22 @@ def _in_process(folder: Path) -> tuple[str, list[tuple[str, str]]]:
     try:
         result = cv.run_job(cv.read_job(folder / "job.toml"))
     except cv.InfeasibleError:
-        return INFEASIBLE, []
+        return INFEASIBLE, [], None
     except CellveilError as error:
-        return BY_EXIT_CODE.get(error.exit_code, CRASH), []
+        return BY_EXIT_CODE.get(error.exit_code, CRASH), [], None
     except Exception as error:  # whatever else comes out is a fault
         where = traceback.extract_tb(error.__traceback__)[-1]
-        return CRASH, [(CRASH, f"{type(error).__name__} in {Path(where.filename).name}, {where.name}")]
-    return (NOT_SAFE if result.release is None else RELEASED), []
+        return CRASH, [(CRASH, f"{type(error).__name__} in {Path(where.filename).name}, {where.name}")], None
+    return (NOT_SAFE if result.release is None else RELEASED), [], result
 
 
-def _by_command(folder: Path) -> tuple[str, list[tuple[str, str]]]:
+def _by_command(folder: Path) -> tuple[str, list[Fault], None]:
     command = [sys.executable, "-m", "cellveil", "run", str(folder / "job.toml")]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env=dict(os.environ))
     outcome = BY_EXIT_CODE.get(ran.returncode, CRASH)
     if outcome == CRASH or "Traceback" in ran.stderr:
-        return CRASH, [(CRASH, f"exit code {ran.returncode}: {ran.stderr[-300:]}")]
-    return outcome, []
+        return CRASH, [(CRASH, f"exit code {ran.returncode}: {ran.stderr[-300:]}")], None
+    return outcome, [], None
 
 
 @cache

@@ -13,6 +13,7 @@ import pytest
 from fuzz.running import CRASH, RELEASED, Ran, coverage, run_one
 
 SAMPLE = range(25)
+ASK_MORE_EVERY = 5
 COMMAND_EVERY = 100
 LEAST_RELEASED = 0.6
 LEAST_PER_FEATURE = 0.001
@@ -20,7 +21,7 @@ LEAST_PER_FEATURE = 0.001
 
 @pytest.mark.parametrize("seed", SAMPLE)
 def test_a_sample_of_jobs(seed: int, tmp_path: Path) -> None:
-    ran = run_one(seed, tmp_path / "job")
+    ran = run_one(seed, tmp_path / "job", ask_more=seed % ASK_MORE_EVERY == 0)
     assert not ran.faults, str(ran)
 
 
@@ -31,7 +32,7 @@ def test_random_jobs(tmp_path: Path) -> None:
     jobs: list[Ran] = []
     for seed in range(start, start + number):
         folder = tmp_path / str(seed)
-        jobs.append(run_one(seed, folder, by_command=seed % COMMAND_EVERY == 0))
+        jobs.append(run_one(seed, folder, by_command=seed % COMMAND_EVERY == 0, ask_more=True))
         shutil.rmtree(folder)
     print(coverage(jobs))
     wrong = [ran for ran in jobs if ran.faults]

@@ -33,16 +33,25 @@ class Opened:
 
     @classmethod
     def of(cls, browser: Browser, file: Path, width: int, height: int, dark: bool) -> "Opened":
+        """A page of a file, without a network."""
+        return cls.at(browser, file.as_uri(), width, height, dark, offline=True)
+
+    @classmethod
+    def at(
+        cls, browser: Browser, address: str, width: int, height: int, dark: bool, offline: bool = False
+    ) -> "Opened":
+        """The page of an address, for a reader of English."""
         context = browser.new_context(
             viewport={"width": width, "height": height},
             color_scheme="dark" if dark else "light",
-            offline=True,
+            locale="en-GB",
+            offline=offline,
         )
         made = cls(context.new_page())
         made.page.set_default_timeout(5000)
         made.page.on("console", lambda message: made._told(message.type, message.text))
         made.page.on("pageerror", lambda error: made.errors.append(str(error)))
-        made.page.goto(file.as_uri())
+        made.page.goto(address, timeout=60_000)
         return made
 
     def _told(self, kind: str, text: str) -> None:

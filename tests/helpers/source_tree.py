@@ -22,7 +22,7 @@ ORDER = (
     *("suppression", "adjustment"),
     *("explaining", "publishing", "report"),
     *("formats", "argus", "datasets"),
-    *("job", "front", "views", "cli", "__main__"),
+    *("job", "front", "views", "service", "cli", "__main__"),
 )
 """The parts of the package; each imports only from itself and from parts named before it."""
 
@@ -61,8 +61,9 @@ def imports_in(node: ast.AST, *, in_functions: bool) -> Iterator[str]:
             yield from imports_in(child, in_functions=in_functions)
 
 
-def imported(module: str, *, in_functions: bool = True) -> set[str]:
-    return set(imports_in(tree_of(module), in_functions=in_functions))
+@cache
+def imported(module: str, *, in_functions: bool = True) -> frozenset[str]:
+    return frozenset(imports_in(tree_of(module), in_functions=in_functions))
 
 
 def own_module(name: str) -> str | None:

@@ -265,6 +265,6 @@ def test_many_exemptions_are_cut_in_the_terminal_only(folder: Path) -> None:
     cells = ", ".join(f'{{region = "{r}", branch = "{b}"}}' for _, _, r, b, _, _ in records())
     attacker = f'[[attackers]]\nkind = "insider"\nexempt = [{cells}]\n'
     result = run(folder, MICRODATA, TABLE, RULE, attacker)
-    assert "and 6 more of such cells" in result.summary() and result.summary().count("Exempt: ") == 6
+    assert "and 6 more such cells" in result.summary() and result.summary().count("Exempt: ") == 6
     assert result.report.to_html().count("Exempt: ") == 12
     assert "(no reason was given)" in result.summary()

@@ -116,7 +116,7 @@ def test_levels_without_statuses_make_cells_unsafe(tmp_path: Path) -> None:
     write(tmp_path / "table.csv", ["region", "size", "value", "upl"], rows)
     problem, notes = problem_of(tmp_path, PLAIN)
     assert problem.table.cell_names(problem.primaries) == ["(N, small)"]
-    assert any("1 cells with a level above 0 count as unsafe" in note for note in notes)
+    assert any("1 cell counts as unsafe (u) by a level above 0" in note for note in notes)
 
 
 def test_bounds_that_everybody_knows(tmp_path: Path) -> None:

@@ -64,3 +64,17 @@ def test_the_page_needs_nothing_from_elsewhere():
     page = page_of(three_way()[0], ["table.csv"])
     assert not re.search(r"https?://|src=|@import|url\(", page)
     assert "default-src 'none'" in page
+
+
+def test_the_mark_is_said_to_be_no_zero_where_everybody_knows_so():
+    """Counts whose zeros are all published: of a hidden one everybody knows that it is at least 1."""
+    size = Dimension.of("size", Hierarchy.flat("abc"))
+    table = table_from_interior([size], {"size": list("abc")}, [4, 1, 0])
+    told = {"magnitudes": False, "counts": True}
+    for kind, is_said in told.items():
+        problem = Problem.of(table, {1: (1, 1)})
+        problem = problem.replace(lb=np.where(table.values > 0, 1, 0)) if kind == "counts" else problem
+        view = PublicView.of(problem, Pattern.hiding(problem, problem.status == 1, "by hand"))
+        for language, words in (("en", "but not for zero"), ("de", "aber nicht für null")):
+            page = page_of(Publication.of(table, view, imprint=Imprint(language=language)))
+            assert (words in page) == is_said

@@ -268,7 +268,7 @@ def test_parquet_is_exact_and_null_where_hidden(safe, tmp_path):
 
 def test_the_page_says_so_when_it_rounds(safe, tmp_path):
     page = (release(safe[2], tmp_path / "a", formats=["html"], decimals=0).folder / "index.html").read_text()
-    assert "rounded to 0 decimals" in page and "4,322" in page
+    assert "rounded (digits after the point: 0)" in page and "4,322" in page
 
 
 @st.composite

@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 from types import ModuleType
@@ -51,7 +51,20 @@ SLOW = (*HEAVY, "pydantic", "typer", "narwhals", "numpy")
 MAX_LINES = 600
 
 
-EVERY_MODULE = pytest.mark.parametrize("module", list(MODULES))
+def every_module(check: Callable[[str], None]) -> Callable[[], None]:
+    """One test of all modules, which names those that do not pass; one for each would cost seconds."""
+
+    def test() -> None:
+        wrong = {}
+        for module in MODULES:
+            try:
+                check(module)
+            except AssertionError as error:
+                wrong[module] = str(error)
+        assert not wrong, "\n".join(f"{module}: {why}" for module, why in wrong.items())
+
+    test.__name__, test.__doc__ = check.__name__, check.__doc__
+    return test
 
 
 def run_python(code: str) -> subprocess.CompletedProcess[str]:
@@ -65,7 +78,7 @@ def test_every_part_has_its_place():
     assert {part_of(module) for module in MODULES if module != "cellveil"} == set(ORDER)
 
 
-@EVERY_MODULE
+@every_module
 def test_imports_go_one_way(module):
     if module == "cellveil":
         return
@@ -88,13 +101,13 @@ def test_no_module_needs_itself_to_be_imported():
     TopologicalSorter(graph).prepare()  # raises on a cycle and names it
 
 
-@EVERY_MODULE
+@every_module
 def test_no_heavy_package_at_the_top(module):
     top = {name.partition(".")[0] for name in imported(module, in_functions=False)}
     assert not top & set(HEAVY)
 
 
-@EVERY_MODULE
+@every_module
 def test_kernels_are_loaded_inside_functions(module):
     if not is_kernel(module):
         assert not any(is_kernel(name) for name in map(own_module, imported(module, in_functions=False)))
@@ -104,7 +117,7 @@ OPTIMISERS = ("highspy", "pyscipopt", "flint")
 FLOWS = ("scipy.optimize", "scipy.sparse.csgraph.maximum_flow", "scipy.sparse.csgraph.min_weight")
 
 
-@EVERY_MODULE
+@every_module
 def test_solvers_are_the_only_door_to_optimisers(module):
     if part_of(f"{module}.") != "solvers":
         names = imported(module)
@@ -133,10 +146,10 @@ def small_numbers(node: ast.AST) -> Iterator[float]:
         yield from small_numbers(child)
 
 
-@EVERY_MODULE
+@every_module
 def test_tolerances_live_in_one_place(module):
     if module != "cellveil.solvers.tolerances" and not module.startswith(STILL_OWN):
-        assert not list(small_numbers(ast.parse(MODULES[module].read_text("utf-8"))))
+        assert not list(small_numbers(tree_of(module)))
 
 
 def test_the_scan_for_tolerances_can_fail():
@@ -146,6 +159,15 @@ def test_the_scan_for_tolerances_can_fail():
 def test_time_limits_have_one_clock():
     """`counted_time`, which stands still while loops are compiled."""
     assert [m for m in MODULES if "monotonic" in text_of(m)] == ["cellveil.clock"]
+
+
+def test_a_check_of_every_module_names_those_that_do_not_pass():
+    @every_module
+    def test(module):
+        assert module != "cellveil.clock", "no clock"
+
+    with pytest.raises(AssertionError, match=r"^cellveil\.clock: no clock"):
+        test()
 
 
 def test_the_checks_of_imports_can_fail():
@@ -225,7 +247,7 @@ def test_public_names_come_from_where_they_are_said_to(name):
 # -- files ------------------------------------------------------------------------------------------------
 
 
-@EVERY_MODULE
+@every_module
 def test_modules_are_short_and_say_what_they_are(module):
     assert len(text_of(module).splitlines()) <= MAX_LINES
     assert (ast.get_docstring(tree_of(module)) or "").strip()

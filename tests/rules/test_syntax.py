@@ -159,3 +159,9 @@ def test_lists_mix_all_ways_to_name_a_rule():
     rule = rule_from_dict([PPercent(10), "threshold:4", {"rule": "dominance"}])
     assert rule == AnyOf(PPercent(10), Threshold(4), Dominance())
     assert rule_from_dict([PPercent(10)]) == PPercent(10)
+
+
+@pytest.mark.parametrize("text", ["p=15", "p% 15", "pp"])
+def test_an_unknown_rule_in_short_shows_how_one_is_written(text):
+    with pytest.raises(InputError, match=r'unknown rule .*Numbers follow after a colon: "p%:15"'):
+        rule_from_dict(text)

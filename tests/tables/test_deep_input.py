@@ -12,7 +12,7 @@ from cellveil.job import read_job
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
 
-MANY = 100_000
+MANY = 30_000
 
 
 @pytest.mark.parametrize("order", [1, -1])

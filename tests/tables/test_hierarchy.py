@@ -108,7 +108,7 @@ def test_from_digits():
 @pytest.mark.parametrize(
     ("codes", "widths", "message"),
     [
-        (["A1", "A"], (1, 1), "1 codes are both a leaf and the total of longer codes"),
+        (["A1", "A"], (1, 1), "1 code is both a leaf and the total of longer codes"),
         (["A123"], (1, 1), "4 characters; the levels end at"),
         ([""], (1, 1), "0 characters"),
         ([], (1, 1), "empty"),

@@ -134,7 +134,7 @@ def test_a_bare_total_of_zero_says_nothing_wrong():
 
 
 def test_a_missing_total_is_named():
-    with pytest.raises(InputError, match=r"the total above \(B\), \(C\) is missing \(1 totals are missing"):
+    with pytest.raises(InputError, match=r"the total above \(B\), \(C\) is missing \(1 total is missing"):
         cells("B 4\nC 6", [TREE])
 
 
@@ -363,7 +363,7 @@ def test_how_much_is_said_with_decimals():
     with pytest.raises(InputError, match=r"\(Total\) = \(a\) \+ \(b\) is off\. Correct") as caught:
         table_from_cells([ROW], {"row": ["Total", "a", "b"]}, ["10", "6.25", "4"])
     assert caught.value.cell == "(Total)"
-    with pytest.raises(InputError, match=r"is off; 1 further relations do not hold either"):
+    with pytest.raises(InputError, match=r"is off; 1 further relation does not hold either"):
         plain([5, 1, 1], [[(0, -1), (1, 1), (2, 1)], [(0, -1), (1, 1)]]).check_additive(file="t.jj")
 
 

@@ -188,6 +188,7 @@ def adjust(
         with shown_progress(progress) as observer:
             return adjust(problem, method, **given, progress=observer)
     check_problem(problem)
+    check_kind(method, str, "the method", 'Give its name: "auto".')
     if method not in METHODS:
         raise InputError(f"unknown method {method!r}", remedy=nearest_name(str(method), METHODS))
     check_kind(time_limit, (int, float, type(None)), "the time limit", "Give seconds, for example 60.")

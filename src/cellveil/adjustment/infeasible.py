@@ -15,7 +15,7 @@ from cellveil.adjustment.model import Model, build_model
 from cellveil.adjustment.piecewise_cost import Pieces, pieces_of
 from cellveil.arrays import Float, Int
 from cellveil.clock import Deadline
-from cellveil.errors import AdjustmentError
+from cellveil.errors import AdjustmentError, counted
 from cellveil.problem import Status
 from cellveil.solvers.mip import Budget
 from cellveil.solvers.tolerances import ROUNDING
@@ -36,7 +36,7 @@ def conflict(model: Model, clock: Deadline) -> AdjustmentError:
             rows = _relations_of(model, cells)
             share = _largest_share(model, found, cells)
             return AdjustmentError(
-                f"the limits of {len(cells)} cells would have to be passed",
+                f"the limits of {counted(len(cells), 'cell')} would have to be passed",
                 cells=table.cell_names(cells[:MAX_NAMED]),
                 relations=[table.relation_name(row) for row in rows[:MAX_NAMED]],
                 way_out=f"With limits of {share:.4g} % for these cells there is an adjustment.",

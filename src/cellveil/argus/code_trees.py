@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import accumulate
 
-from cellveil.errors import InputError, name_some
+from cellveil.errors import InputError, counted, name_some
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import TOTAL, Hierarchy
 
@@ -91,7 +91,7 @@ class CodeTree:
         inner = {code[:end] for code in leaves for end in ends if end < len(code)}
         if both := inner.intersection(leaves):
             raise InputError(
-                f"{len(both)} codes are both a leaf and the total of longer codes",
+                f"{counted(len(both), 'code is', 'codes are')} both a leaf and the total of longer codes",
                 remedy="Give such records a full code of their own, for example with a trailing 0.",
             )
         return cls.of_nodes(list(nodes.values()), total, missing)
@@ -246,6 +246,6 @@ class _Namer:
         renamed = [name for name, node in zip(names, self.nodes, strict=True) if name != node.code]
         if renamed:
             yield (
-                f"{len(renamed)} codes occur in several places of the hierarchy and are named by their path: "
+                f"{counted(len(renamed), 'code')} in several places of the hierarchy, named by the path: "
                 f"{name_some(renamed)}"
             )

@@ -20,7 +20,7 @@ from cellveil.argus.metadata import ArgusVariable, DataKind, Metadata, VariableR
 from cellveil.argus.recoding import Recoding, recoded
 from cellveil.argus.source_text import SourceText, read_source
 from cellveil.argus.table_spec import TableSpec
-from cellveil.errors import InputError, name_some
+from cellveil.errors import InputError, counted, name_some
 from cellveil.files import write_text
 from cellveil.formats.exact_numbers import amounts_of
 from cellveil.microdata.sources import PlacedFrame
@@ -326,7 +326,10 @@ def _separated(source: SourceText, metadata: Metadata, lines: list[int]) -> tupl
             )
         longer += len(fields) > width
         rows.append(fields[:width])
-    notes = (f"{longer} lines have more fields than there are variables; the rest is not read",)
+    notes = (
+        f"{counted(longer, 'line has', 'lines have')} more fields than there are variables; "
+        f"the rest is not read",
+    )
     columns = zip(*rows, strict=True)
     frame = {v.name: pa.array(list(c), pa.string()) for v, c in zip(metadata.variables, columns, strict=True)}
     return pa.table(frame), notes if longer else ()

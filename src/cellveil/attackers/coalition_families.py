@@ -22,7 +22,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
-from itertools import combinations
+from itertools import combinations, islice
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -44,6 +44,7 @@ class CoalitionParams(Params):
     """Parameters of the search for coalitions that are not kept off."""
 
     most_visited: int = param(100_000, "Coalitions tried for one demand; what is left is open.", least=1)
+    most_read: int = param(200_000, "Claims of which what was read is kept; changes no result.", least=0)
     most_open: int = param(24, "Coalitions that are listed as open for one demand.", least=1)
 
 
@@ -190,7 +191,12 @@ class CoalitionFamilies(Families):
             if len(part):
                 read = self._read(claims, chosen[part], most[part])
                 before.update(zip((keys[place] for place in part.tolist()), read, strict=True))
-        return [before[key] for key in keys]
+        found = [before[key] for key in keys]
+        for key in keys:  # what was used last stands last
+            before[key] = before.pop(key)
+        for key in list(islice(before, max(len(before) - self._params.most_read, 0))):
+            del before[key]
+        return found
 
     def _read(self, claims: Claims, part: Int, most: Int) -> Iterator[_ReadClaim]:
         """How far claims reach for somebody without a part, and their tight cells."""

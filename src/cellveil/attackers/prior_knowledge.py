@@ -60,7 +60,7 @@ def attacker_faults(
     exempt_reason: str = "",
 ) -> Iterator[AttackerFault]:
     """Everything that is wrong with an attacker, the worst first."""
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         yield AttackerFault("kind", f"unknown attacker {kind!r}", nearest_name(str(kind), KINDS))
         return
     if level not in LEVELS:

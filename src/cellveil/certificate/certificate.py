@@ -43,8 +43,8 @@ from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Int, freeze
 from cellveil.certificate.named_attacker import PLAIN_OUTSIDER, NamedAttacker
-from cellveil.errors import InputError
-from cellveil.files import sha256, write_bytes
+from cellveil.errors import InputError, check_kind
+from cellveil.files import checked_path, sha256, write_bytes
 
 MAGIC = b"CELLVEIL"
 VERSIONS = (1, 2)
@@ -321,13 +321,16 @@ def pattern_hash(hidden: Bool) -> str:
 
 def write_certificate(certificate: Certificate, path: Path | str) -> None:
     """Write the file, whole or not at all."""
-    write_bytes(Path(path), certificate.to_bytes())
+    check_kind(certificate, Certificate, "the certificate", "Give suppress(problem).certificate.")
+    path = checked_path(path, "the file")
+    write_bytes(path, certificate.to_bytes())
 
 
 def read_certificate(path: Path | str) -> Certificate:
     """Read the file."""
+    path = checked_path(path, "the file")
     try:
-        return Certificate.from_bytes(Path(path).read_bytes())
+        return Certificate.from_bytes(path.read_bytes())
     except OSError as error:
         raise InputError(f"cannot read ({error.strerror})", file=path, remedy="Check the path.") from None
     except InputError as error:

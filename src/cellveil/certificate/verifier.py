@@ -41,9 +41,9 @@ from cellveil.certificate.certificate import Certificate, pattern_hash
 from cellveil.certificate.coalitions import check_claims, wrong_claims
 from cellveil.certificate.known_parts import contributions_digest
 from cellveil.certificate.named_attacker import NamedAttacker, listed_in_words
-from cellveil.errors import InputError
-from cellveil.pattern import Pattern
-from cellveil.problem import Problem, Status
+from cellveil.errors import InputError, check_kind
+from cellveil.pattern import Pattern, check_pattern
+from cellveil.problem import Problem, Status, check_problem
 from cellveil.tables.scaled import LARGEST, UNBOUNDED
 
 ATTACKERS = ("outsider", "integer")
@@ -146,6 +146,10 @@ def verify(
     needs_outsiders
         Whether a certificate that does not name outsiders is at fault: nobody may publish on one.
     """
+    check_problem(problem)
+    check_pattern(pattern)
+    remedy = "Give what suppress(problem).certificate holds, or read_certificate(path) reads."
+    check_kind(certificate, Certificate, "the certificate", remedy)
     faults = _wrong_certificate(problem, pattern, certificate) or _wrong_pattern(problem, pattern)
     if needs_outsiders and not any(attacker.is_outsider for attacker in certificate.against):
         faults.append("the certificate does not name outsiders")

@@ -26,6 +26,7 @@ from cellveil.cli.history import history
 from cellveil.cli.init import init
 from cellveil.cli.list_methods import methods
 from cellveil.cli.run import run
+from cellveil.cli.serve import serve
 from cellveil.cli.shell import INTERRUPTED, Kept, tell_interrupted
 from cellveil.cli.streams import flush_streams, prepare_streams, write_error
 from cellveil.cli.suppress import suppress
@@ -45,7 +46,7 @@ app = typer.Typer(
 )
 for _command in (
     *(demo, init, check, run, explain, compare, history, template),
-    *(suppress, adjust, audit, verify, methods, argus),
+    *(suppress, adjust, audit, verify, methods, argus, serve),
 ):
     app.command(epilog=told_examples(_command.__name__))(_command)
 

@@ -25,7 +25,7 @@ from cellveil.cli.options import (
 from cellveil.cli.progress_view import progress
 from cellveil.cli.shell import check_targets, leave_with, say, write_json
 from cellveil.clock import Deadline
-from cellveil.errors import InputError
+from cellveil.errors import InputError, counted
 from cellveil.progress import Phase
 
 if TYPE_CHECKING:
@@ -169,7 +169,11 @@ def _audit_publication(
     write_json(report, as_json, verdict.to_dict())
     say(quiet or as_json, verdict.summary())
     disclosed = int(verdict.is_disclosed.sum())
-    ending = "No hidden cell is disclosed." if verdict.is_safe else f"NOT SAFE: {disclosed} cells disclosed."
+    ending = (
+        "No hidden cell is disclosed."
+        if verdict.is_safe
+        else f"NOT SAFE: {counted(disclosed, 'cell')} disclosed."
+    )
     say(quiet or as_json, ending)
     leave_with(0 if verdict.is_safe else 1)
 

@@ -18,7 +18,7 @@ from cellveil.errors import InfeasibleError, InputError
 from cellveil.progress import Phase
 
 if TYPE_CHECKING:
-    from cellveil.job.comparing import Comparison
+    from cellveil.report.method_comparison import Comparison
 
 ENDS = (".html", ".svg", ".csv", ".json")
 
@@ -113,7 +113,7 @@ def _lines(found: Comparison) -> list[str]:
 
 
 def _written(found: Comparison, end: str) -> str:
-    from cellveil.job.comparison_page import comparison_chart, comparison_page
+    from cellveil.report.comparison_page import comparison_chart, comparison_page
 
     if end == ".json":
         return json.dumps(found.to_dict(), indent=2, ensure_ascii=False) + "\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cellveil.cli.streams import fitted, painted, width_of_output
+from cellveil.errors import counted
 
 if TYPE_CHECKING:
     from cellveil.report import Report
@@ -52,7 +53,7 @@ def told_costly(report: Report, command: str) -> list[str]:
         if place and dimension.share < WORTH_NAMING:
             break
         codes = [
-            f"{code.code} ({code.hidden:,} of {code.cells:,} cells"
+            f"{code.code} ({code.hidden:,} of {counted(code.cells, 'cell')}"
             + (f", {_about(code.share)} of the loss)" if shows_cost else ")")
             for code in dimension.codes
         ]

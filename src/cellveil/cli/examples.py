@@ -30,6 +30,7 @@ EXAMPLES = {
     ),
     "verify": ("cellveil verify folder pattern.csv cert", "cellveil verify folder pattern.csv cert --json"),
     "methods": ("cellveil methods", "cellveil methods auto", "cellveil methods hitas"),
+    "serve": ("cellveil serve", "cellveil serve --port 0 --open", "cellveil serve --new-user ann"),
     "argus": ("cellveil argus job.arb", "cellveil argus job.arb - - data"),
 }
 """Command → examples; those of the program itself under the empty name."""

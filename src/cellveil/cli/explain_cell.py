@@ -30,8 +30,9 @@ def explain(
     """Explain one cell of the last run of a job: what is in it, why it is hidden, what it protects.
 
     Shows value and largest contributors, the arithmetic of the rules, the interval that an outsider is left
-    with and what is required, the primary cells that it helps to protect, and what publishing it would open.
-    Nothing is searched anew. What it prints is confidential.
+    with and what is required, the primary cells that it helps to protect, and what publishing it would open
+    to outsiders and to everybody else whom the job keeps off, such as contributors and coalitions. Nothing is
+    searched anew. What it prints is confidential.
 
     Example: cellveil explain job.toml industry=A,region=North
     """

@@ -9,7 +9,7 @@ import typer
 
 from cellveil.cli.options import Quiet
 from cellveil.cli.shell import say
-from cellveil.errors import InputError
+from cellveil.errors import InputError, counted
 
 
 def template(
@@ -36,7 +36,9 @@ def template(
     if out is not None and out.exists():
         raise InputError("the file is there already", file=out, remedy="Name another file, or remove it.")
     plan = plan_of_files(template_file, data)
-    say(quiet, f"{len(plan.tables)} tables in {len(plan.clusters)} independent clusters")
+    say(
+        quiet, f"{counted(len(plan.tables), 'table')} in {counted(len(plan.clusters), 'independent cluster')}"
+    )
     for number, cluster in enumerate(plan.clusters, 1):
         say(quiet, f"  cluster {number}: {', '.join(cluster)}")
     for note in plan.notes:

@@ -9,6 +9,7 @@ import typer
 
 from cellveil.cli.options import AsJson, Instance, PatternFile, Quiet, ReportFile
 from cellveil.cli.shell import check_targets, leave_with, say, write_json
+from cellveil.errors import counted
 
 if TYPE_CHECKING:
     from cellveil.certificate.verifier import AttackerProof
@@ -46,7 +47,7 @@ def verify(
     for fault in proof.faults:
         say(quiet or as_json, f"Fault: {fault}.")
     verdict = "Valid" if proof.is_valid else "NOT VALID"
-    say(quiet or as_json, f"{verdict}: {proof.met} of {proof.demands} demands are proven met.")
+    say(quiet or as_json, f"{verdict}: {proof.met:,} of {counted(proof.demands, 'demand')} proven met.")
     say(quiet or as_json, f"Shown to be protected against {proof.against}.")
     for one in proof.proofs:
         if not one.is_complete:
@@ -56,7 +57,10 @@ def verify(
 
 def _why(one: AttackerProof) -> str:
     """Why the proof against an attacker is not complete."""
-    return one.reason or f"{int((~one.protected).sum())} of {len(one.cells)} cells are not proven protected"
+    return (
+        one.reason
+        or f"{int((~one.protected).sum()):,} of {counted(len(one.cells), 'cell')} not proven protected"
+    )
 
 
 def _figures(table: Table, one: AttackerProof) -> dict[str, Any]:

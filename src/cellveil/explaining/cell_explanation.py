@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from cellveil.arrays import Int
+from cellveil.attackers.attacker import as_attackers, in_words
 from cellveil.certificate.certificate import Certificate
 from cellveil.clock import Deadline
 from cellveil.errors import InputError
@@ -28,11 +30,13 @@ from cellveil.explaining.cell_facts import (
     shared_equations,
     status_text,
 )
-from cellveil.explaining.openings import Opening, openings
+from cellveil.explaining.disclosed import Disclosed, disclosed
+from cellveil.explaining.openings import openings
 from cellveil.explaining.witness_support import WitnessSupport
+from cellveil.judge.auditing import OUTSIDER
 from cellveil.judge.outsider import OutsiderReport, audit_outsider
-from cellveil.pattern import Pattern
-from cellveil.problem import Problem, Status
+from cellveil.pattern import Pattern, check_pattern
+from cellveil.problem import Problem, Status, check_problem
 from cellveil.rules.base import Rule
 from cellveil.tables.cells import CellRef, cell_number
 from cellveil.tables.table import Table
@@ -41,21 +45,6 @@ Labels = Mapping[str, Mapping[str, str]]
 
 MOST_NAMED = 8
 """Cells that a line of text names."""
-
-
-@dataclass(frozen=True, repr=False)
-class Disclosed:
-    """A primary cell that publishing this one would open, with the interval that would be left.
-
-    Where it is not certain, the judge had no time to compute the interval: it is not shown to be enough.
-    """
-
-    cell: str
-    lower: str
-    upper: str
-    required: str
-    tells_value: bool
-    is_certain: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -90,8 +79,11 @@ class CellExplanation:
         The relations it stands in that hold further hidden cells.
     protects
         The primaries whose witness moves it.
-    opens, more_open
-        What publishing it would open, None where that was not asked; and how many cells more.
+    asked
+        Which attackers were asked what publishing it would open, in words; empty where nobody was.
+    opens, more_open, open_totals
+        What publishing it would open, None where that was not asked; how many cells more; and how many
+        contributors' sums over several cells.
     """
 
     cell: str
@@ -110,11 +102,18 @@ class CellExplanation:
     is_protected: bool | None
     equations: tuple[SharedEquation, ...]
     protects: tuple[str, ...]
+    asked: str
     opens: tuple[Disclosed, ...] | None
     more_open: int
+    open_totals: int
 
     def __repr__(self) -> str:
         return f"CellExplanation({self.cell}, {self.status.partition(chr(58))[0]})"
+
+    @property
+    def asked_outsiders_only(self) -> bool:
+        """Whether nobody but outsiders was asked what publishing it would open."""
+        return self.asked == OUTSIDER.words
 
     def to_dict(self) -> dict[str, Any]:
         """As data for JSON; amounts as text."""
@@ -180,20 +179,19 @@ class CellExplanation:
         itself = self.status.startswith("primary")
         if itself:
             yield "Publishing it would tell its value."
-        if not self.opens:
+        if not (self.opens or self.more_open or self.open_totals):
             also = "Nothing else" if itself else "Publishing it alone: no primary cell"
-            yield f"{also} would be opened to outsiders."
+            yield f"{also} would be opened to {self.asked}."
             return
-        yield f"Publishing it would {'also ' if itself else ''}open to outsiders:"
-        for one in self.opens:
-            told = f"between {one.lower} and {one.upper}"
-            if not one.is_certain:
-                told = "not shown to be protected in the time given"
-            elif one.tells_value:
-                told = f"its value, {one.lower}"
-            yield f"  {one.cell}: {told}; required: {one.required}"
+        for against, cells in groupby(self.opens or (), lambda one: one.against):
+            yield f"Publishing it would {'also ' if itself else ''}open to {against}:"
+            yield from (f"  {one}" for one in cells)
         if self.more_open:
             yield f"  and {self.more_open:,} more that would not be shown protected"
+        if self.open_totals:
+            yield f"  and the sums of {self.open_totals:,} contributors over several cells"
+        if not self.asked_outsiders_only:
+            yield f"Asked: {self.asked}; what is open to one is not asked of the next."
 
 
 def explain_cell(
@@ -201,6 +199,7 @@ def explain_cell(
     pattern: Pattern,
     cell: CellRef,
     *,
+    attackers: Any = (),
     certificate: Certificate | None = None,
     rule: Rule | None = None,
     labels: Labels | None = None,
@@ -213,6 +212,8 @@ def explain_cell(
     ----------
     cell
         Its number, its codes in order, or its codes by dimension.
+    attackers
+        Who besides outsiders is asked what publishing it would open: `Attacker` objects, or their names.
     certificate
         The proof of the pattern: tells which primaries a cell helps to protect, and saves work.
     rule
@@ -235,6 +236,8 @@ def explain_cell(
     >>> told.interval, [one.cell for one in told.opens]
     (('0', '27'), ['(r0, c0)'])
     """
+    check_problem(problem)
+    check_pattern(pattern)
     table, number = problem.table, cell_number(problem.table, cell)
     if len(pattern.status) != table.num_cells:
         raise InputError("the pattern is of another table", remedy="Give the pattern of this problem.")
@@ -246,7 +249,9 @@ def explain_cell(
         else WitnessSupport.of(problem, certificate)
     )
     interval = _interval(problem, pattern, number, deadline) if is_hidden else None
-    found = openings(problem, pattern, number, certificate, deadline) if is_hidden else None
+    found = None
+    if is_hidden:
+        found = openings(problem, pattern, number, certificate, deadline, attackers=as_attackers(attackers))
     is_primary = problem.status[number] == Status.PRIMARY
     return CellExplanation(
         cell=table.cell_name(number),
@@ -265,8 +270,10 @@ def explain_cell(
         is_protected=bool(interval.safe[0]) if interval is not None and is_primary else None,
         equations=tuple(shared_equations(table, pattern, number)) if is_hidden else (),
         protects=tuple(table.cell_names(support.of_cell(number))),
-        opens=None if found is None else tuple(_disclosed(table, one) for one in found.examined),
-        more_open=0 if found is None else found.num_further,
+        asked=in_words([one.attacker for one in found or ()]),
+        opens=None if found is None else disclosed(table, found),
+        more_open=sum(one.num_further for one in found or ()),
+        open_totals=sum(one.num_totals for one in found or ()),
     )
 
 
@@ -300,18 +307,6 @@ def _interval(problem: Problem, pattern: Pattern, cell: int, deadline: Deadline)
 
 def _ends(report: OutsiderReport, decimals: int) -> tuple[str, str]:
     return end_text(float(report.lower[0]), decimals), end_text(float(report.upper[0]), decimals)
-
-
-def _disclosed(table: Table, found: Opening) -> Disclosed:
-    low, high = found.required_lower, found.required_upper
-    return Disclosed(
-        table.cell_name(found.cell),
-        end_text(found.lower, table.decimals),
-        end_text(found.upper, table.decimals),
-        f"{amount_text(low, table.decimals)} to {amount_text(high, table.decimals)}",
-        found.tells_value,
-        found.is_certain,
-    )
 
 
 def _some(names: Sequence[str]) -> str:

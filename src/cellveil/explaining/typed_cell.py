@@ -71,11 +71,13 @@ def _parts(text: str) -> list[str]:
 
 
 def _split(part: str, names: list[str]) -> tuple[str | None, str]:
-    """Name and code; no name where the text is not of that form, or is a code with an equals sign."""
-    name, equals, code = part.partition("=")
-    if not equals:
-        return None, part
-    return name.strip(), code.strip().strip('"')
+    """Name and code; no name where the text is not of that form. Names may hold equals signs themselves."""
+    for name in sorted(names, key=len, reverse=True):
+        rest = part.removeprefix(name).lstrip()
+        if part.startswith(name) and rest.startswith("="):
+            return name, rest[1:].strip().strip('"')
+    typed, equals, code = part.partition("=")
+    return (typed.strip(), code.strip().strip('"')) if equals else (None, part)
 
 
 def _code(dimension: Dimension, text: str, labels: Mapping[str, str]) -> str:

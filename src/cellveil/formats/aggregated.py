@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Float, Int
-from cellveil.errors import may_be_amount, name_some
+from cellveil.errors import counted, may_be_amount, name_some
 from cellveil.formats.columns import Columns
 from cellveil.formats.exact_numbers import Amounts
 from cellveil.formats.ready_made import BOUNDS, LEVELS, Totals, build_table, with_contributors
@@ -272,8 +272,9 @@ class _CellReader:
         levels: Int = np.maximum.reduce([rows[level] for level in LEVELS])
         if (levels > 0).any():
             progress.note(
-                f"{name}: there is no status; the {int((levels > 0).sum())} cells with a level above 0 count "
-                "as unsafe (u)"
+                f"{name}: there is no status; "
+                f"{counted(int((levels > 0).sum()), 'cell counts', 'cells count')} as unsafe (u) "
+                "by a level above 0"
             )
         return np.where(levels > 0, np.int64(Status.PRIMARY), np.int64(Status.SAFE))
 

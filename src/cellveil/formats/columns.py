@@ -26,9 +26,9 @@ from cellveil.microdata.foreign_files import (
     read_excel,
     read_statistical,
 )
+from cellveil.microdata.frame_columns import plain_columns
 from cellveil.microdata.number_marks import POINTS, NumberMarks, evidence_of
 from cellveil.microdata.source_options import SourceOptions
-from cellveil.microdata.sources import plain_columns
 
 FRAME = "the frame"
 

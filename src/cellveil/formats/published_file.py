@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Codes
-from cellveil.errors import InputError
+from cellveil.errors import InputError, check_kind
+from cellveil.files import checked_path
 from cellveil.formats.columns import Columns
 from cellveil.formats.equations import read_equations
 from cellveil.formats.rows import Rows, open_rows
@@ -89,6 +90,8 @@ def read_publication(
     >>> read_publication(cells, {"region": None})
     PublishedTable('value', 3 cells, 1 hidden, 0 relations set aside)
     """
+    remedy = 'Give codes by dimension: {"region": ["N", "S"]}.'
+    check_kind(hierarchies, Mapping, "what names the hierarchies", remedy)
     marks = SuppressionMarks(hidden, zero, flag, hidden_flags, zero_flags, must_hide)
     parts = {"value": value, "lower end": lower, "upper end": upper}
     parts |= {"flag": flag} if flag != value else {}
@@ -113,6 +116,7 @@ def read_publication_folder(
     Columns ``lb`` and ``ub`` tell what is known of hidden cells. Where there is a column ``status``, cells of
     status ``u`` and ``m`` are hidden as well; the other columns of an instance are not looked at.
     """
+    path = checked_path(path, "the folder")
     rows, equations = open_folder(Path(path), "value")
     columns = rows.columns
     status = "status" if "status" in columns else None

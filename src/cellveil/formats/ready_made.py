@@ -72,7 +72,7 @@ def read_table(
     --------
     >>> import pyarrow as pa
     >>> read_table(pa.table({"region": ["N", "S"], "value": [4, 6]}), {"region": None}, totals="none")
-    Table('value', region 3, 3 cells, 1 relations)
+    Table('value', region 3, 3 cells, 1 relation)
     """
     check_ready_made(by_column(hierarchies), {"value": value, "number of contributors": contributors})
     rows = open_rows(source, hierarchies, total_code)

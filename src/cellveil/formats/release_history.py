@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
-from cellveil.errors import InputError, name_some
+from cellveil.errors import InputError, counted, name_some
 from cellveil.formats.former_pattern import hidden_in
 from cellveil.formats.release_folder import ReleaseRows, read_release_rows
 from cellveil.publishing.kept_releases import changed_files, date_of, kept_releases
@@ -69,7 +69,8 @@ class PastRelease:
         if self.changed:
             lines.append(f"  CHANGED SINCE IT WAS MADE: {name_some(self.changed)}")
         lines.append(
-            f"  {self.cells:,} cells, {self.hidden:,} hidden, {100 * self.share_published:.1f} % published"
+            f"  {counted(self.cells, 'cell')}, {self.hidden:,} hidden, "
+            f"{100 * self.share_published:.1f} % published"
         )
         if self.changes is not None:
             lines += [f"  {line}" for line in self.changes.lines()]

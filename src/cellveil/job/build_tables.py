@@ -61,7 +61,7 @@ def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) 
         A frame in place of the files of microdata.
     """
     if records is None and job.microdata is not None:
-        records = job.microdata.file
+        records = job.microdata.source
     trees = {name: _trees(job, name) for name in job.used_dimensions}
     exact = [name for name, given in trees.items() if any(_has_blanks(tree) for tree in given)]
     files = open_tables(job, exact, progress)
@@ -221,7 +221,9 @@ def _codes_of_records(job: Job, name: str, records: Any, columns: list[str]) -> 
     micro = job.microdata
     assert micro is not None  # checked when the job was read
     order = job.dimensions.get(name, DimensionJob()).order or "sorted"
-    found = distinct_codes(records, columns, options=micro.source_options(), order=order)
+    found = distinct_codes(
+        records, columns, options=micro.source_options(), order=order, choice=micro.engine_choice()
+    )
     if not found:
         raise InputError(f"dimension {name!r} has no codes", remedy="Check its column, or give a hierarchy.")
     return found
@@ -273,5 +275,6 @@ def _tabulated(
         sheet=micro.sheet,
         query=micro.query,
         memory_limit=micro.memory_limit,
+        engine=micro.engine_choice(),
         progress=progress,
     )

@@ -10,6 +10,7 @@ import numpy as np
 from cellveil.attackers.attacker import Attacker, in_words, not_asked
 from cellveil.clock import Deadline
 from cellveil.deviations.demand import Demands
+from cellveil.errors import counted
 from cellveil.job.attackers_asked import attackers_asked
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import INTERNAL, check_apart, check_folder
@@ -50,6 +51,8 @@ class JobCheck:
 
     Parameters
     ----------
+    engine
+        What tabulates the microdata; empty where there are none.
     primaries, frozen, hidden, zeros
         Unsafe cells; cells that must be published; cells that are hidden from the start beside the unsafe
         ones; cells whose value is 0.
@@ -69,6 +72,7 @@ class JobCheck:
     """
 
     title: str
+    engine: str
     tables: tuple[TableCheck, ...]
     cells: int
     relations: int
@@ -94,18 +98,22 @@ class JobCheck:
     def lines(self) -> list[str]:
         """The same as text."""
         share = f"{100 * self.primaries / self.cells:.1f} %" if self.cells else "none"
-        unsafe = "cell" if self.primaries == 1 else "cells"
         limit = "no time limit" if self.time_limit is None else f"time limit {self.time_limit:g} s"
         plan = f", likely by the plan {self.plan}" if self.plan else ""
         frozen = f"; {self.frozen:,} must be published" if self.frozen else ""
-        hidden = f"; {self.hidden:,} are hidden from the start" if self.hidden else ""
+        hidden = f"; {self.hidden:,} hidden from the start" if self.hidden else ""
         return [
             self.title or "Job",
-            *(f"Table       {table.name}: {_sizes(table)}, {table.cells:,} cells" for table in self.tables),
-            f"Together    {self.cells:,} cells, {self.zeros:,} of them 0, {self.relations:,} relations",
-            f"Unsafe      {self.primaries:,} {unsafe} ({share}){frozen}{hidden}",
+            *([f"Engine      {self.engine} tabulates the microdata"] if self.engine else []),
+            *(
+                f"Table       {table.name}: {_sizes(table)}, {counted(table.cells, 'cell')}"
+                for table in self.tables
+            ),
+            f"Together    {counted(self.cells, 'cell')}, {self.zeros:,} of them 0, "
+            f"{counted(self.relations, 'relation')}",
+            f"Unsafe      {counted(self.primaries, 'cell')} ({share}){frozen}{hidden}",
             *(f"  by        {name}: {count:,}" for name, count in self.rules.items()),
-            f"Demands     {self.demands:,} levels to be met",
+            f"Demands     {counted(self.demands, 'level')} to be met",
             f"Against     {self.against}; not asked: {self.not_asked}",
             f"Method      {self.method}{plan}, {limit}",
             *(f"Note        {note}" for note in self.notes),
@@ -151,6 +159,7 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
     why = f", {asked.why_no_insiders}" if asked.why_no_insiders else ""
     return JobCheck(
         title=job.title,
+        engine=str(job.microdata.engine_choice()) if job.microdata else "",
         tables=tuple(_tables(job, prepared)),
         cells=table.num_cells,
         relations=len(table.relations),

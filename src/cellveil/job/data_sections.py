@@ -8,7 +8,8 @@ from pydantic import Field, model_validator
 
 from cellveil.errors import InputError, nearest_name
 from cellveil.formats.aggregated import CellColumns
-from cellveil.job.sections import File, Files, Section, Texts, fault
+from cellveil.job.sections import File, FilePatterns, Files, Section, fault
+from cellveil.microdata.engine_choice import EngineChoice, EngineName
 from cellveil.microdata.number_marks import NumberMarks
 from cellveil.microdata.source_options import SourceOptions
 from cellveil.publishing.sdmx_codes import CONF_MEANINGS, OBS_VALUE
@@ -125,10 +126,24 @@ class SourceJob(Section):
 class MicrodataJob(SourceJob):
     """The records and the roles of their columns."""
 
-    file: Texts = Field(
-        min_length=1,
+    file: FilePatterns = Field(
+        default_factory=list,
         description="One file, several, or a pattern such as part-*.csv: CSV, Parquet, Arrow, Excel, SAS, "
-        "Stata, SPSS, or a DuckDB or SQLite database.",
+        "Stata, SPSS, or a DuckDB or SQLite database. Spark reads Parquet and CSV.",
+    )
+    engine: EngineName = Field(
+        "duckdb",
+        description="What tabulates the records: DuckDB here, or Spark or PostgreSQL where they are; see "
+        "[engines](engines.md).",
+    )
+    connection: str | None = Field(
+        None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Name of the environment variable that holds the address of the engine, never the "
+        "address itself; by default the engine's own settings count.",
+    )
+    table: str | None = Field(
+        None, min_length=1, description="Table of PostgreSQL with the records, in place of a file or query."
     )
     contributor: str | None = Field(
         None, description="Column with the id of the contributor; by default every record is one."
@@ -154,6 +169,7 @@ class MicrodataJob(SourceJob):
 
     @model_validator(mode="after")
     def _used(self) -> MicrodataJob:
+        self._check_engine()
         if self.first_given("request_codes") and self.request is None:
             raise fault("request_codes are given, but no request column", "Name it.", "request_codes")
         if self.passive and self.request is None:
@@ -163,6 +179,40 @@ class MicrodataJob(SourceJob):
                 "passive",
             )
         return self
+
+    def _check_engine(self) -> None:
+        """One place where the records are, which the engine can read."""
+        if self.engine == "duckdb":
+            odd = self.first_given("connection", "table")
+            if odd:
+                raise fault(
+                    f"{odd} is for other engines",
+                    'Write engine = "postgres" or "spark", or leave it out.',
+                    odd,
+                )
+            if not self.file:
+                raise fault("the key 'microdata.file' is missing", 'Add file = "firms.csv".')
+            return
+        odd = self.first_given("memory_limit", "sheet")
+        if odd:
+            raise fault(f"{odd} is for DuckDB, and {self.engine} tabulates", "Leave it out.", odd)
+        allowed = ("file", "query") if self.engine == "spark" else ("table", "query")
+        given = [name for name in ("file", "table", "query") if getattr(self, name)]
+        if len(given) != 1 or given[0] not in allowed:
+            raise fault(
+                f"the records of {self.engine} are named by {' or '.join(allowed)}, one of them",
+                f"Write {allowed[0]} = … or {allowed[1]} = …, and nothing else.",
+                given[-1] if given else "engine",
+            )
+
+    @property
+    def source(self) -> list[str] | str | None:
+        """The files or the table; None where a query gives the records."""
+        return self.file or self.table
+
+    def engine_choice(self) -> EngineChoice:
+        """The same for those who tabulate."""
+        return EngineChoice(self.engine, self.connection)
 
 
 class TableJob(SourceJob):

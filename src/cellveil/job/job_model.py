@@ -189,7 +189,9 @@ class Job(Section):
                 "previous": self.previous
                 and self.previous.model_copy(update={"file": base / self.previous.file}),
                 "microdata": micro
-                and micro.model_copy(update={"file": [under(base, name) for name in micro.file]}),
+                and micro.model_copy(
+                    update={"file": [name if "://" in name else under(base, name) for name in micro.file]}
+                ),
                 "dimensions": {
                     name: dimension.model_copy(
                         update={

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cellveil.arrays import Int
+from cellveil.attackers.attacker import Attacker
 from cellveil.certificate import Certificate, read_certificate
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.errors import InputError
@@ -14,6 +15,7 @@ from cellveil.explaining.typed_cell import typed_cell
 from cellveil.formats.adjusted_file import read_adjusted
 from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern_file import read_pattern
+from cellveil.job.attackers_asked import attackers_asked
 from cellveil.job.build_tables import Labels, read_labels
 from cellveil.job.job_model import Job
 from cellveil.job.running import internal_files
@@ -28,6 +30,8 @@ class LastRun:
 
     Parameters
     ----------
+    attackers
+        Whom the job keeps off besides outsiders.
     certificate
         None where the run was not safe.
     adjusted
@@ -36,6 +40,7 @@ class LastRun:
 
     problem: Problem
     pattern: Pattern
+    attackers: tuple[Attacker, ...]
     certificate: Certificate | None
     rule: Rule | None
     labels: Labels
@@ -69,6 +74,7 @@ class LastRun:
         return cls(
             problem,
             read_pattern(files["pattern"], problem),
+            attackers_asked(job, problem).attackers,
             certificate,
             rule_from_dict(job.rules) if job.rules else None,
             read_labels(job.labels, problem.table, {}),
@@ -81,6 +87,7 @@ class LastRun:
             self.problem,
             self.pattern,
             typed_cell(self.problem.table, cell, self.labels),
+            attackers=self.attackers,
             certificate=self.certificate,
             rule=self.rule,
             labels=self.labels,

@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from cellveil.job.job_model import Job
+from cellveil.report.method_comparison import Comparison
 from cellveil.report.run_facts import RunFacts, SearchPoint, inputs_of, now_text
 from cellveil.rules import rule_from_dict
 
 
-def report_facts(job: Job, search: tuple[SearchPoint, ...] = ()) -> RunFacts:
+def report_facts(
+    job: Job, search: tuple[SearchPoint, ...] = (), comparison: Comparison | None = None
+) -> RunFacts:
     """The facts of a run of the job that ends now."""
     return RunFacts(
         made=now_text(),
@@ -19,6 +22,7 @@ def report_facts(job: Job, search: tuple[SearchPoint, ...] = ()) -> RunFacts:
         rule=rule_from_dict(job.rules) if job.rules else None,
         values=job.report.values,
         search=search,
+        comparison=comparison,
     )
 
 

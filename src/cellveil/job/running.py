@@ -145,7 +145,7 @@ def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Prog
         found = search(job, prepared, past, progress, keep_best=keep_best)
     except InfeasibleError as error:
         with output.replaced() as new:
-            _write_infeasible(job, new.internal, prepared.of(past.problem), taker.notes, error)
+            error.report = _write_infeasible(job, new.internal, prepared.of(past.problem), taker.notes, error)
         raise
     problem, suppression, verdict = found.problem, found.suppression, found.audit
     asked = prepared.problem  # an adjusted table has no part in what a pattern makes it necessary to relax
@@ -261,8 +261,8 @@ def wishes_of(job: Job, prepared: Prepared) -> dict[str, Any]:
 
 def _write_infeasible(
     job: Job, folder: Path, prepared: Prepared, notes: tuple[str, ...], error: InfeasibleError
-) -> None:
-    """The instance, the figures and the page."""
+) -> InfeasibleReport:
+    """The instance, the figures and the page; returns the report."""
     write_folder(prepared.problem, folder / FILES["instance"])
     report = InfeasibleReport(
         prepared.problem,
@@ -277,6 +277,7 @@ def _write_infeasible(
         facts=report_facts(job),
     )
     _write_report(folder, report)
+    return report
 
 
 def _write_report(folder: Path, report: Report | InfeasibleReport) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cellveil.job.attackers_asked import AttackersAsked, attackers_asked
+from cellveil.job.comparing import compare_with
 from cellveil.job.job_model import Job
 from cellveil.job.past import Past
 from cellveil.job.preparing import Prepared
@@ -14,6 +15,7 @@ from cellveil.judge import Audit
 from cellveil.problem import Problem
 from cellveil.progress import Phase, Progress
 from cellveil.report import Report, build_report
+from cellveil.report.method_comparison import Comparison
 from cellveil.report.run_facts import SearchCurve, SearchPoint
 from cellveil.suppression import Suppression, suppress
 
@@ -35,6 +37,8 @@ class JudgedPattern:
         Whom the job keeps off.
     curve
         Cost and bound over time.
+    comparison
+        Other methods beside it, where the job asks for some.
     """
 
     job: Job
@@ -45,6 +49,7 @@ class JudgedPattern:
     audit: Audit
     asked: AttackersAsked
     curve: tuple[SearchPoint, ...]
+    comparison: Comparison | None = None
 
     def report(self, notes: tuple[str, ...], **further: Any) -> Report:
         """The report; `further` are release, adjustment and what is published instead."""
@@ -59,7 +64,7 @@ class JudgedPattern:
             notes=notes,
             tables=self.prepared.tables,
             changes=self.past.changes_to(self.suppression.pattern),
-            facts=report_facts(self.job, self.curve),
+            facts=report_facts(self.job, self.curve, self.comparison),
             **further,
         )
 
@@ -95,7 +100,8 @@ def search(
     if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
         audit = audit.with_exact_intervals(progress)
     audit = past.beside(audit, progress)
-    return JudgedPattern(job, prepared, past, problem, suppression, audit, asked, curve.points)
+    comparison = compare_with(job, problem, suppression, progress) if job.report.compare else None
+    return JudgedPattern(job, prepared, past, problem, suppression, audit, asked, curve.points, comparison)
 
 
 def phases_of(job: Job, has_attackers: bool) -> list[Phase]:
@@ -103,4 +109,5 @@ def phases_of(job: Job, has_attackers: bool) -> list[Phase]:
     data = [Phase.READ] if job.instance is not None else [Phase.READ, Phase.RULES]
     others = [Phase.OTHERS] if has_attackers else []
     adjusted = [Phase.ADJUST] if job.adjust is not None else []
-    return [*data, Phase.SEARCH, *others, Phase.AUDIT, *adjusted, Phase.WRITE]
+    compared = [Phase.COMPARE] if job.report.compare else []
+    return [*data, Phase.SEARCH, *others, Phase.AUDIT, *compared, *adjusted, Phase.WRITE]

@@ -91,7 +91,10 @@ File = Annotated[Path, Field(strict=False)]
 
 Files = Annotated[list[File], BeforeValidator(_as_list)]
 
-Texts = Annotated[list[str], BeforeValidator(_as_list)]
+NAMES_FILES = "names files"
+"""Marks texts that are paths or patterns of paths."""
+
+FilePatterns = Annotated[list[str], BeforeValidator(_as_list), NAMES_FILES]
 
 Terms = Annotated[dict[str, int], BeforeValidator(_as_terms)]
 
@@ -352,4 +355,9 @@ class ReportJob(Section):
         True,
         description="Whether the page carries the values of hidden cells. They are seen only when a reader "
         "asks for them; false leaves them out.",
+    )
+    compare: Annotated[list[Method], BeforeValidator(_as_list)] = Field(
+        [],
+        description="Methods to compare the job's own one with: each runs with the same time limit, and the "
+        "report sets them side by side. Nothing of them is released.",
     )

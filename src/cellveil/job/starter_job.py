@@ -10,33 +10,14 @@ import json
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from cellveil.errors import InputError
-from cellveil.formats.columns import Columns, read_columns
+from cellveil.job.recognised_file import RecognisedFile, recognised_file
 from cellveil.job.table_files import TOTALS
-from cellveil.microdata.column_facts import nested_order
-from cellveil.microdata.column_roles import ColumnRole, GuessedColumn, guessed_columns
-from cellveil.microdata.file_kinds import FileKind, kind_of
+from cellveil.microdata.column_roles import ColumnRole, GuessedColumn
 from cellveil.microdata.source_options import SourceOptions
-from cellveil.microdata.sources import SOURCE, Microdata, mapped_errors, read_header
-
-MONEY = re.compile("turnover|value|amount|revenue|sales|income|umsatz|chiffre|omzet", re.IGNORECASE)
-
-SAMPLE = 100_000
-"""Records that are looked at."""
-
-MOST_DIMENSIONS = 3
-"""Dimensions of the table that is proposed."""
-
-MOST_COMBINATIONS = 100_000
-"""Combinations of codes of that table."""
-
-REPEATED = 3
-"""How often each code occurs at least, on average, for columns to be levels of one dimension."""
 
 
 @dataclass(frozen=True)
@@ -45,43 +26,6 @@ class StarterJob:
 
     text: str
     guesses: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Guess:
-    """The columns of a file by what they seem to be."""
-
-    columns: tuple[GuessedColumn, ...]
-    levels: dict[str, list[str]]
-    is_ready_made: bool
-
-    def of(self, role: ColumnRole) -> list[GuessedColumn]:
-        return [column for column in self.columns if column.role is role]
-
-    def first(self, role: ColumnRole) -> str | None:
-        return next((column.name for column in self.of(role)), None)
-
-    @property
-    def dimensions(self) -> list[GuessedColumn]:
-        """Those that are no level above another one."""
-        above = {name for names in self.levels.values() for name in names}
-        return [column for column in self.of(ColumnRole.DIMENSION) if column.name not in above]
-
-    @property
-    def chosen(self) -> list[GuessedColumn]:
-        """Those of the table that is proposed: the first ones that do not make it too large."""
-        found: list[GuessedColumn] = []
-        size = 1
-        for column in self.dimensions:
-            if len(found) < MOST_DIMENSIONS and (size * column.distinct <= MOST_COMBINATIONS or not found):
-                found.append(column)
-                size *= column.distinct
-        return found
-
-    @property
-    def amounts(self) -> list[GuessedColumn]:
-        """Those whose names speak of money first."""
-        return sorted(self.of(ColumnRole.AMOUNT), key=lambda column: not MONEY.search(column.name))
 
 
 def starter_job(data: Path, folder: Path, options: SourceOptions | None = None) -> StarterJob:
@@ -100,14 +44,7 @@ def starter_job(data: Path, folder: Path, options: SourceOptions | None = None) 
         When the file cannot be read, or no column looks like a dimension.
     """
     options = options or SourceOptions()
-    sample = _sample(data, options)
-    guess = _guess(sample, data, options)
-    if not guess.dimensions:
-        raise InputError(
-            "no column looks like a dimension: a few codes that occur again and again",
-            file=data,
-            remedy="Check that its first line is a header; else write the job by hand.",
-        )
+    guess = recognised_file(data, options)
     written = _how_written(options)
     name = Path(os.path.relpath(data, folder)).as_posix()
     lines = _ready_made(guess, name, written) if guess.is_ready_made else _records(guess, name, written)
@@ -124,79 +61,7 @@ def starter_job(data: Path, folder: Path, options: SourceOptions | None = None) 
     return StarterJob("\n".join([*head, *lines, *ending]), tuple(_told(guess)))
 
 
-def _sample(data: Path, options: SourceOptions) -> Columns:
-    """The first records of a file of any kind."""
-    kind = kind_of(data)
-    if kind not in (FileKind.CSV, FileKind.PARQUET):
-        columns = read_columns(data, options)
-        return read_columns(columns.data.slice(0, SAMPLE))
-    import duckdb
-    import pyarrow.parquet as pq
-
-    if not data.is_file():
-        raise InputError("the file does not exist", file=data, remedy="Check the path.")
-    with TemporaryDirectory() as scratch, duckdb.connect() as connection, mapped_errors(data):
-        names = read_header(data, options)[0] if kind is FileKind.CSV else pq.read_schema(data).names
-        Microdata(connection, data, names, options, Path(scratch))
-        found = connection.sql(f"SELECT * FROM {SOURCE} LIMIT {SAMPLE}").to_arrow_table()
-    return read_columns(found, allow_empty=True)
-
-
-def _guess(columns: Columns, data: Path, options: SourceOptions) -> _Guess:
-    import pyarrow as pa
-
-    columns = replace(columns, marks=options.marks)
-    texts: dict[str, Any] = {}
-    numbers: dict[str, Any] = {}
-    for name in columns.names:
-        if not name.strip():
-            continue
-        texts[name] = columns.column(name).cast(pa.string()).to_pylist()
-        try:
-            numbers[name] = columns.with_marks([name])[0].floats(name)
-        except (InputError, pa.ArrowInvalid):
-            numbers[name] = None
-    guessed = tuple(guessed_columns(texts, numbers))
-    dimensions = [column.name for column in guessed if column.role is ColumnRole.DIMENSION]
-    return _Guess(guessed, _levels(columns, dimensions), _looks_ready_made(guessed, texts))
-
-
-def _levels(columns: Columns, names: Sequence[str]) -> dict[str, list[str]]:
-    """For the finest column of each nest the columns above it, coarsest first.
-
-    Few records may be nested by chance; so every code must occur several times. Columns with equally many
-    codes are code and label, not two levels.
-    """
-    sizes = {name: len(set(columns.column(name).to_pylist())) for name in names}
-    found: dict[str, list[str]] = {}
-    taken: set[str] = set()
-    for fine in sorted(names, key=lambda name: -sizes[name]):
-        if fine in taken or len(columns) < REPEATED * sizes[fine]:
-            continue
-        chain = [fine]
-        for coarse in sorted(names, key=lambda name: -sizes[name]):
-            if coarse in taken or sizes[coarse] * 2 > sizes[chain[0]]:
-                continue
-            if nested_order(columns.data, [coarse, chain[0]], SourceOptions()) is not None:
-                chain.insert(0, coarse)
-        if len(chain) > 1:
-            found[fine] = chain[:-1]
-            taken |= {*chain}
-    return found
-
-
-def _looks_ready_made(columns: Sequence[GuessedColumn], texts: dict[str, Any]) -> bool:
-    """Whether the rows are cells: codes of totals occur, and no combination of codes occurs twice."""
-    names = [column.name for column in columns if column.role is ColumnRole.DIMENSION]
-    has_totals = any(
-        code.casefold() in TOTALS for column in columns if column.name in names for code in column.codes
-    )
-    has_status = any(column.role is ColumnRole.STATUS for column in columns)
-    rows = list(zip(*(texts[name] for name in names), strict=True))
-    return (has_totals or has_status) and bool(names) and len(set(rows)) == len(rows)
-
-
-def _records(guess: _Guess, name: str, written: list[str]) -> list[str]:
+def _records(guess: RecognisedFile, name: str, written: list[str]) -> list[str]:
     roles = (ColumnRole.CONTRIBUTOR, ColumnRole.HOLDING, ColumnRole.WEIGHT, ColumnRole.REQUEST)
     lines = ["[microdata]", f"file = {_text(name)}", *written]
     for role in (*roles, ColumnRole.WAIVER):
@@ -218,7 +83,7 @@ def _records(guess: _Guess, name: str, written: list[str]) -> list[str]:
     return [*lines, "[[rules]]", 'rule = "threshold"', "minimum = 3", ""]
 
 
-def _table(guess: _Guess, amounts: Sequence[GuessedColumn]) -> list[str]:
+def _table(guess: RecognisedFile, amounts: Sequence[GuessedColumn]) -> list[str]:
     chosen = [column.name for column in guess.chosen]
     others = [column.name for column in guess.dimensions if column.name not in chosen]
     lines = ["[[tables]]", f"dimensions = {_text(chosen)}"]
@@ -230,7 +95,7 @@ def _table(guess: _Guess, amounts: Sequence[GuessedColumn]) -> list[str]:
     return [*lines, *([f"# other amounts: {', '.join(rest)}"] if rest else []), ""]
 
 
-def _dimension_sections(guess: _Guess) -> list[str]:
+def _dimension_sections(guess: RecognisedFile) -> list[str]:
     lines: list[str] = []
     for column in guess.chosen:
         levels = guess.levels.get(column.name, [])
@@ -245,7 +110,7 @@ def _dimension_sections(guess: _Guess) -> list[str]:
     return lines
 
 
-def _ready_made(guess: _Guess, name: str, written: list[str]) -> list[str]:
+def _ready_made(guess: RecognisedFile, name: str, written: list[str]) -> list[str]:
     names = [column.name for column in guess.dimensions]
     lines = ["[[tables]]", f"dimensions = {_text(names)}", f"file = {_text(name)}", *written]
     amounts = guess.amounts
@@ -282,7 +147,7 @@ def _how_written(options: SourceOptions) -> list[str]:
     return [*lines, *([f"skip = {options.skip}"] if options.skip else [])]
 
 
-def _told(guess: _Guess) -> list[str]:
+def _told(guess: RecognisedFile) -> list[str]:
     what = "a ready-made table" if guess.is_ready_made else "records"
     lines = [f"the rows look like {what}"]
     for role in ColumnRole:

@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from cellveil.errors import InputError, counted
 from cellveil.job.data_sections import MicrodataJob
 from cellveil.job.template_plan import TemplatePlan, TemplateRecords, plan_template
 from cellveil.microdata.data_files import under
@@ -39,7 +40,7 @@ def with_template(data: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any]
     if isinstance(own_tables, list):
         job["tables"] = [*own_tables, *map(dict, plan.tables)]
     title = Path(job["template"]).name
-    clusters = f"{len(plan.tables)} tables in {len(plan.clusters)} independent clusters"
+    clusters = f"{counted(len(plan.tables), 'table')} in {counted(len(plan.clusters), 'independent cluster')}"
     return job, tuple(f"{title}: {note}" for note in (clusters, *plan.notes))
 
 
@@ -48,6 +49,11 @@ def _records(job: Mapping[str, Any], folder: Path) -> TemplateRecords | None:
         micro = MicrodataJob.model_validate(job.get("microdata"))
     except ValidationError:  # the job says what is wrong with it
         return None
+    if micro.engine != "duckdb":
+        raise InputError(
+            f"a template looks into the records, and {micro.engine} has them",
+            remedy="List the tables in the job, or use files and DuckDB.",
+        )
     return TemplateRecords([under(folder, name) for name in micro.file], micro.source_options())
 
 

@@ -259,6 +259,13 @@ class _Planner:
         return made | ({"to_level": folded} if folded else {})
 
     def _file(self, name: str) -> Path | None:
+        """The file of a hierarchy beside the template, and nowhere else."""
+        if Path(name).name != name or "\\" in name:
+            raise InputError(
+                f"the hierarchy {name!r} is not the name of a file beside the template",
+                file=self._path,
+                remedy="Put the file beside the template, and write its name without folders.",
+            )
         places = [self._path.parent / f"{name}{ending}" for ending in ENDINGS]
         return next((place for place in places if place.is_file()), None)
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from cellveil.arrays import Bool, Float, Int, freeze
 from cellveil.clock import Deadline
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError, counted, nearest_name
 from cellveil.judge.adjusted_attack import (
     FREE,
     AdjustedAttackParams,
@@ -40,7 +40,7 @@ from cellveil.judge.adjusted_attack import (
     open_senses,
     wide_values,
 )
-from cellveil.problem import Problem, Status
+from cellveil.problem import Problem, Status, check_problem
 from cellveil.tables.scaled import UNBOUNDED
 
 KINDS = ("interior", "marginals", "total")
@@ -134,6 +134,7 @@ def audit_adjusted(
     time_limit
         Seconds for the programs of the attack; by default as `params` say.
     """
+    check_problem(problem)
     begun, params = time.perf_counter(), params or AdjustedAttackParams()
     seconds = params.seconds if time_limit is None else time_limit
     values = np.asarray(values)
@@ -180,24 +181,28 @@ class _Rules:
         to_hide = np.flatnonzero(problem.status == Status.SECONDARY)
         if len(to_hide):
             found.append(
-                f"{len(to_hide)} cells are to be hidden, but an adjusted table hides nothing, first "
+                f"{counted(len(to_hide), 'cell is', 'cells are')} to be hidden, "
+                f"but an adjusted table hides nothing, first "
                 f"{self._name(to_hide[0])}"
             )
         broken = problem.table.relations.residuals(values)
         if broken:
             found.append(
-                f"{len(broken)} relations do not hold, first {problem.table.relation_name(min(broken))}"
+                f"{counted(len(broken), 'relation does', 'relations do')} not hold, "
+                f"first {problem.table.relation_name(min(broken))}"
             )
         outside = np.flatnonzero(~self._keeps(values))
         if len(outside):
-            found.append(f"{len(outside)} cells pass their bounds or limits, first {self._name(outside[0])}")
+            found.append(
+                f"{counted(len(outside), 'cell passes its', 'cells pass their')} bounds or limits, "
+                f"first {self._name(outside[0])}"
+            )
         own = (values - problem.table.values)[problem.primaries]
         is_beyond = ((own >= self.rise) & (self.rise > 0)) | ((own <= -self.fall) & (self.fall > 0))
         inside = problem.primaries[~is_beyond]
         if len(inside):
-            found.append(
-                f"{len(inside)} sensitive cells stay inside their levels, first {self._name(inside[0])}"
-            )
+            words = ("sensitive cell stays inside its", "sensitive cells stay inside their")
+            found.append(f"{counted(len(inside), *words)} levels, first {self._name(inside[0])}")
         return found
 
     def _keeps(self, values: Int) -> Bool:

@@ -23,7 +23,7 @@ from cellveil.attackers.unlisted_parts import AllParts
 from cellveil.certificate import Certificate, Verification
 from cellveil.clock import Deadline
 from cellveil.deviations.witness import Witnesses
-from cellveil.errors import InputError, name_some
+from cellveil.errors import InputError, counted, name_some
 from cellveil.judge.adjusted import AdjustedAudit, audit_adjusted
 from cellveil.judge.adjusted_attack import AdjustedAttackParams
 from cellveil.judge.attack_report import Ending
@@ -170,7 +170,9 @@ class Audit(Shown):
         if not number:
             return f"Safe against {self.against}: the table has no primary cells"
         if self.adjusted is not None:
-            return f"Safe against {self.against}: {number:,} sensitive cells were moved beyond their levels"
+            moved = counted(number, "sensitive cell was moved", "sensitive cells were moved")
+            own = "its" if number == 1 else "their"
+            return f"Safe against {self.against}: {moved} beyond {own} levels"
         cells = "the one primary cell" if number == 1 else f"every one of the {number:,} primary cells"
         return f"Safe against {self.against}: {cells} was shown to be protected by the audit{self._unproven}"
 
@@ -265,9 +267,8 @@ class Audit(Shown):
 
     def __repr__(self) -> str:
         if self.is_safe:
-            return f"Audit(safe against {self.against}, {len(self.cells)} primary cells)"
-        number = len(self.unsafe_cells)
-        cells = "1 cell" if number == 1 else f"{number} cells"
+            return f"Audit(safe against {self.against}, {counted(len(self.cells), 'primary cell')})"
+        cells = counted(len(self.unsafe_cells), "cell")
         return f"Audit(NOT SAFE: {cells} not shown protected, against {self.against})"
 
 

@@ -34,10 +34,10 @@ import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.attack.bound_propagation import RelationPart, Unpicked, largest_of, room_for, unpick
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError, counted, nearest_name
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
-from cellveil.problem import Problem, Status
+from cellveil.problem import Problem, Status, check_problem
 from cellveil.progress import Progress
 from cellveil.public_view import PublicView
 from cellveil.solvers.tolerances import ROUNDING
@@ -75,7 +75,7 @@ class Exposure:
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{name} {int(getattr(self, name).sum())}" for name in SETS)
-        return f"Exposure({len(self.problem.primaries)} primary cells: {sizes})"
+        return f"Exposure({counted(len(self.problem.primaries), 'primary cell')}: {sizes})"
 
     def _repr_html_(self) -> str:
         return f"<code>{self!r}</code>"
@@ -137,10 +137,11 @@ def exposure(problem: Problem, *, progress: Progress | None = None) -> Exposure:
     >>> from cellveil.datasets import two_way
     >>> sets = exposure(two_way([[20, 50], [8, 19]], primaries={(0, 0): 3}))
     >>> sets
-    Exposure(1 primary cells: E 1, E_f 1, E_p 0, E_u 1, K_1 1, K_pl 1, K_nv 1, K_s 1, K_n 0)
+    Exposure(1 primary cell: E 1, E_f 1, E_p 0, E_u 1, K_1 1, K_pl 1, K_nv 1, K_s 1, K_n 0)
     >>> sets.reasons(int(sets.problem.primaries[0]))[0]
     'alone among the primary cells in the relation (Total, c0) = (r0, c0) + (r1, c0)'
     """
+    check_problem(problem)
     pattern = _hiding_primaries(problem)
     unpicked = unpick(PublicView.of(problem, pattern))
     primary = problem.status == Status.PRIMARY
@@ -165,6 +166,7 @@ def exposure(problem: Problem, *, progress: Progress | None = None) -> Exposure:
 
 def candidates(problem: Problem, algorithm: str = "K5", *, progress: Progress | None = None) -> Bool:
     """The primary cells to protect first, by algorithm E, K1, K3 or K5."""
+    check_problem(problem)
     return exposure(problem, progress=progress).candidates(algorithm)
 
 

@@ -25,11 +25,11 @@ from cellveil.attackers.unlisted_parts import AllParts
 from cellveil.clock import Deadline
 from cellveil.deviations.movement import Movement
 from cellveil.deviations.witness import Witness, Witnesses, are_deviations
-from cellveil.errors import InputError, name_some
+from cellveil.errors import InputError, counted, name_some
 from cellveil.judge.attack_report import AttackReport, Ending
 from cellveil.judge.insider_verdict import SHOWN, CellVerdict, judged_cell, told_cell
-from cellveil.pattern import Pattern
-from cellveil.problem import Problem, Status
+from cellveil.pattern import Pattern, check_pattern
+from cellveil.problem import Problem, Status, check_problem
 from cellveil.progress import Progress
 from cellveil.public_view import PublicView
 from cellveil.tables.cells import CellRef, cell_numbers
@@ -112,10 +112,14 @@ class InsiderReport(AttackReport):
 
     def __repr__(self) -> str:
         verdict = "safe" if self.is_safe else f"NOT SAFE: {len(self.unsafe_cells)} not shown protected"
-        verdict += f", nor the totals of {self.open_totals} contributors" if self.open_totals else ""
+        verdict += (
+            f", nor the totals of {counted(self.open_totals, 'contributor')}" if self.open_totals else ""
+        )
         further = int((~self.is_primary).sum())
-        cells = f"{len(self.cells) - further} primary cells" + (
-            f" and {further} others that fail the criterion" if further else ""
+        cells = counted(len(self.cells) - further, "primary cell") + (
+            f" and {counted(further, 'other that fails', 'others that fail')} the criterion"
+            if further
+            else ""
         )
         return f"InsiderReport({verdict}, {cells}, attacker {self.attacker!r})"
 
@@ -160,6 +164,8 @@ def audit_insiders(
         Deviations somebody names for single contributors' demands, such as the method that made the pattern.
         Each is checked exactly before it counts, so they save work and cannot mislead.
     """
+    check_problem(problem)
+    check_pattern(pattern)
     started = time.perf_counter()
     check_attacker(kind, p, q, level, coalition)
     if kind in OUTSIDERS:
@@ -246,7 +252,9 @@ def _reason(cut_short: bool, totals: tuple[TotalVerdict, ...], published: Sequen
     if published:
         parts.append(f"published although unsafe by the criterion: {name_some(published)}")
     if open_totals:
-        parts.append(f"totals of {open_totals} contributors over several cells not shown protected")
+        parts.append(
+            f"totals of {counted(open_totals, 'contributor')} over several cells not shown protected"
+        )
     return "; ".join(parts)
 
 

@@ -30,6 +30,7 @@ from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.joint_witness import JointWitness
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import Witnesses
+from cellveil.errors import counted
 from cellveil.judge.attack_report import AttackReport, Ending
 from cellveil.params import Params, param, part
 from cellveil.pattern import Pattern
@@ -92,7 +93,8 @@ class OutsiderReport(AttackReport):
 
     def __repr__(self) -> str:
         verdict = "safe" if self.is_safe else f"NOT SAFE: {len(self.unsafe_cells)} not shown protected"
-        return f"OutsiderReport({verdict}, {len(self.cells)} primary cells, attacker {self.attacker!r})"
+        cells = counted(len(self.cells), "primary cell")
+        return f"OutsiderReport({verdict}, {cells}, attacker {self.attacker!r})"
 
     def _repr_html_(self) -> str:
         return f"<code>{self!r}</code>"
@@ -128,7 +130,7 @@ def audit_outsider(
     >>> from cellveil.datasets import two_way
     >>> problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
     >>> audit_outsider(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
-    OutsiderReport(NOT SAFE: 1 not shown protected, 1 primary cells, attacker 'outsider')
+    OutsiderReport(NOT SAFE: 1 not shown protected, 1 primary cell, attacker 'outsider')
     """
     progress, params = progress or Progress(), params or OutsiderParams()
     view = PublicView.of(problem, pattern)

@@ -18,7 +18,7 @@ import numpy as np
 
 from cellveil.attackers.attacker import Attacker
 from cellveil.clock import Deadline
-from cellveil.errors import name_some
+from cellveil.errors import counted, name_some
 from cellveil.judge.auditing import OUTSIDER, Audit, audit
 from cellveil.judge.former_release import FormerRelease
 from cellveil.judge.joint_problem import JointProblem, join_releases
@@ -225,4 +225,4 @@ def _open_already(
 
 
 def _cells(number: int) -> str:
-    return "1 cell" if number == 1 else f"{number:,} cells"
+    return counted(number, "cell")

@@ -26,7 +26,7 @@ from cellveil.attack.bound_propagation import Unpicked, unpick
 from cellveil.attack.intervals import OutsiderAttack
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.components import split
-from cellveil.errors import InputError, name_some
+from cellveil.errors import InputError, check_kind, counted, name_some
 from cellveil.judge.published_table import PublishedTable
 from cellveil.progress import Progress
 from cellveil.public_view import PublicView
@@ -158,7 +158,7 @@ class PublishedAudit:
             )
         for key, what in (("not_settled", "Not settled in time"), ("contradicted", "Contradicted")):
             if counts[key]:
-                lines.append(f"{what}: {counts[key]} cells.")
+                lines.append(f"{what}: {counted(counts[key], 'cell')}.")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -226,6 +226,8 @@ def audit_published(
     >>> audit_published(published)
     PublishedAudit(1 hidden cells, 1 disclosed)
     """
+    remedy = "Give what read_publication or read_publication_folder returns."
+    check_kind(published, PublishedTable, "the published table", remedy)
     if not 0 <= within < np.inf:
         raise InputError(
             "the width below which a cell is disclosed must be 0 or more", remedy="Give percent."

@@ -10,7 +10,7 @@ import numpy as np
 from cellveil.arrays import Int
 from cellveil.attackers.attacker import Attacker
 from cellveil.certificate import Certificate, Verification, verify
-from cellveil.errors import name_some
+from cellveil.errors import counted, name_some
 from cellveil.judge.attack_report import AttackReport
 from cellveil.judge.insider import InsiderReport
 from cellveil.judge.insider_certificate import insider_certificate
@@ -114,7 +114,7 @@ class Verdict:
                 f"the audit against {self.attacker.words} did not judge {len(missing)} of the primary cells"
             )
         if len(unsafe := report.unsafe_cells):
-            cells = "1 cell was" if len(unsafe) == 1 else f"{len(unsafe)} cells were"
+            cells = counted(len(unsafe), "cell was", "cells were")
             first = name_some(names(unsafe[:NAMED]))
             why = "" if report.is_complete else f" ({report.reason})"
             found.append(f"{cells} not shown protected against {self.attacker.words}: {first}{why}")

@@ -11,7 +11,7 @@ from cellveil.progress.observer import Progress
 from cellveil.progress.phases import Phase
 
 BETWEEN = "  "
-SEARCHES = (Phase.SEARCH, Phase.ADJUST, Phase.ADVISE)
+SEARCHES = (Phase.SEARCH, Phase.ADJUST, Phase.COMPARE, Phase.ADVISE)
 """Phases with a cost of their own."""
 LARGE = ((1e12, "trillion"), (1e9, "billion"), (1e6, "million"))
 
@@ -133,14 +133,14 @@ def clock(duration: float) -> str:
 
 
 def short_number(number: float) -> str:
-    """A cost in few characters.
+    """A cost in at most four significant digits: written out, it may be the value of a single hidden cell.
 
     Examples
     --------
     >>> short_number(12345.6), short_number(2.5e9), short_number(0.25)
-    ('12,346', '2.5 billion', '0.25')
+    ('12,350', '2.5 billion', '0.25')
     """
     for size, name in LARGE:
         if abs(number) >= size:
             return f"{number / size:.3g} {name}"
-    return f"{number:,.0f}" if abs(number) >= 100 else f"{number:.3g}"
+    return f"{float(f'{number:.4g}'):,.0f}" if abs(number) >= 100 else f"{number:.3g}"

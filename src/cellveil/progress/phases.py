@@ -15,6 +15,7 @@ class Phase(Enum):
     OTHERS = ("keeping off contributors and others", "attackers")
     AUDIT = ("attacking the pattern", "audit")
     ADJUST = ("adjusting the table", "adjust")
+    COMPARE = ("comparing with other methods", "compare")
     WRITE = ("writing the results", "write")
     FEASIBLE = ("looking for cells that nothing protects", "check")
     ADVISE = ("measuring what would help", "advice")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -20,3 +21,8 @@ def environment(*further: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+
+
+def template_text(package: str, name: str, folder: str = "templates") -> str:
+    """A file of a package as it is."""
+    return (files(package) / folder / name).read_text("utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cellveil.errors import name_some
+from cellveil.errors import counted, name_some
 from cellveil.tables.named_keys import CellKey, key_name
 
 NAMED = 6
@@ -117,4 +117,4 @@ def _beyond(
 
 
 def _cells(number: int) -> str:
-    return "1 cell" if number == 1 else f"{number:,} cells"
+    return counted(number, "cell")

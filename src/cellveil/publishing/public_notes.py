@@ -22,7 +22,7 @@ def reading(publication: Publication) -> Iterator[str]:
         yield publication.words("reading.adjusted")
     else:
         yield publication.words("reading.hidden")
-        yield publication.words("reading.mark")
+        yield publication.words("reading.mark_not_zero" if publication.hides_no_zero else "reading.mark")
 
 
 def quality(publication: Publication) -> Iterator[str]:

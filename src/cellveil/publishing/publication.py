@@ -139,6 +139,8 @@ class Publication:
         What the table is called beside others.
     parts
         The tables that a joint table is written as; none where it is one table.
+    hides_no_zero
+        Whether everybody knows that no hidden value is 0, as of counts whose zeros are all published.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -155,6 +157,7 @@ class Publication:
     is_adjusted: bool = False
     name: str = ""
     parts: tuple[Publication, ...] = ()
+    hides_no_zero: bool = False
 
     def __post_init__(self) -> None:
         freeze(self, ("published", "hidden"))
@@ -189,6 +192,7 @@ class Publication:
             imprint=imprint,
             symbol=symbol,
             shown_decimals=table.decimals if decimals is None else decimals,
+            hides_no_zero=bool((view.lb[view.hidden] > 0).all()),
             **_structure(table, labels),
         )
 

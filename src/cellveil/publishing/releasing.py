@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from cellveil.errors import InputError, NotSafeError, nearest_name
-from cellveil.files import write_text
+from cellveil.files import checked_path, write_text
 from cellveil.judge import Audit
 from cellveil.publishing.catalogue import LANGUAGES
 from cellveil.publishing.csv_parquet import header, write_csv, write_parquet
@@ -212,6 +212,7 @@ def release(
     W,9,
     <BLANKLINE>
     """
+    folder = checked_path(folder, "the folder")
     if hasattr(audit, "outcome"):  # one pattern or adjustment; what else has an audit may publish another
         audit = getattr(audit, "audit", audit)
     if not isinstance(audit, Audit):
@@ -231,7 +232,7 @@ def release(
     )
     publication = replace(publication, is_adjusted=audit.adjusted is not None).in_tables(tables, labels)
     check_names(publication, formats)
-    folder = Path(folder).resolve()
+    folder = folder.resolve()
     files, skipped = write_release(publication, folder, formats)
     return Release(
         folder,

@@ -32,6 +32,9 @@ RULES: Mapping[str, type[Rule]] = {
 }
 """Rules by the name job files use."""
 
+SHORT = '"p%:15", "dominance:1,75", "threshold:3"'
+"""Rules in short form, as messages show them."""
+
 COMBINATIONS: Mapping[str, type[Combination]] = {kind.name: kind for kind in (AnyOf, AllOf, FirstOf)}
 
 
@@ -109,7 +112,10 @@ def _in_short(text: str) -> Rule:
     if name in PRESETS:
         return _preset(name, read_short_form(text, []))
     if name not in RULES:
-        raise InputError(f"unknown rule {name!r}", remedy=nearest_name(name, [*RULES, *PRESETS]))
+        raise InputError(
+            f"unknown rule {name!r}",
+            remedy=f"{nearest_name(name, [*RULES, *PRESETS])} Numbers follow after a colon: {SHORT}.",
+        )
     shared = {field.name for field in fields(cast(Any, RULES[name])) if field.kw_only}
     order = [option for option, _, _ in options(RULES[name]) if option not in shared]
     return _named_rule(name, read_short_form(text, order))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Codes, Int
-from cellveil.errors import InputError, check_kind, name_some, nearest_column
+from cellveil.errors import InputError, check_kind, counted, name_some, nearest_column
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.keys import group, row_numbers
 from cellveil.tables.relations import Relations
@@ -142,6 +142,7 @@ def assemble(
 def encode(dimensions: Sequence[Dimension], codes: Mapping[str, Sequence[Any]]) -> list[Codes]:
     """Code numbers of each row; unknown codes are an error that names the line (the header is line 1)."""
     columns: list[Codes] = []
+    check_kind(dimensions, Sequence, "what names the dimensions", "Give a list of dimensions.")
     if not dimensions:
         raise InputError("the table has no dimension", remedy="Give at least one.")
     for dimension in dimensions:
@@ -328,7 +329,7 @@ def _without_gaps(table: Table, incomplete: Incomplete) -> Relations:
         cells, _ = relations.row(int(orphans[0]))
         raise InputError(
             f"the total above {name_some(table.cell_names(cells), 3)} is missing "
-            f"({len(orphans)} totals are missing in all)",
+            f"({counted(len(orphans), 'total is', 'totals are')} missing in all)",
             cell=table.cell_name(int(cells[0])),
             remedy="Add the totals, or read the table as one without totals so that they are computed.",
         )

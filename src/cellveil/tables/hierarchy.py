@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cellveil.errors import InputError, check_kind, name_some, nearest_column
+from cellveil.errors import InputError, check_kind, counted, name_some, nearest_column
 from cellveil.files import read_text_lines
 from cellveil.tables.code_text import Code, as_code
 
@@ -135,7 +135,13 @@ class Hierarchy:
                 f"the codes of a flat hierarchy are of type {type(codes).__name__}",
                 remedy='Give a list of codes: Hierarchy.flat(["a", "b"]).',
             )
-        return cls.from_pairs((total, code) for code in codes)
+        below = [as_code(code) for code in codes]
+        if below == [total]:
+            raise InputError(
+                f"the only code, {total!r}, is that of the total too",
+                remedy="Give codes of which a total is made, or name the total otherwise.",
+            )
+        return cls.from_pairs((total, code) for code in below)
 
     @classmethod
     def from_dict(cls, nested: Mapping[str, Any]) -> Hierarchy:
@@ -278,7 +284,7 @@ class Hierarchy:
         both = [code for code in given if code in inner]
         if both:
             raise InputError(
-                f"{len(both)} codes are both a leaf and the total of longer codes",
+                f"{counted(len(both), 'code is', 'codes are')} both a leaf and the total of longer codes",
                 remedy="Give such units a full code of their own, for example with a trailing 0.",
             )
         return cls._of_data(pairs)

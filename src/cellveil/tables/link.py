@@ -45,10 +45,13 @@ class LinkedTable(Table):
         What the audits of the joint table cannot see, in words; names no values.
     each_complete
         Whether each of the tables has every combination of its codes.
+    tables
+        The tables, without their contributions.
     """
 
     notes: tuple[str, ...] = ()
     each_complete: bool = False
+    tables: tuple[Table, ...] = ()
 
     @property
     def has_all_cells(self) -> bool:
@@ -85,6 +88,7 @@ def link(tables: Sequence[Table], equations: Equations | None = None) -> LinkedT
     (1, 0)
     """
     tables = [tables] if isinstance(tables, Table) else tables
+    check_kind(tables, Sequence, "what is to be linked", "Give tables: link([by_region, by_size]).")
     if not tables:
         raise InputError("there is no table to link", remedy="Give at least one.")
     for table in tables:
@@ -119,6 +123,7 @@ def link(tables: Sequence[Table], equations: Equations | None = None) -> LinkedT
         signed=_join_signs(tables, order, starts),
         notes=_notes(dimensions, joint_keys, relations, tables, number),
         each_complete=all(table.has_all_cells for table in tables),
+        tables=tuple(table.replace(units=None, holdings=None) for table in tables),
     )
     table.check_additive()
     return table

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Codes, Float, Int, freeze, frozen_array
-from cellveil.errors import InputError, nearest_name
+from cellveil.errors import InputError, counted, nearest_name
 from cellveil.shown import Shown
 from cellveil.tables.code_text import Code, as_code
 from cellveil.tables.contributions import Contributions
@@ -67,7 +67,7 @@ class Table(Shown):
     >>> region = Dimension.of("region", Hierarchy.flat(["N", "S"]))
     >>> table = table_from_interior([region], {"region": ["N", "S"]}, [4, 6])
     >>> table
-    Table('value', region 3, 3 cells, 1 relations)
+    Table('value', region 3, 3 cells, 1 relation)
     >>> table.cell_name(0), table.cell_name(2)
     ('(Total)', '(S)')
     """
@@ -95,7 +95,8 @@ class Table(Shown):
 
     def __repr__(self) -> str:
         shape = " × ".join(f"{dimension.name} {len(dimension)}" for dimension in self.dimensions)
-        return f"Table({self.variable!r}, {shape}, {self.num_cells} cells, {len(self.relations)} relations)"
+        cells, relations = counted(self.num_cells, "cell"), counted(len(self.relations), "relation")
+        return f"Table({self.variable!r}, {shape}, {cells}, {relations})"
 
     @property
     def num_cells(self) -> int:
@@ -214,7 +215,11 @@ class Table(Shown):
             return
         row = next(iter(wrong))
         cells, _ = self.relations.row(row)
-        others = f"; {len(wrong) - 1} further relations do not hold either" if len(wrong) > 1 else ""
+        others = (
+            f"; {counted(len(wrong) - 1, 'further relation does', 'further relations do')} not hold either"
+            if len(wrong) > 1
+            else ""
+        )
         amount = self._amount_off(row)
         raise InputError(
             f"the table does not add up: {self.relation_name(row)} {amount}{others}",

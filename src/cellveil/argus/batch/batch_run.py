@@ -23,7 +23,7 @@ from cellveil.argus.batch.batch_params import BatchParams
 from cellveil.argus.batch.batch_places import BatchPlaces
 from cellveil.argus.batch.batch_table import BatchData, BatchTable
 from cellveil.argus.batch.logbook import Logbook
-from cellveil.argus.batch.result_writer import ResultWriter
+from cellveil.argus.batch.result_writer import ResultWriter, report_path
 from cellveil.argus.batch.rule_line import rule_line
 from cellveil.argus.batch.suppress_line import suppress_line
 from cellveil.argus.batch.table_line import table_line
@@ -31,7 +31,7 @@ from cellveil.argus.batch.table_shelf import TableShelf
 from cellveil.argus.batch.write_line import write_line
 from cellveil.argus.metadata import DataKind
 from cellveil.argus.recoding import Recoding, read_recoding
-from cellveil.errors import CellveilError, InfeasibleError, InputError, NotSafeError
+from cellveil.errors import CellveilError, InfeasibleError, InputError, NotSafeError, counted
 
 SOLVERS = ("CPLEX", "XPRESS", "FREE")
 BUILD = 1
@@ -92,6 +92,7 @@ class BatchRun:
     def __init__(self, places: BatchPlaces, log: Logbook, params: BatchParams | None = None) -> None:
         self.places, self.log, self.params = places, log, params or BatchParams()
         self.files: list[Path] = []
+        self.results: list[Path] = []
         self.warnings: list[str] = []
         self.num_tables = 0
         self.is_silent = False
@@ -265,7 +266,7 @@ class BatchRun:
         counts = ", ".join(f"{action.value} {result.counts[action]}" for action in Action)
         told = [f"Apriori file {path.name} has been read: {counts}"]
         if result.num_made_safe:
-            told.append(f"{result.num_made_safe} cells that a rule calls unsafe were set to safe")
+            told.append(f"{counted(result.num_made_safe, 'cell')} set to safe that a rule calls unsafe")
         told += [f"Passed over: {fault}" for fault in result.faults]
         self.log.write(*told)
 
@@ -307,7 +308,9 @@ class BatchRun:
         self.shelf.protect_pending()
         found, shelf = self.shelf.protected.get(table.number), self.shelf
         writer = ResultWriter(table.table, found, self.inputs, lambda: shelf.is_safe_as_it_is(table))
-        reported = writer.report(self.places.internal, target)  # first: a result is not left without it
+        report = report_path(self.places.internal, target, self.results)
+        self.results.append(target)
+        reported = writer.report(report)  # first: a result is not left without it
         told = writer.write(line, target, command) + reported
         self.shelf.was_written(table)
         self.files.append(target)

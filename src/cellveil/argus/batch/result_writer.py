@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from cellveil.argus.argus_table import ArgusTable
@@ -19,6 +19,28 @@ from cellveil.pattern import Pattern
 REPORT = ".html"
 INTERNAL = "The file is internal: it shows values of hidden cells, or which cells are unsafe"
 UNPROTECTED = "NOT SAFE: only the unsafe cells are hidden, no SUPPRESS protects them"
+
+
+def report_path(folder: Path, target: Path, results: Sequence[Path]) -> Path:
+    """Where the report on a result stands: under its name, numbered where others have it in other folders.
+
+    Parameters
+    ----------
+    results
+        All results so far.
+
+    Examples
+    --------
+    >>> from pathlib import PurePosixPath as File
+    >>> results = [File("a/t.csv"), File("b/t.csv"), File("b/u.csv")]
+    >>> [report_path(File("internal"), result, results).name for result in results]
+    ['t.csv.html', 't.csv.2.html', 'u.csv.html']
+    """
+    names = [
+        one for one in dict.fromkeys([*results, target]) if one.name.casefold() == target.name.casefold()
+    ]
+    place = names.index(target)
+    return folder / f"{target.name}{f'.{place + 1}' if place else ''}{REPORT}"
 
 
 class ResultWriter:
@@ -64,11 +86,11 @@ class ResultWriter:
             told.append(UNPROTECTED)
         return [*told, *self._write(line, target)]
 
-    def report(self, folder: Path, target: Path) -> list[str]:
+    def report(self, path: Path) -> list[str]:
         """Write the report on a table with hidden cells into a folder of its own, for its owner only."""
         if self.protected is None or self.protected.report is None:
             return []
-        path = folder / f"{target.name}{REPORT}"
+        folder = path.parent
         try:
             folder.mkdir(0o700, exist_ok=True)
         except OSError as error:
