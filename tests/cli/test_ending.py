@@ -10,6 +10,7 @@ import pytest
 
 import cellveil as cv
 from cellveil.cli.ending import duration, told, told_costly
+from cellveil.cli.run import run_command
 from cellveil.cli.streams import painted
 from cellveil.job import read_job
 from cellveil.job.advice import AdviceParams, measured_proposals, proposals
@@ -164,3 +165,20 @@ def test_times_for_people() -> None:
     assert [duration(seconds) for seconds in (0.04, 59.6, 60, 3600)] == [
         *("0.0 s", "1 min 0 s", "1 min 0 s", "60 min 0 s"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("own", "found", "typed"),
+    [
+        ("bin/cellveil", "bin/cellveil", "cellveil"),
+        ("Scripts/cellveil", "Scripts/cellveil.EXE", "cellveil"),  # as a launcher of Windows names it
+        ("bin/cellveil", "other/cellveil", "bin/cellveil"),
+        ("bin/cellveil", None, "bin/cellveil"),
+        ("-c", None, "cellveil"),
+    ],
+)
+def test_the_command_to_type_needs_no_file_of_the_programs_name(own, found, typed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", [own if own == "-c" else str(tmp_path / own)])
+    monkeypatch.setattr("cellveil.cli.run.which", lambda name: found and str(tmp_path / found))
+    assert run_command(Path("job.toml")) == f"{typed} run job.toml"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -136,10 +137,16 @@ def run_command(job_file: Path) -> str:
 def _program() -> str:
     """What to type for this program from here: its name where that finds it, else its place."""
     own = Path(sys.argv[0]).absolute()
-    if own.stem != "cellveil":
-        return "cellveil"
     found = which("cellveil")
-    return "cellveil" if found and Path(found).samefile(own) else quote(str(_shown_as_is(own)))
+    if own.stem != "cellveil" or (found is not None and _is_same_program(Path(found), own)):
+        return "cellveil"
+    return quote(str(_shown_as_is(own)))
+
+
+def _is_same_program(one: Path, other: Path) -> bool:
+    """Whether both are one program; a launcher of Windows leaves out the suffix of its own name."""
+    places = {os.path.normcase(path.resolve().with_suffix("")) for path in (one, other)}
+    return len(places) == 1
 
 
 def _shown_as_is(path: Path) -> Path:
