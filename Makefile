@@ -6,6 +6,9 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
 
+# Modules become bytecode once, whatever the environment says: tests start many programs.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-slow bench readme screenshots format clean
 
 demo: $(STAMP)
