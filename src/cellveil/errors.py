@@ -264,8 +264,16 @@ def nearest_name(name: str, known: Sequence[str]) -> str:
     --------
     >>> nearest_name("treshold", ["threshold", "dominance"])
     "Did you mean 'threshold'?"
+    >>> nearest_name("p", ["pq", "p%"])
+    "Did you mean 'p%'?"
     """
     from difflib import get_close_matches
 
-    close = get_close_matches(name, known, n=1)
+    same = [each for each in known if _letters(each) == _letters(name)]
+    close = same or get_close_matches(name, known, n=1)
     return f"Did you mean {close[0]!r}?" if close else f"Known: {name_some(sorted(known), 12)}."
+
+
+def _letters(name: str) -> str:
+    """A name without signs and capitals: p and p%, time-limit and time_limit are one."""
+    return "".join(filter(str.isalnum, name)).casefold()
