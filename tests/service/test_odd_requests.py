@@ -7,11 +7,10 @@ import pytest
 
 from cellveil.errors import InputError
 from cellveil.publishing.lock import locked
-from cellveil.service.service_errors import ServiceError
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.serving import Address, serve
 from cellveil.service.users import Users, new_token, user_line
-from helpers.service import RunningService, ServiceClient
+from helpers.service import ServiceClient
 
 JSON = {"content-type": "application/json"}
 
@@ -62,19 +61,6 @@ def test_odd_numbers_of_events_count_as_none(ann: ServiceClient, firms: str, see
     answer = ann.get(f"/jobs/{id}/events", headers=headers)
     assert answer.status_code == 200 and "event: end" in answer.text
     ann.delete(f"/jobs/{id}")
-
-
-def test_nobody_keeps_all_threads_waiting(service: RunningService) -> None:
-    supervisor, most = service.desk.supervisor, service.desk.limits.shorts_of_user
-    with supervisor._one_more("bob"):
-        for _ in range(most):
-            supervisor._asking["ann"] += 1
-        with pytest.raises(ServiceError, match="your checks"), supervisor._one_more("ann"):
-            raise AssertionError
-        with supervisor._one_more("bob"):
-            pass
-        supervisor._asking["ann"] -= most
-    assert not +supervisor._asking
 
 
 # -- starting ------------------------------------------------------------------------------------------------

@@ -4,8 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from cellveil.service.job_folders import JobFolder
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.worker_process import WorkerProcess, task_of
 from helpers.service import FIRMS, JOB, MANY, PATIENCE, RunningService, ServiceClient, running_service
+from helpers.waiting import is_alive, wait_until
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
 
@@ -27,22 +27,6 @@ LONG = JOB.replace('method = "hypercube"', 'method = "auto"\ntime_limit = 600').
 
 def many(ann: ServiceClient) -> dict[str, str]:
     return {"data/firms.csv": ann.send_file("many.csv", MANY)["id"]}
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
-def wait_until(is_met: Callable[[], bool]) -> None:
-    end = time.perf_counter() + PATIENCE
-    while not is_met():
-        assert time.perf_counter() < end
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="module")

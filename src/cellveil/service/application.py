@@ -20,10 +20,16 @@ from cellveil.service import routes_files, routes_jobs, routes_results, routes_s
 from cellveil.service.desk import Desk
 from cellveil.service.guard import API, COOKIE, Guard
 from cellveil.service.job_folders import StateFolder
-from cellveil.service.service_errors import KINDS, ServiceError, not_found, plain_error, told_error
+from cellveil.service.service_errors import (
+    KINDS,
+    ServiceError,
+    TaskError,
+    not_found,
+    plain_error,
+    told_error,
+)
 from cellveil.service.settings import ServiceSettings
 from cellveil.service.store import Store
-from cellveil.service.supervisor import TaskError
 from cellveil.service.users import Sessions
 
 PAGE = Path(__file__).parent / "page"
@@ -150,7 +156,7 @@ async def _component(name: str) -> Response:
 
 
 def _answer(status: int, told: Mapping[str, Any]) -> JSONResponse:
-    headers = {"retry-after": "5"} if status == 503 else None
+    headers = {"retry-after": "5"} if told.get("kind") == KINDS[503] else None
     return JSONResponse({"error": dict(told)}, status, headers=headers)
 
 
@@ -166,7 +172,7 @@ async def _wrong_input(request: Request, error: Exception) -> JSONResponse:
 
 async def _task_failed(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TaskError)
-    return _answer(503 if error.told.get("kind") in ("died", "memory") else 422, error.told)
+    return _answer(503 if error.told.get("kind") in ("died", "memory", "time") else 422, error.told)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

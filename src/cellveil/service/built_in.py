@@ -10,7 +10,7 @@ from typing import Any
 
 from cellveil.service.job_folders import StateFolder
 from cellveil.service.service_errors import not_found
-from cellveil.service.supervisor import Supervisor
+from cellveil.service.short_tasks import Asker, ShortTasks
 
 FILES = (
     "firms.csv",
@@ -109,8 +109,8 @@ DATASETS: Mapping[str, BuiltIn] = {
 class BuiltInFiles:
     """Makes the files when they are first asked for, and keeps them."""
 
-    def __init__(self, state: StateFolder, supervisor: Supervisor) -> None:
-        self._state, self._supervisor, self._lock = state, supervisor, Lock()
+    def __init__(self, state: StateFolder, shorts: ShortTasks) -> None:
+        self._state, self._shorts, self._lock = state, shorts, Lock()
 
     def path(self, name: str, file: str) -> Path:
         """A file of built-in data."""
@@ -125,6 +125,7 @@ class BuiltInFiles:
             if not folder.exists():
                 with self._state.scratch_job() as scratch:
                     scratch.input.mkdir(parents=True)
-                    self._supervisor.ask("dataset", scratch, {"firms": found.firms, "seed": found.seed})
+                    asked = {"firms": found.firms, "seed": found.seed}
+                    self._shorts.ask("dataset", scratch, asked, Asker())
                     scratch.input.rename(folder)
         return folder

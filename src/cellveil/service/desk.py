@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from cellveil.service.paths_in_jobs import check_options, check_paths
 from cellveil.service.questions import Choices, DraftAsked, HierarchyChoice, JobAsked
 from cellveil.service.service_errors import ServiceError, not_found
 from cellveil.service.service_limits import ServiceLimits
+from cellveil.service.short_tasks import Asker, ShortTasks
 from cellveil.service.store import JobRecord, JobState, Store, StoredFile
 from cellveil.service.supervisor import Supervisor
 from cellveil.service.uploads import Uploads
@@ -43,6 +45,9 @@ TAKEN = {
 }
 """Options of each verb."""
 
+ASKING = 64
+"""Questions of all users that wait or are worked on: threads of their own, so that other requests go on."""
+
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "compare": {"methods": ["auto", "hypercube"], "weights": ["given"]}
 }
@@ -54,8 +59,10 @@ class Desk:
     def __init__(self, state: StateFolder, store: Store, limits: ServiceLimits) -> None:
         self.state, self.store, self.limits = state, store, limits
         self.supervisor = Supervisor(store, state, limits)
+        self.shorts = ShortTasks(limits)
+        self.threads = ThreadPoolExecutor(ASKING, thread_name_prefix="asker")
         self.uploads = Uploads(store, state, limits)
-        self.built_in = BuiltInFiles(state, self.supervisor)
+        self.built_in = BuiltInFiles(state, self.shorts)
 
     def open(self) -> None:
         """Begin; what a service that was killed has left is put in order."""
@@ -71,6 +78,8 @@ class Desk:
 
     def close(self) -> None:
         """End all workers."""
+        self.shorts.close()
+        self.threads.shutdown(wait=False, cancel_futures=True)
         self.supervisor.close()
         self.store.close()
 
@@ -100,13 +109,13 @@ class Desk:
             return self.built_in.path(name, file)
         return self.uploads.path(self.file(owner, id))
 
-    def columns(self, owner: str, id: str, writing: Mapping[str, Any]) -> dict[str, Any]:
+    def columns(self, asker: Asker, id: str, writing: Mapping[str, Any]) -> dict[str, Any]:
         """What the columns of a file seem to be."""
-        source = self.source(owner, id)
+        source = self.source(asker.user, id)
         with self.state.scratch_job() as scratch:
             scratch.fill({}, "", {source.name: source})
             given = {name: value for name, value in writing.items() if value is not None}
-            return self.supervisor.ask("columns", scratch, given | {"file": source.name}, owner)
+            return self.shorts.ask("columns", scratch, given | {"file": source.name}, asker)
 
     # -- job files ---------------------------------------------------------------------------------------
 
@@ -169,13 +178,13 @@ class Desk:
                 return name
         raise InputError("too many files", remedy="Take fewer.")
 
-    def check(self, owner: str, toml: str, files: Mapping[str, str]) -> dict[str, Any]:
+    def check(self, asker: Asker, toml: str, files: Mapping[str, str]) -> dict[str, Any]:
         """Everything of a job but the search."""
-        sources = self._sources(owner, files)
+        sources = self._sources(asker.user, files)
         check_paths(toml, sources)
         with self.state.scratch_job() as scratch:
             scratch.fill({}, toml, sources)
-            return self.supervisor.ask("check", scratch, {}, owner)
+            return self.shorts.ask("check", scratch, {}, asker)
 
     def _sources(self, owner: str, files: Mapping[str, str]) -> dict[str, Path]:
         """The files of a job by their names in it."""
@@ -271,11 +280,11 @@ class Desk:
         self.store.remove_job(id)
         remove_folder(self.state.job(id).path)
 
-    def explain(self, owner: str, id: str, cell: str) -> dict[str, Any]:
+    def explain(self, asker: Asker, id: str, cell: str) -> dict[str, Any]:
         """One cell of a job that has been run."""
-        folder = self.finished(owner, id)
+        folder = self.finished(asker.user, id)
         asked = {"cell": cell, "time": self.limits.short_seconds / 2}
-        return self.supervisor.ask("explain", folder, asked, owner)
+        return self.shorts.ask("explain", folder, asked, asker)
 
 
 def checked_options(asked: JobAsked) -> dict[str, Any]:

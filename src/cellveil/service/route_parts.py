@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import asyncio
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Path, Request
 
 from cellveil.service.answers import ErrorAnswer
 from cellveil.service.desk import Desk
+from cellveil.service.short_tasks import Asker, nobody_waits
+
+Answer = TypeVar("Answer")
 
 
 def _user(request: Request) -> str:
@@ -47,3 +52,27 @@ def errors(*further: int) -> dict[int | str, dict[str, Any]]:
     """Descriptions of the errors of an operation: those that all have, and further ones."""
     codes = sorted({400, 401, 403, 408, 413, 421, 422, 500, *further})
     return {code: {"model": ErrorAnswer, "description": ABOUT_ERRORS[code]} for code in codes}
+
+
+async def while_waited_for(request: Request, work: Callable[[Asker], Answer]) -> Answer:
+    """What a question comes to, worked on in a thread; it is dropped as soon as the client is gone."""
+    desk, asker = _desk(request), Asker(_user(request))
+    working = asyncio.get_running_loop().run_in_executor(desk.threads, work, asker)
+    leaving = asyncio.create_task(_left(request))
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return working.result()
+        leaving.result()  # raises where the body came too slowly
+        raise nobody_waits()
+    finally:
+        leaving.cancel()
+        if not working.done():
+            desk.shorts.drop(asker)
+            working.cancel()  # it may still wait for a thread
+
+
+async def _left(request: Request) -> None:
+    """Wait until the client has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path, Query, Request
 from cellveil.service.answers import CheckAnswer, DraftAnswer, FileFacts, Recognised
 from cellveil.service.built_in import DATASETS
 from cellveil.service.questions import CheckAsked, DraftAsked, SourceWriting
-from cellveil.service.route_parts import FileIdInPath, TheDesk, User, errors
+from cellveil.service.route_parts import FileIdInPath, TheDesk, User, errors, while_waited_for
 from cellveil.service.service_errors import not_found
 from cellveil.service.store import StoredFile
 
@@ -67,12 +67,14 @@ def delete_file(user: User, desk: TheDesk, id: FileIdInPath) -> None:
     response_model=Recognised,
     responses=errors(404, 503),
 )
-def file_columns(
-    user: User, desk: TheDesk, id: FileIdInPath, writing: SourceWriting | None = None
+async def file_columns(
+    user: User, desk: TheDesk, request: Request, id: FileIdInPath, writing: SourceWriting | None = None
 ) -> dict[str, Any]:
     """What the columns of an upload seem to be, and the choices that they propose."""
-    found = desk.columns(user, desk.file(user, id).id, (writing or SourceWriting()).model_dump())
-    return _checked(found)
+    given = (writing or SourceWriting()).model_dump()
+    return await while_waited_for(
+        request, lambda asker: _checked(desk.columns(asker, desk.file(user, id).id, given))
+    )
 
 
 @router.post(
@@ -82,12 +84,16 @@ def file_columns(
     response_model=Recognised,
     responses=errors(404, 503),
 )
-def dataset_columns(user: User, desk: TheDesk, name: Annotated[str, Path(max_length=60)]) -> dict[str, Any]:
+async def dataset_columns(
+    user: User, desk: TheDesk, request: Request, name: Annotated[str, Path(max_length=60)]
+) -> dict[str, Any]:
     """The same for built-in data; the choices are those of the demo."""
     built_in = DATASETS.get(name)
     if built_in is None:
         raise not_found("there are no such built-in data.")
-    found = desk.columns(user, f"dataset:{name}/{built_in.data}", {})
+    found = await while_waited_for(
+        request, lambda asker: desk.columns(asker, f"dataset:{name}/{built_in.data}", {})
+    )
     for column in found["columns"]:
         if column["name"] in built_in.hierarchies:
             column["hierarchy"] = {"kind": "built-in", "name": column["name"]}
@@ -114,6 +120,6 @@ def draft(user: User, desk: TheDesk, asked: DraftAsked) -> DraftAnswer:
     response_model=CheckAnswer,
     responses=errors(404, 503),
 )
-def check(user: User, desk: TheDesk, asked: CheckAsked) -> dict[str, Any]:
+async def check(user: User, desk: TheDesk, request: Request, asked: CheckAsked) -> dict[str, Any]:
     """All of a job but the search: unsafe cells by rule, sizes, against whom, the likely plan."""
-    return desk.check(user, asked.toml, asked.files)
+    return await while_waited_for(request, lambda asker: desk.check(asker, asked.toml, asked.files))

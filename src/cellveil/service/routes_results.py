@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Request
 from fastapi.responses import FileResponse, Response
 from starlette.background import BackgroundTask
 
 from cellveil.service.answers import DownloadFacts, ExplanationAnswer, ResultAnswer, ViewManifest
 from cellveil.service.downloads import DOWNLOADS, archive
-from cellveil.service.route_parts import JobId, TheDesk, User, errors
+from cellveil.service.route_parts import JobId, TheDesk, User, errors, while_waited_for
 from cellveil.service.service_errors import not_found
 from cellveil.service.store import JobState
 from cellveil.service.views import MANIFEST, SEARCH, live_search, media_type_of, view_file
@@ -80,16 +80,17 @@ def view_part(user: User, desk: TheDesk, id: JobId, name: Annotated[str, Path(ma
     response_model=ExplanationAnswer,
     responses=errors(404, 409, 503),
 )
-def explanation(
+async def explanation(
     user: User,
     desk: TheDesk,
+    request: Request,
     id: JobId,
     cell: Annotated[
         str, Path(max_length=400, description="As the command takes it: A,North or nace=A,region=N.")
     ],
 ) -> dict[str, Any]:
     """One cell, as `cellveil explain` tells it: what is in it, why it is hidden, what it protects."""
-    return desk.explain(user, id, cell)
+    return await while_waited_for(request, lambda asker: desk.explain(asker, id, cell))
 
 
 @router.get(

@@ -6,7 +6,9 @@ the place in the code are told.
 
 from __future__ import annotations
 
+import signal
 import traceback
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,8 @@ from cellveil.errors import CellveilError, InfeasibleError, InputError
 KINDS = {
     400: "bad_request", 401: "unauthorised", 403: "forbidden", 404: "not_found", 405: "method_not_allowed",
     408: "too_slow", 409: "conflict", 411: "length_required", 413: "too_large", 415: "media_type",
-    421: "wrong_host", 422: "invalid", 429: "too_many", 500: "internal", 503: "busy", 507: "disk_full",
+    421: "wrong_host", 422: "invalid", 429: "too_many", 499: "left", 500: "internal", 503: "busy",
+    507: "disk_full",
 }  # fmt: skip
 """A word for each status."""
 
@@ -30,6 +33,14 @@ class ServiceError(CellveilError):
     def to_dict(self) -> dict[str, Any]:
         """As it is answered."""
         return plain_error(KINDS.get(self.status, "error"), self.message, self.hint)
+
+
+class TaskError(Exception):
+    """What a worker says is wrong, as data."""
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        self.told = dict(told)
+        super().__init__(self.told.get("kind"))
 
 
 def plain_error(kind: str, message: str, hint: str = "", **further: Any) -> dict[str, Any]:
@@ -76,6 +87,21 @@ def unexpected_error(error: BaseException) -> dict[str, Any]:
         f"internal error ({type(error).__name__}{place}); nothing was released.",
         "Please report this line.",
         exit_code=1,
+    )
+
+
+def died(code: int, memory: int) -> dict[str, Any]:
+    """What is told of a worker that ended without a word; it had so many bytes of memory."""
+    why = f"exit code {code}"
+    if code < 0:
+        try:
+            why = signal.Signals(-code).name
+        except ValueError:
+            why = f"signal {-code}"
+    return plain_error(
+        "died",
+        f"the process of the job ended unexpectedly ({why}); nothing was released.",
+        f"It may have needed more memory than the {memory / 1e9:g} GB that a job has. Run it again.",
     )
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import signal
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from threading import Condition, Semaphore, Thread
+from collections.abc import Mapping
+from threading import Condition, Thread
 from typing import Any
 
 from cellveil.clock import Deadline
-from cellveil.service.job_folders import JobFolder, StateFolder
-from cellveil.service.service_errors import ServiceError, plain_error
+from cellveil.service.job_folders import StateFolder
+from cellveil.service.service_errors import died, plain_error
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.store import JobRecord, JobState, Store
 from cellveil.service.worker_process import Watchdog, WorkerProcess, task_of
@@ -32,9 +29,6 @@ class Supervisor:
         self._running: dict[str, WorkerProcess] = {}
         self._cancelled: set[str] = set()
         self._is_closing = False
-        self._turns = Semaphore(limits.shorts)
-        self._shorts: set[WorkerProcess] = set()
-        self._asking: Counter[str] = Counter()
         self._dispatcher = Thread(target=self._dispatch, name="dispatcher", daemon=True)
 
     def start(self) -> None:
@@ -47,7 +41,7 @@ class Supervisor:
         """End all workers; their jobs are interrupted."""
         with self._change:
             self._is_closing = True
-            workers = [*self._running.values(), *self._shorts]
+            workers = list(self._running.values())
             self._change.notify_all()
         for worker in workers:
             worker.end()
@@ -89,66 +83,6 @@ class Supervisor:
         """Wait until the worker of a job is gone."""
         with self._change:
             self._change.wait_for(lambda: id not in self._running, timeout=30)
-
-    # -- short tasks -------------------------------------------------------------------------------------
-
-    def ask(
-        self, verb: str, folder: JobFolder, options: Mapping[str, Any], owner: str = ""
-    ) -> dict[str, Any]:
-        """Have a worker answer a question of a user at once.
-
-        Raises
-        ------
-        ServiceError
-            Where there is no turn, or the worker has no answer in time.
-        TaskError
-            With what the worker says is wrong.
-        """
-        with self._one_more(owner):
-            if not self._turns.acquire(timeout=self._limits.patience_seconds):
-                raise ServiceError(503, "too many checks are running.", "Try again in a moment.")
-            try:
-                return self._asked(verb, folder, options)
-            finally:
-                self._turns.release()
-
-    @contextmanager
-    def _one_more(self, owner: str) -> Iterator[None]:
-        """Nobody keeps all threads of the service waiting."""
-        with self._change:
-            if owner and self._asking[owner] >= self._limits.shorts_of_user:
-                raise ServiceError(503, "too many of your checks are running.", "Wait for them to end.")
-            self._asking[owner] += 1
-        try:
-            yield
-        finally:
-            with self._change:
-                self._asking[owner] -= 1
-
-    def _asked(self, verb: str, folder: JobFolder, options: Mapping[str, Any]) -> dict[str, Any]:
-        worker = WorkerProcess(task_of(verb, folder, options, self._limits), folder)
-        watchdog = Watchdog(worker, Deadline(self._limits.short_seconds), None)
-        with self._change:
-            self._shorts.add(worker)
-        told: dict[str, dict[str, Any]] = {}
-        try:
-            told.update(worker.lines())
-        finally:
-            watchdog.call_off()
-            worker.end()
-            code = worker.wait()
-            with self._change:
-                self._shorts.discard(worker)
-        if "result" in told:
-            return told["result"]
-        if watchdog.is_over:
-            seconds = f"{self._limits.short_seconds:g}"
-            raise ServiceError(
-                503, f"there was no answer within {seconds} seconds.", "Run the job without it."
-            )
-        raise TaskError(told.get("error") or _died(code, self._limits))
-
-    # -- jobs --------------------------------------------------------------------------------------------
 
     def _dispatch(self) -> None:
         while True:
@@ -218,27 +152,4 @@ class Supervisor:
                 id, JobState.FAILED, error=plain_error("time", words, "Give it a time limit.")
             )
         else:
-            self._store.end_job(id, JobState.FAILED, error=_died(code, self._limits))
-
-
-class TaskError(Exception):
-    """What a worker says is wrong, as data."""
-
-    def __init__(self, told: Mapping[str, Any]) -> None:
-        self.told = dict(told)
-        super().__init__(self.told.get("kind"))
-
-
-def _died(code: int, limits: ServiceLimits) -> dict[str, Any]:
-    """What is told of a worker that ended without a word."""
-    why = f"exit code {code}"
-    if code < 0:
-        try:
-            why = signal.Signals(-code).name
-        except ValueError:
-            why = f"signal {-code}"
-    return plain_error(
-        "died",
-        f"the process of the job ended unexpectedly ({why}); nothing was released.",
-        f"It may have needed more memory than the {limits.memory / 1e9:g} GB that a job has. Run it again.",
-    )
+            self._store.end_job(id, JobState.FAILED, error=died(code, self._limits.memory))

@@ -23,6 +23,8 @@ LONGEST_LINE = 2**26
 TERM_SECONDS = 3.0
 """Seconds between asking a process to end and ending it."""
 
+COMMAND = (sys.executable, "-P", "-m", "cellveil.service.worker")
+
 PASSED_ON = (
     *("PATH", "PYTHONPATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH"),
     *("VIRTUAL_ENV", "CELLVEIL_DEBUG", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "OMP_NUM_THREADS"),
@@ -40,7 +42,7 @@ class WorkerProcess:
         temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
         environment |= {name: str(temporary) for name in ("TMPDIR", "TEMP", "TMP")}
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "cellveil.service.worker"],
+            COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None if os.environ.get("CELLVEIL_DEBUG") else subprocess.DEVNULL,
