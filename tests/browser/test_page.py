@@ -149,6 +149,33 @@ def test_keys_alone_lead_through_built_in_data_and_every_view_suits_all(visit):
     assert anna.opened.errors == []
 
 
+CHECKS = "**/api/v1/checks"
+
+
+def test_a_busy_service_is_asked_again_and_a_check_that_died_is_not(visit):
+    anna = visit()
+    page, note, held = anna.page, anna.page.locator("#waiting"), []
+
+    def refused(kind: str) -> dict[str, object]:
+        return {"status": 503, "json": {"error": {"kind": kind, "message": f"refused: {kind}."}}}
+
+    page.route(CHECKS, lambda route: held.append(route))
+    page.route(CHECKS, lambda route: route.fulfill(**refused("busy")), times=1)
+    anna.brings("firms.csv", firms())
+    anna.sees(note, "asks again by itself")
+    while not held:
+        page.wait_for_timeout(50)  # it comes back by itself
+    assert note.is_visible() and page.get_by_role("alert").count() == 0
+    held.pop().continue_()
+    anna.sees(page.locator(".check .figure"))
+    assert note.is_hidden()
+
+    page.route(CHECKS, lambda route: route.fulfill(**refused("died")), times=1)
+    page.get_by_label("What size is taken as").select_option("not used")
+    anna.sees(page.get_by_role("alert"), "refused: died.")
+    assert held == [] and note.is_hidden()
+
+
 def test_a_job_goes_on_through_a_reload_and_keeps_its_best_when_it_is_stopped(visit):
     bert = visit("bert")
     page = bert.page

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pypdfium2
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
@@ -19,6 +19,11 @@ STICKING_OUT = """() => [...document.querySelectorAll("body *")]
   .filter((e) => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
   .filter((e) => !e.closest("[data-scrolls], .scroll")).slice(0, 5)
   .map((e) => `${e.tagName}.${e.className} ${e.textContent.slice(0, 40)}`)"""
+
+PATIENCE = 240_000
+"""Milliseconds after which what a page does not show is a fault, on a machine busy with other tests."""
+
+expect.set_options(timeout=PATIENCE)
 
 Box = tuple[float, float, float, float]
 """Left, bottom, right, top, in points."""
@@ -48,10 +53,10 @@ class Opened:
             offline=offline,
         )
         made = cls(context.new_page())
-        made.page.set_default_timeout(5000)
+        made.page.set_default_timeout(PATIENCE)
         made.page.on("console", lambda message: made._told(message.type, message.text))
         made.page.on("pageerror", lambda error: made.errors.append(str(error)))
-        made.page.goto(address, timeout=60_000)
+        made.page.goto(address)
         return made
 
     def _told(self, kind: str, text: str) -> None:

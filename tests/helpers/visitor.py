@@ -11,10 +11,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, Locator, expect
 
 from cellveil.service.users import new_token, user_line
-from helpers.browser import Opened
-
-PATIENCE = 120_000
-"""Milliseconds for what a worker does, on a machine that is busy with other tests."""
+from helpers.browser import PATIENCE, Opened
+from helpers.service import UNHURRIED
 
 USERS = ("anna", "bert")
 
@@ -44,7 +42,8 @@ def serving(folder: Path) -> Iterator[Served]:
     users.write_text("".join(f"{user_line(name, token)}\n" for name, token in tokens.items()))
     users.chmod(0o600)
     command = [sys.executable, "-m", "cellveil", "serve", "--port", "0", "--state", str(folder / "state")]
-    process = subprocess.Popen([*command, "--users", str(users)], stdout=subprocess.PIPE, text=True)
+    limits = [part for name, limit in UNHURRIED.items() for part in ("--limit", f"{name}={limit}")]
+    process = subprocess.Popen([*command, "--users", str(users), *limits], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         address = re.search(r"https?://[^/\s]+/", process.stdout.readline())
@@ -60,7 +59,6 @@ class Visitor:
 
     def __init__(self, opened: Opened) -> None:
         self.opened, self.page = opened, opened.page
-        self.page.set_default_timeout(PATIENCE)
 
     def close(self) -> None:
         self.opened.close()
@@ -75,7 +73,7 @@ class Visitor:
         """Wait until it is there, and says so."""
         expect(place).to_be_visible(timeout=PATIENCE)
         if text is not None:
-            expect(place).to_contain_text(text, timeout=PATIENCE)
+            expect(place).to_contain_text(text)
 
     def brings(self, name: str, text: str) -> None:
         """Choose a file of one's own."""
@@ -94,7 +92,7 @@ class Visitor:
         self.button("Run the job").click()
         self.page.wait_for_url("**/#/jobs/*")
 
-    def waits_for_verdict(self, patience: int = PATIENCE) -> None:
+    def waits_for_verdict(self, patience: float = PATIENCE) -> None:
         expect(self.page.locator(".verdict")).to_be_visible(timeout=patience)
 
     def opens(self, tab: str) -> None:

@@ -25,7 +25,14 @@ def small_service(tmp_path: Path) -> Iterator[RunningService]:
         "storage": 25_000,
         "body": 50_000,
     }
-    with running_service(tmp_path / "state", **limits, idle_seconds=0.5, waiting=2) as running:
+    with running_service(tmp_path / "state", **limits, waiting=2) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def hasty_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+    """A service that does not wait for what comes slowly."""
+    with running_service(tmp_path_factory.mktemp("state"), idle_seconds=0.5, slowest=2000) as running:
         yield running
 
 

@@ -14,8 +14,8 @@ import pytest
 from cellveil.service.job_folders import JobFolder
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.worker_process import WorkerProcess, task_of
-from helpers.service import FIRMS, JOB, MANY, PATIENCE, RunningService, ServiceClient, running_service
-from helpers.waiting import is_alive, wait_until
+from helpers.service import FIRMS, JOB, MANY, RunningService, ServiceClient, running_service
+from helpers.waiting import PATIENCE, is_alive, wait_until
 
 posix = pytest.mark.skipif(os.name != "posix", reason="signals and limits of POSIX")
 

@@ -11,6 +11,7 @@ import typer
 
 from cellveil.cli.streams import write_out
 from cellveil.errors import MissingExtraError
+from cellveil.params import parse_options
 
 
 def serve(
@@ -50,6 +51,12 @@ def serve(
     keep_days: Annotated[
         float | None, typer.Option(min=0.0, help="Days after which files and jobs are deleted.")
     ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="Any other limit by its name in /api/v1/about, also several."
+        ),
+    ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     describe: Annotated[
         bool, typer.Option("--describe", help="Print the OpenAPI description, and leave.")
@@ -84,7 +91,8 @@ def serve(
         "job_seconds": max_time,
         "keep_days": keep_days,
     }
-    limits = ServiceLimits().changed({key: value for key, value in given.items() if value is not None})
+    named = {key: value for key, value in given.items() if value is not None}
+    limits = ServiceLimits().changed(parse_options(limit or ()) | named)
 
     def tell(address: str) -> None:
         write_out(address)

@@ -11,12 +11,14 @@ export class ApiError extends Error {
   }
 }
 
+const unknown = (status, text) => ({ kind: status === 503 ? "busy" : "service", message: `${status} ${text}` });
+
 const failure = async (answer) => {
   const told = await answer.json().catch(() => null);
-  return new ApiError(answer.status, told?.error ?? { kind: "service", message: `${answer.status} ${answer.statusText}` });
+  return new ApiError(answer.status, told?.error ?? unknown(answer.status, answer.statusText));
 };
 
-const request = async (method, path, body, signal) => {
+const once = async (method, path, body, signal) => {
   const headers = method === "GET" ? {} : { "X-CSRF-Token": csrf };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let answer;
@@ -28,6 +30,38 @@ const request = async (method, path, body, signal) => {
   }
   if (!answer.ok) throw await failure(answer);
   return answer;
+};
+
+const PAUSES = [2, 4, 8, 15, 30]; // seconds before a request that found the service busy is made again
+let waiting = 0;
+let tellWaiting = () => {};
+
+// Called with true while any request waits until the service is less busy, then with false.
+export const onWaiting = (tell) => { tellWaiting = tell; };
+
+const pause = (seconds, signal) => new Promise((resolve, reject) => {
+  const timer = setTimeout(resolve, 1000 * seconds);
+  signal?.addEventListener("abort", () => { clearTimeout(timer); reject(signal.reason); }, { once: true });
+});
+
+// A busy service has done nothing yet, so asking again is safe; a worker that died or ran out of time is no such case.
+const request = async (method, path, body, signal) => {
+  let isWaiting = false;
+  try {
+    for (const seconds of PAUSES) {
+      try {
+        return await once(method, path, body, signal);
+      } catch (error) {
+        if (error.status !== 503 || error.kind !== "busy") throw error;
+      }
+      if (!isWaiting) tellWaiting(++waiting > 0);
+      isWaiting = true;
+      await pause(seconds, signal);
+    }
+    return await once(method, path, body, signal);
+  } finally {
+    if (isWaiting) tellWaiting(--waiting > 0);
+  }
 };
 
 export const get = async (path, signal) => (await request("GET", path, undefined, signal)).json();
@@ -52,7 +86,7 @@ export const upload = (file, onprogress) => new Promise((resolve, reject) => {
     let told = null;
     try { told = JSON.parse(sent.responseText); } catch { /* not JSON: an error below */ }
     if (sent.status < 300 && told) resolve(told);
-    else reject(new ApiError(sent.status, told?.error ?? { kind: "service", message: `${sent.status} ${sent.statusText}` }));
+    else reject(new ApiError(sent.status, told?.error ?? unknown(sent.status, sent.statusText)));
   };
   sent.send(file);
 });

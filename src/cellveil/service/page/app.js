@@ -130,6 +130,12 @@ const start = async () => {
   await route();
 };
 
+api.onWaiting((is) => {
+  const note = document.getElementById("waiting");
+  note.textContent = is ? t("nav.waiting") : "";
+  note.hidden = !is;
+});
+
 window.addEventListener("hashchange", async () => {
   await route();
   main.focus({ preventScroll: true });
