@@ -157,6 +157,14 @@ def test_searches_come_to_the_optimum_of_small_three_way_tables(objective: str, 
         assert cv.adjust(problem, method, objective=objective, options=FEW).cost <= 1.01 * exact.cost
 
 
+def test_the_optimum_is_proven_where_rounding_costs_a_unit() -> None:
+    """The vertex of the best senses is fractional and costs 1217, and no whole movement does."""
+    found = cv.adjust(cube(4, seed=1), "exact", objective="l1")
+    assert (found.outcome, found.cost, found.lower_bound) == ("optimal", 1218, 1218)
+    unproven = cv.adjust(cube(4, seed=1), "exact", objective="l1", options={"tree.whole_nodes": 0})
+    assert (unproven.outcome, unproven.cost, unproven.lower_bound) == ("safe", 1218, pytest.approx(1217))
+
+
 @pytest.mark.parametrize("objective", ["l1", "value", "l2"])
 def test_totals_are_emptied_into_the_interior(objective: str) -> None:
     model = build_model(cube(8, seed=1), objective)

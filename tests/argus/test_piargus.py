@@ -1,5 +1,10 @@
-"""The package piargus, unmodified, drives the stand-in program: it writes the jobs and reads the results."""
+"""The package piargus, unmodified, drives the stand-in program: it writes the jobs and reads the results.
 
+Processes are started for a run that ends well, one that fails and one without a log; what the other jobs say
+is asked in this process, by the same call.
+"""
+
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,13 +14,28 @@ import piargus as pa
 import pytest
 from piargus.result.argusreport import TauArgusException
 
+from cellveil.cli.app import run_command
+
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
 HIDDEN = ["U", "M"]
 
 
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> pa.TauArgus:
+    """Where piargus starts a process, the command runs here."""
+
+    def run(call: list[str]) -> subprocess.CompletedProcess[str]:
+        name, *arguments = call
+        assert name == "cellveil-argus"
+        return subprocess.CompletedProcess(call, run_command(["argus", *arguments]))
+
+    monkeypatch.setattr("piargus.tauargus.subprocess.run", run)
+    return pa.TauArgus("cellveil-argus")
+
+
 @pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> pa.TauArgus:
+def console_script(tmp_path_factory: pytest.TempPathFactory) -> pa.TauArgus:
     """The console script, as an installer writes it."""
     script = tmp_path_factory.mktemp("bin") / "cellveil-argus"
     lines = [f"#!{sys.executable}", "from cellveil.__main__ import argus", "argus()"]
@@ -58,7 +78,7 @@ def is_consistent(result: pa.TableResult, data: pd.DataFrame, names: list[str], 
     return True
 
 
-def test_microdata_with_a_hierarchy_and_several_rules(program: pa.TauArgus, tmp_path: Path) -> None:
+def test_microdata_with_a_hierarchy_and_several_rules(console_script: pa.TauArgus, tmp_path: Path) -> None:
     data = firms()
     table = pa.Table(
         ["sector", "region"],
@@ -69,7 +89,7 @@ def test_microdata_with_a_hierarchy_and_several_rules(program: pa.TauArgus, tmp_
     job = pa.Job(
         pa.MicroData(data, hierarchies={"sector": tree()}), [table], directory=tmp_path, name="firms"
     )
-    report = program.run(job)
+    report = console_script.run(job)
     assert report.is_succesful
     result = table.load_result()
     status = plain(result.status())
@@ -251,28 +271,28 @@ def test_float_noise_of_frames(program: pa.TauArgus, tmp_path: Path) -> None:
     assert total == pytest.approx(data["sales"].sum())
 
 
-def test_versions(program: pa.TauArgus) -> None:
-    assert program.version_info()["name"] == "cellveil"
+def test_versions(console_script: pa.TauArgus) -> None:
+    assert console_script.version_info()["name"] == "cellveil"
 
 
-def test_a_failed_run_raises_and_is_logged(program: pa.TauArgus, tmp_path: Path) -> None:
+def test_a_failed_run_raises_and_is_logged(console_script: pa.TauArgus, tmp_path: Path) -> None:
     data = firms(10)
     table = pa.Table(
         ["sector", "region"], "sales", safety_rule="P(10,1)", suppress_method="RND", suppress_method_args=(5,)
     )
     job = pa.Job(pa.MicroData(data), [table], directory=tmp_path, name="rounding")
     with pytest.raises(TauArgusException, match="not done yet"):
-        program.run(job)
+        console_script.run(job)
     assert not Path(table.filepath_out).exists()
 
 
 @pytest.mark.slow
-def test_jobs_in_parallel(program: pa.TauArgus, tmp_path: Path) -> None:
+def test_jobs_in_parallel(console_script: pa.TauArgus, tmp_path: Path) -> None:
     tables = [pa.Table(["sector", "region"], "sales", safety_rule="P(10,1)") for _ in range(2)]
     jobs = [
         pa.Job(pa.MicroData(firms(11)), [table], directory=tmp_path, name=f"job{number}")
         for number, table in enumerate(tables)
     ]
-    assert all(report.is_succesful for report in program.run(jobs))
+    assert all(report.is_succesful for report in console_script.run(jobs))
     first, second = (table.load_result().status() for table in tables)
     assert first.equals(second)

@@ -115,6 +115,7 @@ class TreeParams(Params):
     tried: int = param(3, "Candidates of strong branching.", least=1)
     reliable: int = param(8, "Branchings on either side from which on pseudo-costs are trusted.", least=1)
     nodes: int = param(500, "Nodes without a time limit, unless the method is exact.", least=1)
+    whole_nodes: int = param(1_000, "Nodes in all to prove leaves in whole movements.", least=0)
 
 
 @dataclass(frozen=True, kw_only=True)

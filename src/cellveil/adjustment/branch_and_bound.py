@@ -4,7 +4,8 @@ A node has chosen some senses; it branches at a sensitive cell that the relaxati
 The most promising cells by pseudo-cost are tried on both sides (strong branching), and the one whose weaker
 side is best is taken. The search dives into the better side and goes on with the node of the
 lowest bound when a dive has ended. Where no cell is left between its levels, the movement is made whole
-(`fixed_senses`), which may cost a little more than the relaxation; the bound that is reported counts that.
+(`fixed_senses`), which may cost a little more than the relaxation. When the search is done, such leaves are
+searched once more in whole movements, within a number of nodes; what is not settled then, the bound counts.
 
 Requires what `null_space` requires. Ensures that no adjustment costs less than the bound, up to the solver's
 tolerance. Cost: exponential in the worst case; anytime.
@@ -13,15 +14,17 @@ tolerance. Cost: exponential in the worst case; anytime.
 from __future__ import annotations
 
 import heapq
+from functools import cached_property
 
 import numpy as np
 
 from cellveil.adjustment.fixed_senses import Fit, FixedSenses
-from cellveil.adjustment.mixed_integer import Proof
+from cellveil.adjustment.mixed_integer import Proof, SenseProgram
 from cellveil.adjustment.null_space import DOWN, OPEN, UP, Node, NullSpace
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
 from cellveil.solvers.highs import LPStatus
+from cellveil.solvers.mip import Budget, MIPAnswer
 from cellveil.solvers.tolerances import BETWEEN_LEVELS
 
 
@@ -34,7 +37,8 @@ class SenseTree:
         count = len(self.model.cells)
         self._raised, self._times = np.zeros((2, count)), np.zeros((2, count))
         self._heap: list[tuple[float, int, Node]] = []
-        self._least_leaf, self.nodes = np.inf, 0
+        self._leaves: list[tuple[float, int, Node]] = []
+        self.nodes = 0
 
     @property
     def _goal(self) -> float:
@@ -60,6 +64,8 @@ class SenseTree:
         while node is not None and not clock.is_over and self.nodes != nodes:
             self.nodes += 1
             node = self._branch(node, clock) or self._next()
+        if node is None and free is None:
+            self._prove_leaves(clock)
         bound = self._bound(node)
         if node is not None:
             ended = LPStatus.TIME_LIMIT if clock.is_over else LPStatus.NODE_LIMIT
@@ -71,8 +77,8 @@ class SenseTree:
 
     def _bound(self, node: Node | None) -> float:
         """What is proven: the least of all open nodes, of leaves, and of the best."""
-        least = min(np.inf if node is None else node.bound, self._least_leaf)
-        least = min(least, self._heap[0][0] if self._heap else np.inf)
+        least = min(np.inf if node is None else node.bound, self._heap[0][0] if self._heap else np.inf)
+        least = min(least, *(bound for bound, _, _ in self._leaves), np.inf)
         return least if self.best is None else min(least, self.best.cost)
 
     def _next(self) -> Node | None:
@@ -104,7 +110,7 @@ class SenseTree:
             if bounds[0] >= self._goal or self._times[:, cell].min() >= self._params.reliable:
                 break
         if chosen is None:  # no clear answer: the node stays open, and nothing below its bound is claimed
-            self._least_leaf = min(self._least_leaf, node.bound)
+            self._leaves.append((node.bound, self.nodes, node))
             return None
         left = sorted((side for side in chosen[1] if side.bound < self._goal), key=lambda side: side.bound)
         for side in left[1:]:
@@ -141,4 +147,30 @@ class SenseTree:
         fit = self._given.fit(senses, clock)
         if fit is not None and (self.best is None or fit.cost < self.best.cost):
             self.best = fit
-        self._least_leaf = min(self._least_leaf, node.bound)
+        self._leaves.append((node.bound, self.nodes, node))
+
+    def _prove_leaves(self, clock: Deadline) -> None:
+        """Search leaves in whole movements, those of the lowest bounds first; these bounds rise."""
+        left, waiting = self._params.whole_nodes, sorted(self._leaves, key=lambda leaf: leaf[:2])
+        self._leaves = []
+        for bound, number, leaf in waiting:
+            if bound < self._goal and left > 0 and self.best is not None and not clock.is_over:
+                answer = self._program.search_whole(self.best, leaf.choice, Budget(clock, nodes=left))
+                if answer is not None:
+                    left -= max(answer.nodes, 1)
+                    bound = max(bound, answer.bound)
+                    self._take(answer)
+            self._leaves.append((bound, number, leaf))
+
+    def _take(self, answer: MIPAnswer) -> None:
+        """The movement found, where it keeps everything and is cheaper."""
+        movement, senses = self._program.movement_of(answer), self._program.senses_of(answer)
+        if movement is None or senses is None or self.best is None:
+            return
+        y = np.rint(movement).astype(np.int64)
+        if self.model.fits(y) and self.model.cost(y) < self.best.cost:
+            self.best = Fit(y, senses, self.model.cost(y))
+
+    @cached_property
+    def _program(self) -> SenseProgram:
+        return SenseProgram(self.model, None)

@@ -28,6 +28,7 @@ import numpy as np
 from cellveil.adjustment.fixed_senses import Fit, FixedSenses
 from cellveil.adjustment.imbalance_rows import imbalances
 from cellveil.adjustment.model import Model
+from cellveil.adjustment.null_space import DOWN, UP, Int8
 from cellveil.adjustment.piecewise_cost import Breakpoints, Pieces, pieces_of
 from cellveil.arrays import Bool, Float
 from cellveil.clock import NO_LIMIT, Deadline
@@ -137,6 +138,19 @@ class SenseProgram:
             program = replace(program, bounds=(low, high))
         found = (solve_by_cuts if cuts else solve)(program, start=point, budget=budget)
         return replace(found, bound=found.bound * self._unit * self._money)
+
+    def search_whole(self, start: Fit, choice: Int8, budget: Budget) -> MIPAnswer | None:
+        """The same in whole movements, within the senses of a node; None where amounts are not in units."""
+        if self._unit != 1:
+            return None
+        low, high = self.program.bounds[0].copy(), self.program.bounds[1].copy()
+        low[self._num_pieces :][choice == UP] = 1.0
+        high[self._num_pieces :][choice == DOWN] = 0.0
+        program = replace(self.program, bounds=(low, high), whole=np.ones(len(low), dtype=bool))
+        point = np.concatenate([self.pieces.filled(start.y), start.senses.astype(float)])
+        is_inside = bool(((point >= low) & (point <= high)).all())
+        found = solve(program, start=point if is_inside else None, budget=budget)
+        return replace(found, bound=found.bound * self._money)
 
     def senses_of(self, found: MIPAnswer) -> Bool | None:
         """The senses of the point found."""

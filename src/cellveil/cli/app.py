@@ -8,11 +8,13 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.main import get_command
 
 from cellveil.cli.adjust import adjust
 from cellveil.cli.argus import argus
@@ -78,7 +80,7 @@ def main() -> None:
 def run_command(arguments: Sequence[str], commands: typer.Typer = app) -> int:
     """Run one command; every error ends with a sentence on standard error and the documented exit code."""
     try:
-        commands(list(arguments), prog_name=commands.info.name)
+        _parser(commands)(list(arguments), prog_name=commands.info.name)
     except SystemExit as done:
         if done.code == INTERRUPTED and not isinstance(done, Kept):
             tell_interrupted("everything is as it was.")
@@ -94,6 +96,12 @@ def run_command(arguments: Sequence[str], commands: typer.Typer = app) -> int:
         _tell_unexpected(error)
         return 1
     return 0
+
+
+@cache
+def _parser(commands: typer.Typer) -> Callable[..., Any]:
+    """What reads the arguments of all commands: built once, from their signatures."""
+    return get_command(commands)
 
 
 def _leave(code: int) -> NoReturn:

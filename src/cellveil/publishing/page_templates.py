@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
@@ -9,8 +10,12 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 
+@cache
 def environment(*further: str) -> Environment:
-    """The templates of this package and of `further` ones; everything put into them is escaped."""
+    """The templates of this package and of `further` ones; everything put into them is escaped.
+
+    One per process: each template is compiled once.
+    """
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     loaders = [PackageLoader(package) for package in ("cellveil.publishing", *further)]

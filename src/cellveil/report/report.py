@@ -9,7 +9,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -360,7 +360,11 @@ def versions() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            found[package] = _version(package)
         except PackageNotFoundError:
             found[package] = "not installed"
     return found
+
+
+_version = cache(version)
+"""Read from the files of an installed package, which takes milliseconds."""
