@@ -1,15 +1,19 @@
-# Two commands do all the set-up: `make demo` and `make test`.
+# Two commands do all the set-up: `make demo` and `make test`. What goes out is made by `make dist`.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
+DIST_STAMP := $(VENV)/.installed-for-dist
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
+# The time of all files in what is built: that of the last commit, or a fixed one where there is no history.
+EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 1577836800)
 
 # Modules become bytecode once, whatever the environment says: tests start many programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow bench readme screenshots format clean
+.PHONY: demo test test-slow dist check-dist bench readme screenshots format clean
 
 demo: $(STAMP)
 	$(BIN)/cellveil demo --out cellveil-demo
@@ -22,6 +26,18 @@ test: $(TEST_STAMP)
 
 test-slow: $(TEST_STAMP)
 	HYPOTHESIS_PROFILE=random $(BIN)/pytest -m slow tests
+
+# Source archive, the wheel that is built from it, and the bill of materials of what the lock file pins.
+# Equal sources give equal files.
+dist: $(DIST_STAMP)
+	rm -rf dist
+	SOURCE_DATE_EPOCH=$(EPOCH) $(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --output-reproducible --of JSON \
+	    -o dist/cellveil-$(VERSION).cdx.json requirements.lock
+
+# The wheel in a clean environment: no compiler, another user, nothing writable but the output.
+check-dist: $(TEST_STAMP)
+	$(BIN)/pytest -m slow tests/distribution
 
 bench: $(TEST_STAMP)
 	$(BIN)/python benchmarks/cold_start.py
@@ -40,7 +56,7 @@ format: $(TEST_STAMP)
 	$(BIN)/ruff check --fix src tests benchmarks experiments
 
 clean:
-	rm -rf $(VENV) cellveil-demo
+	rm -rf $(VENV) cellveil-demo dist
 
 # What the package and the demo need. Modules become bytecode when they are first imported: fewer than all.
 $(STAMP): pyproject.toml requirements.lock
@@ -51,3 +67,7 @@ $(STAMP): pyproject.toml requirements.lock
 $(TEST_STAMP): $(STAMP)
 	$(PIP) install --no-compile -c requirements.lock -e ".[test]"
 	@touch $(TEST_STAMP)
+
+$(DIST_STAMP): $(STAMP)
+	$(PIP) install --no-compile -c requirements.lock -e ".[dist]"
+	@touch $(DIST_STAMP)

@@ -1,7 +1,7 @@
 """Tabulate large microdata, and the same by plain pandas: seconds, peak memory, ratio, equal results.
 
     python benchmarks/tabulate.py [--rows 10000000] [--ids] [--skip-pandas]
-    python benchmarks/tabulate.py --engine spark|postgres [--rows 1000000]
+    python benchmarks/tabulate.py --engine spark|postgres [--rows 20000 200000 1000000]
 
 Three hierarchical dimensions (industry 671 codes, region 125, size 11), skewed amounts; with ``--ids`` the
 contributions of a contributor are added up in each cell first (about 5 % of the contributors have records in
@@ -9,8 +9,8 @@ several cells). Either way runs in a process of its own, one after the other, on
 
 With ``--engine`` DuckDB and another engine tabulate the same records with contributors, holdings and weights
 (industry 67 codes, region 25, size 11): every figure must be equal bit by bit, and the memory is that of the
-client alone, which must not grow with the records. PostgreSQL is found by the variables of libpq (PGHOST, …),
-Spark by CELLVEIL_SPARK (a master, by default local[2]).
+client process alone, without server or JVM, which must not grow with the records. PostgreSQL is found by the
+variables of libpq (PGHOST, …), Spark by CELLVEIL_SPARK (a master, by default local[2]).
 """
 
 from __future__ import annotations
@@ -138,19 +138,19 @@ def load_postgres(path: Path) -> None:
         connection.commit()
 
 
-def compare_engines(arguments: argparse.Namespace, folder: Path) -> None:
+def compare_engines(engine: str, rows: int, folder: Path) -> None:
     import duckdb
 
     data = folder / "data.parquet"
-    duckdb.execute(ENGINE_DATA.format(rows=arguments.rows, path=data))
-    if arguments.engine == "postgres":
+    duckdb.execute(ENGINE_DATA.format(rows=rows, path=data))
+    if engine == "postgres":
         load_postgres(data)
-    for way in ("duckdb", arguments.engine):
+    for way in ("duckdb", engine):
         command = [sys.executable, __file__, "--child", way, str(data), str(folder / f"{way}.npy")]
         answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-        print(f"{arguments.rows} rows, {way}: {answer.strip().splitlines()[-1]}", flush=True)
-    equal = np.array_equal(*(np.load(folder / f"{way}.npy") for way in ("duckdb", arguments.engine)))
-    print(f"results equal: {equal}")
+        print(f"{rows} rows, {way}: {answer.strip().splitlines()[-1]}", flush=True)
+    equal = np.array_equal(*(np.load(folder / f"{way}.npy") for way in ("duckdb", engine)))
+    print(f"results equal: {equal}", flush=True)
     if not equal:
         sys.exit(1)
 
@@ -197,27 +197,30 @@ def paths_to_the_top(dimension: Dimension) -> list[np.ndarray]:
 
 
 def child(way: str, path: Path, ids: bool, out: Path) -> None:
-    start = time.perf_counter()
+    start, before = time.perf_counter(), peak_memory()
     ways = {"cellveil": by_cellveil, "pandas": by_pandas}
     found = ways[way](path, ids) if way in ways else by_engine(way, path)
     seconds = time.perf_counter() - start
-    peak = peak_memory()
+    memory = {"before_mb": round(before), "peak_mb": round(peak_memory())}
     np.save(out, found[np.lexsort(found[:, :3].T[::-1])].astype(np.int64))
-    print(json.dumps({"seconds": round(seconds, 1), "peak_gb": round(peak, 2), "cells": len(found)}))
+    print(json.dumps({"seconds": round(seconds, 1), **memory, "cells": len(found)}))
 
 
 def peak_memory() -> float:
-    """Gigabytes of this process at most; what getrusage says may be that of the process that started it."""
+    """Megabytes of this process alone, at most.
+
+    What getrusage says may be that of the process that started it.
+    """
     status = Path("/proc/self/status")
     if not status.exists():
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10
     line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) / 2**20
+    return int(line.split()[1]) / 2**10
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--rows", type=int, nargs="+", default=[10_000_000])
     parser.add_argument("--engine", choices=["spark", "postgres"], help="compare it with DuckDB")
     parser.add_argument("--ids", action="store_true", help="add up the records of each contributor first")
     parser.add_argument("--skip-pandas", action="store_true")
@@ -227,15 +230,19 @@ def main() -> None:
         way, path, out = arguments.child
         child(way, Path(path), arguments.ids, Path(out))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        (compare_engines if arguments.engine else compare)(arguments, Path(folder))
+    for rows in arguments.rows:
+        with tempfile.TemporaryDirectory() as folder:
+            if arguments.engine:
+                compare_engines(arguments.engine, rows, Path(folder))
+            else:
+                compare(arguments, rows, Path(folder))
 
 
-def compare(arguments: argparse.Namespace, folder: Path) -> None:
+def compare(arguments: argparse.Namespace, rows: int, folder: Path) -> None:
     import duckdb
 
     data = folder / "data.parquet"
-    duckdb.execute(DATA.format(rows=arguments.rows, path=data))
+    duckdb.execute(DATA.format(rows=rows, path=data))
     ways = ["cellveil"] if arguments.skip_pandas else ["cellveil", "pandas"]
     results = {}
     for way in ways:
@@ -244,7 +251,7 @@ def compare(arguments: argparse.Namespace, folder: Path) -> None:
         answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         results[way] = json.loads(answer)
         print(
-            f"{arguments.rows} rows, {'ids' if arguments.ids else 'no ids'}, {way}: {answer.strip()}",
+            f"{rows} rows, {'ids' if arguments.ids else 'no ids'}, {way}: {answer.strip()}",
             flush=True,
         )
     if len(ways) == 2:

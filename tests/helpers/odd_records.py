@@ -31,6 +31,16 @@ IDS = [
     "o'x\\",
 ]
 
+MARKED_AMOUNTS = {
+    "decimal commas": ["1,5", "2", "3,25"],
+    "commas and points": ["1.234,5", "12", "-1.234.567,25"],
+    "commas and narrow blanks": ["1\u202f234\u00a0567,5", "2", "+3"],
+    "apostrophes": ["1'234", "1’234’567.5", "6"],
+    "thousands commas": ["1,234,567", "5", "6.75"],
+    "points": ["1.5", "1e3", " 7 "],
+}
+"""Amounts as text, by the marks that they show."""
+
 ODD_DIMENSIONS = [Dimension.of("land", Hierarchy.flat(LANDS))]
 ODD_OPTIONS: dict[str, Any] = {
     "holding": "group",
@@ -61,3 +71,8 @@ def odd_records(contributor: str) -> pa.Table:
             "waives": [["yes", "No", None, "TRUE", ""][i % 5] for i in places],
         }
     )
+
+
+def marked_records(marks: str) -> pa.Table:
+    """Three records with amounts of these marks."""
+    return pa.table({"land": ["N", "X", "N"], "firm": ["a", "b", "c"], "sales": MARKED_AMOUNTS[marks]})

@@ -17,6 +17,7 @@ from cellveil.microdata.engine_choice import EngineChoice
 from cellveil.microdata.engine_probe import check_alike
 from cellveil.microdata.engine_sql import RULES, Translator, known_dialects
 from cellveil.microdata.foreign_engine import checked_query
+from cellveil.microdata.number_marks import NumberMarks
 from cellveil.microdata.records import Records, Roles
 from cellveil.microdata.source_options import SourceOptions
 from cellveil.microdata.tabulate import tabulate
@@ -67,8 +68,9 @@ class Firms:
         "sales": "DECIMAL",
         "weight": "DOUBLE",
         "asks": "VARCHAR",
+        "costs": "VARCHAR",
     }
-    options, name, title = SourceOptions(), None, "the microdata"
+    options, name, title = SourceOptions(marks=NumberMarks(",", ".")), None, "the microdata"
 
     def first(self, condition: str, column: str) -> None:
         raise AssertionError
@@ -77,7 +79,7 @@ class Firms:
 def statements(dialect: str) -> str:
     """All kinds of statements, from the records to lists of the largest."""
     engine = Written(dialect)
-    roles = Roles(("region",), "sales", weight="weight", members={"unit": "firm"}, request="asks")
+    roles = Roles(("region",), "sales", "costs", weight="weight", members={"unit": "firm"}, request="asks")
     records = Records(engine, Firms(), [REGION], roles)
     records.read(2)
     level = sql.MemberLevel("unit", True, True, False)

@@ -16,7 +16,7 @@ from cellveil.microdata.engine_choice import EngineChoice
 from cellveil.microdata.tabulate import tabulate
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
-from helpers.odd_records import ODD_DIMENSIONS, ODD_OPTIONS, odd_records
+from helpers.odd_records import MARKED_AMOUNTS, ODD_DIMENSIONS, ODD_OPTIONS, marked_records, odd_records
 from helpers.postgres import MISSING, postgres_server, program
 from helpers.records import assert_equal_tables, random_records
 
@@ -102,6 +102,25 @@ def test_texts_numbers_and_names_of_all_kinds(address: str) -> None:
     assert mine.units.names == theirs.units.names == tuple(sorted(mine.units.names))
     chosen = EngineChoice("postgres", VARIABLE)
     assert distinct_codes(data, ["land"]) == distinct_codes("odd one", ["land"], choice=chosen)
+
+
+def test_marks_of_amounts_written_as_text_are_found(address: str) -> None:
+    for marks in MARKED_AMOUNTS:
+        data = marked_records(marks)
+        load(address, "marked", data)
+        options: dict[str, Any] = {"contributor": "firm", "decimal": None, "allow_negative": True}
+        mine = tabulate(data, "land", "sales", **options)
+        chosen = EngineChoice("postgres", VARIABLE)
+        assert_equal_tables(mine, tabulate("marked", "land", "sales", engine=chosen, **options))
+
+
+def test_amounts_that_do_not_fit_the_marks_are_faults(address: str) -> None:
+    data = pa.table({"land": ["N", "X"], "sales": ["1.234,5", "12.34"]})
+    load(address, "misfit", data)
+    options: dict[str, Any] = {"decimal": ",", "thousands": "."}
+    for source, chosen in ((data, None), ("misfit", EngineChoice("postgres", VARIABLE))):
+        with pytest.raises(InputError, match="the amount in column 'sales' is not a number"):
+            tabulate(source, "land", "sales", engine=chosen, **options)
 
 
 def test_faults_are_told_without_values(address: str) -> None:

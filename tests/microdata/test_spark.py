@@ -18,7 +18,7 @@ from cellveil.microdata.engine_choice import EngineChoice
 from cellveil.microdata.tabulate import tabulate
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
-from helpers.odd_records import ODD_DIMENSIONS, ODD_OPTIONS, odd_records
+from helpers.odd_records import MARKED_AMOUNTS, ODD_DIMENSIONS, ODD_OPTIONS, marked_records, odd_records
 from helpers.pages import ROOT
 from helpers.records import assert_equal_tables, random_records
 from helpers.spark import spark_session
@@ -101,6 +101,16 @@ def test_text_files_and_their_faults(session: Any, tmp_path: Path) -> None:
     assert "d " not in str(error.value)
     with pytest.raises(InputError, match="unknown code in dimension 'region'"):
         tabulate(file, [Dimension.of("region", Hierarchy.flat(["N1", "N2"]))], engine="spark")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("marks", MARKED_AMOUNTS)
+def test_marks_of_amounts_written_as_text_are_found(session: Any, marks: str) -> None:
+    data = marked_records(marks)
+    options: dict[str, Any] = {"contributor": "firm", "decimal": None, "allow_negative": True}
+    frame = session.createDataFrame(data)
+    mine = tabulate(data, "land", "sales", **options)
+    assert_equal_tables(mine, tabulate(frame, "land", "sales", engine="spark", **options))
 
 
 @pytest.mark.slow

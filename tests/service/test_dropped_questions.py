@@ -19,20 +19,12 @@ from helpers.waiting import is_alive, wait_until
 SLEEPER = (sys.executable, "-c", "import time; time.sleep(3600)")
 """A worker that never answers."""
 
-<<<<<<< HEAD
-OUTER = {"shorts": 2, "shorts_of_user": 3, "patience_seconds": 3600, "short_seconds": 3600}
-=======
 LIMITS = {"shorts": 2, "shorts_of_user": 3}
->>>>>>> 0b19b6d
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
-<<<<<<< HEAD
-    with running_service(tmp_path_factory.mktemp("state"), **OUTER) as service:
-=======
     with running_service(tmp_path_factory.mktemp("state"), **LIMITS) as service:
->>>>>>> 0b19b6d
         yield service
 
 
@@ -135,15 +127,11 @@ def test_who_has_left_gets_no_worker(running: RunningService) -> None:
 
 
 def test_a_service_that_ends_keeps_nobody_waiting(tmp_path: Path, sleepers: None) -> None:
-<<<<<<< HEAD
-    with running_service(tmp_path / "state", **OUTER) as service, service.client() as ann, ExitStack() as all:
-=======
     with (
         running_service(tmp_path / "state", **LIMITS) as service,
         service.client() as ann,
         ExitStack() as all,
     ):
->>>>>>> 0b19b6d
         files, shorts = sent(ann), service.desk.shorts
         for number in (1, 2, 3):
             all.enter_context(asking(service, files))

@@ -14,6 +14,7 @@ from cellveil.errors import InputError
 from cellveil.microdata import sql
 from cellveil.microdata.engine import Engine
 from cellveil.microdata.engine_choice import EngineChoice
+from cellveil.microdata.number_marks import EVIDENCE, NumberMarks, plain_sql
 
 TESTED = ("spark", "postgres")
 """Engines whose errors of overflow the tests hold."""
@@ -35,6 +36,8 @@ def _whether(condition: str) -> str:
 
 PRODUCTS = (2**53 + 1, -(2**60) - 1, 2**65 + 2**13 + 1, -(2**66) - 2**12 - 1, 10**37 + 1)
 
+MARKED = "1\u202f234\u00a0567,25"
+
 PROBES: dict[str, list[str]] = {
     "rounding of halves": [
         f"CAST(round({_float(x)}) AS BIGINT)" for x in ("2.5", "-2.5", "0.49999999999999994", "1e3")
@@ -42,6 +45,11 @@ PROBES: dict[str, list[str]] = {
     "texts that are numbers": [
         sql.scaled(_text(x), "decimal", 2, rounding=True)
         for x in ("12.5", "1.005", "-1.005", "1e3", "12x", "")
+    ],
+    "marks of numbers": [
+        *(_whether(f"regexp_matches({_text(MARKED)}, {sql.literal(how)})") for how in EVIDENCE.values()),
+        plain_sql(_text(MARKED), NumberMarks(",", " ")),
+        plain_sql(_text("1.234,5"), NumberMarks(",", ".")),
     ],
     "order of texts": [
         _whether(f"{_text(a)} < {_text(b)}")

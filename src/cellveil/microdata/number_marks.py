@@ -1,4 +1,4 @@
-r"""Decimal and thousands marks of the numbers in tables and microdata: as they are said, else as they show.
+"""Decimal and thousands marks of the numbers in tables and microdata: as they are said, else as they show.
 
 A number that fits only one way of writing settles the marks of its whole file: ``12,5`` has a decimal comma,
 ``1.234,5`` thousands points as well, ``1,234,567`` thousands commas. Where every number fits both
@@ -8,7 +8,6 @@ are decimal points, with a warning where all of them could be thousands marks.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,16 +19,19 @@ BLANKS = " \u00a0\u202f\u2009'\u2019"
 """Marks between groups of three digits that cannot be taken for a decimal mark."""
 
 EVIDENCE: Mapping[str, str] = {
-    "comma": r"^[+-]?[0-9].*,|^[+-]?,[0-9]",
-    "point": r"\.",
-    "decimal comma": r"^[+-]?[0-9. \x{a0}\x{202f}\x{2009}'\x{2019}]*,([0-9]{1,2}|[0-9]{4,})$"
-    r"|^[+-]?0*,[0-9]+$|^[+-]?[0-9]{4,},[0-9]*$|\.[0-9]{3},[0-9]*$",
-    "decimal point": r"\.([0-9]{0,2}|[0-9]{4,})$|^[+-]?0*\.[0-9]+$|^[+-]?[0-9]{4,}\.[0-9]*$|,[0-9]{3}\.",
-    "thousands comma": r"^[+-]?[0-9]{1,3}(,[0-9]{3}){2,}(\.[0-9]*)?$|^[+-]?[0-9]{1,3},[0-9]{3}\.[0-9]*$",
-    "thousands point": r"^[+-]?[0-9]{1,3}(\.[0-9]{3}){2,}(,[0-9]*)?$|^[+-]?[0-9]{1,3}\.[0-9]{3},[0-9]*$",
-    "blank": r"^[+-]?[0-9]{1,3}[ \x{a0}\x{202f}\x{2009}'\x{2019}][0-9]{3}([^0-9]|$)",
+    "comma": "^[+-]?[0-9].*,|^[+-]?,[0-9]",
+    "point": "[.]",
+    "decimal comma": f"^[+-]?[0-9.{BLANKS}]*,([0-9]{{1,2}}|[0-9]{{4,}})$"
+    "|^[+-]?0*,[0-9]+$|^[+-]?[0-9]{4,},[0-9]*$|[.][0-9]{3},[0-9]*$",
+    "decimal point": "[.]([0-9]{0,2}|[0-9]{4,})$|^[+-]?0*[.][0-9]+$|^[+-]?[0-9]{4,}[.][0-9]*$|,[0-9]{3}[.]",
+    "thousands comma": "^[+-]?[0-9]{1,3}(,[0-9]{3}){2,}([.][0-9]*)?$|^[+-]?[0-9]{1,3},[0-9]{3}[.][0-9]*$",
+    "thousands point": "^[+-]?[0-9]{1,3}([.][0-9]{3}){2,}(,[0-9]*)?$|^[+-]?[0-9]{1,3}[.][0-9]{3},[0-9]*$",
+    "blank": f"^[+-]?[0-9]{{1,3}}[{BLANKS}][0-9]{{3}}([^0-9]|$)",
 }
-"""What a number may show of the marks, as regular expressions of RE2 for trimmed text."""
+"""What a number may show of the marks, as regular expressions for trimmed text.
+
+They are read alike by RE2, Java and PostgreSQL: bracket expressions in place of backslashes.
+"""
 
 SAY = 'Write decimal = "," and, if there is one, thousands = "." (or the other way round).'
 
@@ -139,16 +141,21 @@ def _notes(marks: NumberMarks, evidence: Mapping[str, bool], file: object) -> li
 
 def plain_pattern(marks: NumberMarks) -> str:
     """A regular expression of what may be made a plain number by `plain_text`; anything else is at fault."""
-    decimal, thousands = re.escape(marks.decimal or "."), _between(marks)
+    decimal, thousands = f"[{marks.decimal or '.'}]", _between(marks)
     grouped = rf"[0-9]{{1,3}}({thousands}[0-9]{{3}})+|" if thousands else ""
     return rf"^[+-]?({grouped}[0-9]*)({decimal}[0-9]*)?([eE][+-]?[0-9]+)?$"
 
 
+def _thousands_marks(marks: NumberMarks) -> str:
+    """What may stand between groups of digits; one kind of blank stands for all."""
+    between = marks.thousands or ""
+    return BLANKS if between and between in BLANKS else between
+
+
 def _between(marks: NumberMarks) -> str:
-    """A regular expression of the thousands mark; one kind of blank stands for all."""
-    if not marks.thousands:
-        return ""
-    return f"[{BLANKS}]" if marks.thousands in BLANKS else re.escape(marks.thousands)
+    """The same as a regular expression."""
+    between = _thousands_marks(marks)
+    return f"[{between}]" if between else ""
 
 
 def evidence_of(columns: list[Any]) -> dict[str, bool]:
@@ -184,7 +191,9 @@ def plain_sql(text: str, marks: NumberMarks) -> str:
     if marks == POINTS:
         return text
     fits = f"regexp_matches({text}, {_literal(plain_pattern(marks))})"
-    plain = f"regexp_replace({text}, {_literal(_between(marks))}, '', 'g')" if marks.thousands else text
+    plain = text
+    for mark in _thousands_marks(marks):
+        plain = f"replace({plain}, {_literal(mark)}, '')"
     plain = f"replace({plain}, ',', '.')" if marks.decimal == "," else plain
     return f"CASE WHEN {fits} THEN {plain} ELSE {text} || '?' END"
 
