@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +27,12 @@ UNHURRIED = {
     "patience_seconds": 3600, "short_seconds": 3600, "idle_seconds": 600, "slowest": 0, "shorts_of_user": 50
 }  # fmt: skip
 """Limits of a service whose machine is busy with other tests: none of them ends what a test waits for."""
+
+NO_WORKER = (sys.executable, "-I", "-S", "-c", "")
+"""A command in place of the worker's, for what needs a process and nothing that it does: it ends at once."""
+
+SLEEPER = (sys.executable, "-I", "-S", "-c", "import time; time.sleep(3600)")
+"""Another one, which never answers."""
 
 OVER = ("done", "failed", "cancelled", "interrupted")
 
@@ -54,8 +61,8 @@ formats = ["csv", "html"]
 """
 
 MANY = "firm,region,size,kind,turnover\n" + "".join(
-    f"f{n},R{n * 7919 % 23:02},S{n * n % 17:02},K{n * 104729 % 1009 % 11:02},{10 + n * n * 31 % 9973}\n"
-    for n in range(9000)
+    f"f{n},R{n * 7919 % 113 % 9},S{n * n % 97 % 9},K{n * 104729 % 1009 % 9},{10 + n * n * 31 % 9973}\n"
+    for n in range(2500)
 )
 """Records of a table whose search takes long."""
 

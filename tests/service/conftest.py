@@ -5,13 +5,26 @@ from pathlib import Path
 
 import pytest
 
-from helpers.service import FIRMS, RunningService, ServiceClient, running_service
+from cellveil.service import worker_process
+from helpers.service import FIRMS, NO_WORKER, SLEEPER, RunningService, ServiceClient, running_service
 
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
     with running_service(tmp_path_factory.mktemp("state")) as running:
         yield running
+
+
+@pytest.fixture
+def no_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs and questions end at once, without an answer."""
+    monkeypatch.setattr(worker_process, "COMMAND", NO_WORKER)
+
+
+@pytest.fixture
+def sleepers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs and questions never come to their end."""
+    monkeypatch.setattr(worker_process, "COMMAND", SLEEPER)
 
 
 @pytest.fixture

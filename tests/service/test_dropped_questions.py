@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -13,11 +12,8 @@ from cellveil.service import worker_process
 from cellveil.service.job_folders import JobFolder
 from cellveil.service.service_errors import ServiceError
 from cellveil.service.short_tasks import Asker
-from helpers.service import FIRMS, JOB, TOKENS, RunningService, ServiceClient, running_service
+from helpers.service import FIRMS, JOB, NO_WORKER, TOKENS, RunningService, ServiceClient, running_service
 from helpers.waiting import is_alive, wait_until
-
-SLEEPER = (sys.executable, "-c", "import time; time.sleep(3600)")
-"""A worker that never answers."""
 
 LIMITS = {"shorts": 2, "shorts_of_user": 3}
 
@@ -32,11 +28,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService
 def ann(running: RunningService) -> Iterator[ServiceClient]:
     with running.client() as client:
         yield client
-
-
-@pytest.fixture
-def sleepers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process, "COMMAND", SLEEPER)
 
 
 @contextmanager
@@ -54,20 +45,19 @@ def sent(ann: ServiceClient) -> dict[str, str]:
 
 
 def test_checks_that_were_dropped_do_not_block_the_next_one(
-    running: RunningService, ann: ServiceClient, monkeypatch: pytest.MonkeyPatch
+    running: RunningService, ann: ServiceClient, sleepers: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files, shorts = sent(ann), running.desk.shorts
-    with monkeypatch.context() as patch:
-        patch.setattr(worker_process, "COMMAND", SLEEPER)
-        for _ in range(5):  # more than one user may ask at a time
-            with asking(running, files):
-                wait_until(lambda: len(shorts.pids()) == 1)
-                [pid] = shorts.pids()
-            wait_until(lambda: shorts.asking("ann") == 0 and shorts.pids() == [])
-            assert not is_alive(pid)
-        wait_until(lambda: list(running.desk.state.scratch.iterdir()) == [])
+    for _ in range(5):  # more than one user may ask at a time
+        with asking(running, files):
+            wait_until(lambda: len(shorts.pids()) == 1)
+            [pid] = shorts.pids()
+        wait_until(lambda: shorts.asking("ann") == 0 and shorts.pids() == [])
+        assert not is_alive(pid)
+    wait_until(lambda: list(running.desk.state.scratch.iterdir()) == [])
+    monkeypatch.setattr(worker_process, "COMMAND", NO_WORKER)
     answer = ann.post("/checks", json={"toml": JOB, "files": files})
-    assert answer.status_code == 200 and answer.json()["cells"] > 0
+    assert answer.json()["error"]["kind"] == "died" and "retry-after" not in answer.headers  # it had its turn
 
 
 def test_a_dropped_check_that_waits_gives_up_its_place(

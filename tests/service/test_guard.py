@@ -113,7 +113,9 @@ def test_the_page_has_no_other_files(service: RunningService, path: str) -> None
         assert stranger.get(path).status_code in (404, 405)
 
 
-def test_what_is_of_others_is_not_there(ann: ServiceClient, bob: ServiceClient, firms: str) -> None:
+def test_what_is_of_others_is_not_there(
+    ann: ServiceClient, bob: ServiceClient, firms: str, no_workers: None
+) -> None:
     assert firms not in bob.get("/files").text
     assert bob.delete(f"/files/{firms}").status_code == 404
     assert bob.post(f"/files/{firms}/columns").status_code == 404

@@ -52,7 +52,9 @@ def test_odd_ids_are_not_found(ann: ServiceClient, id: str) -> None:
 
 
 @pytest.mark.parametrize("seen", ["9" * 20, "-1", "x", "1e5", "²"])
-def test_odd_numbers_of_events_count_as_none(ann: ServiceClient, firms: str, seen: str) -> None:
+def test_odd_numbers_of_events_count_as_none(
+    ann: ServiceClient, firms: str, no_workers: None, seen: str
+) -> None:
     files = {"a": firms, "b": firms}
     asked = {"verb": "audit", "files": files, "options": {"instance": "a", "pattern": "b"}}
     id = ann.post("/jobs", json=asked).json()["id"]

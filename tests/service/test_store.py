@@ -75,7 +75,7 @@ def test_a_change_that_fails_is_no_change(store: Store) -> None:
     store.tell_progress(id, {"phase": "goes on"})
 
 
-def test_deletion_removes_everything(small_service: RunningService, tmp_path: Path) -> None:
+def test_deletion_removes_everything(small_service: RunningService, no_workers: None) -> None:
     with small_service.client() as ann:
         file = ann.send_file("planted-name.csv", "planted,content\n1,2\n")["id"]
         asked = {
@@ -94,7 +94,7 @@ def test_deletion_removes_everything(small_service: RunningService, tmp_path: Pa
     assert rows == [] and small_service.desk.store.file_ids() == []
 
 
-def test_what_is_old_is_deleted_when_it_is_over(tmp_path: Path) -> None:
+def test_what_is_old_is_deleted_when_it_is_over(tmp_path: Path, sleepers: None) -> None:
     state = StateFolder(tmp_path / "state")
     store = Store(state.database)
     long_ago = time.time() - 100 * 86_400

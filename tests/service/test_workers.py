@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
+from cellveil.service import worker_process
 from cellveil.service.job_folders import JobFolder
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.worker_process import WorkerProcess, task_of
@@ -57,7 +58,7 @@ def test_a_killed_worker_is_a_failed_job_and_the_next_one_runs(
     os.kill(running.desk.supervisor.pids()[first], signal.SIGKILL)
     job = ann.waited(first)
     assert job["state"] == "failed" and "SIGKILL" in job["error"]["message"]
-    assert public_files(running, first) == [] and not running.desk.state.job(first).temporary.exists()
+    assert public_files(running, first) == [] and running.desk.state.job(first).temporaries() == []
     assert ann.get(f"/jobs/{first}/downloads/release.zip").status_code == 409
     assert ann.waited(second)["exit_code"] == 2
 
@@ -149,7 +150,38 @@ def test_a_worker_without_memory_says_so_or_dies(tmp_path: Path) -> None:
     told: dict[str, Any] = dict(worker.lines())
     code = worker.wait()
     assert "result" not in told and code != 0
-    assert not folder.temporary.exists()
+    assert folder.temporaries() == []
+
+
+@posix
+def test_a_worker_writes_no_file_beyond_its_limit(tmp_path: Path) -> None:
+    folder = JobFolder(tmp_path / "job")
+    folder.fill({}, "", {})
+    task = task_of("dataset", folder, {"firms": 200, "seed": 1}, ServiceLimits(disk=1000))
+    worker = WorkerProcess(task, folder)
+    told: dict[str, Any] = dict(worker.lines())
+    assert worker.wait() == 2 and told["error"]["kind"] == "disk"
+
+
+WRITER = """
+import itertools, pathlib
+folder = pathlib.Path("out/public")
+folder.mkdir(parents=True)
+for number in itertools.count():
+    folder.joinpath(f"{number}.csv").write_bytes(bytes(100_000))
+"""
+"""A worker that fills the disk with small files."""
+
+
+def test_a_job_that_fills_the_disk_is_ended_and_leaves_nothing(
+    running: RunningService, ann: ServiceClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_process, "COMMAND", (sys.executable, "-c", WRITER))
+    monkeypatch.setattr(running.desk.supervisor, "_limits", ServiceLimits(disk=1_000_000))
+    job = ann.waited(ann.submit(JOB, {"data/firms.csv": ann.send_file("firms.csv", FIRMS)["id"]}))
+    assert (job["state"], job["error"]["kind"]) == ("failed", "disk")
+    left = {path.name for path in running.desk.state.job(job["id"]).path.iterdir()}
+    assert left == {"input", "request.json"}
 
 
 @posix

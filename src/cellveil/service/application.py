@@ -172,7 +172,7 @@ async def _wrong_input(request: Request, error: Exception) -> JSONResponse:
 
 async def _task_failed(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TaskError)
-    return _answer(503 if error.told.get("kind") in ("died", "memory", "time") else 422, error.told)
+    return _answer(503 if error.told.get("kind") in ("died", "memory", "time", "disk") else 422, error.told)
 
 
 async def _invalid(request: Request, error: Exception) -> JSONResponse:

@@ -8,6 +8,7 @@
     STATE/jobs/ID/input/job.toml, …     the job file and the files it names: what job.zip holds
     STATE/jobs/ID/out/public, internal  what the run wrote
     STATE/jobs/ID/view/                 what the page shows
+    STATE/jobs/ID/tmp-ID/               temporary files of a worker; removed after
     STATE/datasets/NAME/                built-in data, made when first asked for
     STATE/scratch/ID/                   of checks; removed after
 """
@@ -23,6 +24,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from secrets import token_urlsafe
+from stat import S_ISDIR
 from typing import Any
 
 from cellveil.errors import InputError
@@ -39,6 +41,7 @@ RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt"
 """Names that are no files on some systems."""
 
 JOB_FILE = "job.toml"
+TEMPORARY = "tmp-"
 
 
 def new_id() -> str:
@@ -123,10 +126,24 @@ class JobFolder:
         """What the page shows."""
         return self.path / "view"
 
-    @property
-    def temporary(self) -> Path:
-        """Temporary files of the worker."""
-        return self.path / "tmp"
+    def new_temporary(self) -> Path:
+        """A folder for the temporary files of one worker: several may explain cells of the same job."""
+        made = self.path / f"{TEMPORARY}{new_id()}"
+        made.mkdir(mode=0o700, parents=True)
+        return made
+
+    def temporaries(self) -> list[Path]:
+        """Folders of temporary files."""
+        return list(self.path.glob(f"{TEMPORARY}*"))
+
+    def clear(self) -> None:
+        """Remove everything that a run which came to no result has written."""
+        for folder in (self.out, self.view, *self.temporaries()):
+            remove_folder(folder)
+
+    def written(self) -> int:
+        """Bytes on disk that workers have written, the input left out."""
+        return sum(bytes_in(path) for path in _entries(self.path) if path != self.input)
 
     @property
     def request_file(self) -> Path:
@@ -217,7 +234,8 @@ class StateFolder:
 
     def clear_scratch(self) -> None:
         """Remove what a service that was killed has left."""
-        for folder in (*self.scratch.iterdir(), *self.files.glob(".*"), *self.jobs.glob(".*")):
+        hidden = (*self.files.glob(".*"), *self.jobs.glob(".*"))
+        for folder in (*self.scratch.iterdir(), *hidden, *self.jobs.glob(f"*/{TEMPORARY}*")):
             remove_folder(folder)
 
 
@@ -231,6 +249,24 @@ def remove_folder(folder: Path) -> None:
     except OSError:
         aside = folder
     shutil.rmtree(aside, ignore_errors=True)
+
+
+def bytes_in(path: Path) -> int:
+    """Bytes on disk below a path; what vanishes meanwhile has none."""
+    try:
+        facts = path.lstat()
+    except OSError:
+        return 0
+    if S_ISDIR(facts.st_mode):
+        return sum(map(bytes_in, _entries(path)))
+    return 512 * facts.st_blocks if hasattr(facts, "st_blocks") else facts.st_size
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []
 
 
 def _checked(id: str) -> str:

@@ -16,7 +16,8 @@ from cellveil.clock import Deadline
 from cellveil.service.job_folders import JobFolder
 from cellveil.service.service_errors import ServiceError, TaskError, died, plain_error
 from cellveil.service.service_limits import ServiceLimits
-from cellveil.service.worker_process import Watchdog, WorkerProcess, task_of
+from cellveil.service.watchdog import Limit, Watchdog
+from cellveil.service.worker_process import WorkerProcess, task_of
 
 
 @dataclass(eq=False)
@@ -138,7 +139,7 @@ class ShortTasks:
         self, verb: str, folder: JobFolder, options: Mapping[str, Any], asker: Asker
     ) -> dict[str, Any]:
         worker = self._begun(verb, folder, options, asker)
-        watchdog = Watchdog(worker, Deadline(self._limits.short_seconds), None)
+        watchdog = Watchdog(worker, Deadline(self._limits.short_seconds), None, self._limits.disk)
         told: dict[str, dict[str, Any]] = {}
         try:
             told.update(worker.lines())
@@ -152,7 +153,7 @@ class ShortTasks:
             return told["result"]
         with self._change:
             self._check(asker)
-        if watchdog.is_over:
+        if watchdog.reached is Limit.TIME:
             words = f"there was no answer within {self._limits.short_seconds:g} seconds."
             raise TaskError(plain_error("time", words, "Run the job without it."))
         raise TaskError(told.get("error") or died(code, self._limits.memory))

@@ -11,7 +11,8 @@ from cellveil.service.job_folders import StateFolder
 from cellveil.service.service_errors import died, plain_error
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.store import JobRecord, JobState, Store
-from cellveil.service.worker_process import Watchdog, WorkerProcess, task_of
+from cellveil.service.watchdog import Limit, Watchdog
+from cellveil.service.worker_process import WorkerProcess, task_of
 
 INTERRUPTED = 130
 
@@ -34,6 +35,7 @@ class Supervisor:
     def start(self) -> None:
         """Take up what the last service has left, and begin with the queue."""
         for id in self._store.job_ids(JobState.RUNNING):
+            self._state.job(id).clear()
             self._store.end_job(id, JobState.INTERRUPTED, error=MID_RUN)
         self._dispatcher.start()
 
@@ -112,7 +114,8 @@ class Supervisor:
 
     def _watch(self, job: JobRecord, worker: WorkerProcess) -> None:
         limits = self._limits
-        watchdog = Watchdog(worker, Deadline(limits.job_seconds), Deadline(limits.grace_seconds))
+        until, grace = Deadline(limits.job_seconds), Deadline(limits.grace_seconds)
+        watchdog = Watchdog(worker, until, grace, limits.disk)
         told: dict[str, dict[str, Any]] = {}
         try:
             for event, data in worker.lines():
@@ -124,17 +127,19 @@ class Supervisor:
             watchdog.call_off()
             worker.end()
             code = worker.wait()
-            self._end(job.id, code, told, late=watchdog.is_over)
+            self._end(job.id, code, told, watchdog.reached)
             with self._change:
                 del self._running[job.id]
                 self._cancelled.discard(job.id)
                 self._change.notify_all()
 
-    def _end(self, id: str, code: int, told: Mapping[str, dict[str, Any]], *, late: bool) -> None:
+    def _end(self, id: str, code: int, told: Mapping[str, dict[str, Any]], reached: Limit | None) -> None:
         """Tell how a job came to its end: what was written whole counts, all else does not."""
         with self._change:
             is_cancelled, is_closing = id in self._cancelled, self._is_closing
         result, error = told.get("result"), told.get("error")
+        if result is None:
+            self._state.job(id).clear()
         if result is not None:
             verdict = {key: value for key, value in result.items() if key in ("safe", "verdict")}
             own = result.get("error")
@@ -146,10 +151,16 @@ class Supervisor:
             self._store.end_job(id, state, exit_code=code, error=error)
         elif is_closing:
             self._store.end_job(id, JobState.INTERRUPTED, error=MID_RUN)
-        elif late:
-            words = f"the job did not end within {self._limits.job_seconds:g} seconds; nothing was released."
-            self._store.end_job(
-                id, JobState.FAILED, error=plain_error("time", words, "Give it a time limit.")
-            )
+        elif reached is not None:
+            self._store.end_job(id, JobState.FAILED, error=over_limit(reached, self._limits))
         else:
             self._store.end_job(id, JobState.FAILED, error=died(code, self._limits.memory))
+
+
+def over_limit(reached: Limit, limits: ServiceLimits) -> dict[str, Any]:
+    """What is told of a job that was ended by its watchdog."""
+    if reached is Limit.TIME:
+        words = f"the job did not end within {limits.job_seconds:g} seconds; nothing was released."
+        return plain_error(reached, words, "Give it a time limit.")
+    words = f"the job wrote more than {limits.disk / 1e9:g} GB to disk; nothing was released."
+    return plain_error(reached, words, "Take coarser dimensions, or ask for a higher limit (--limit disk=…).")

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import errno
 import json
 import os
 import signal
 import sys
-import tempfile
 from threading import Thread
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from cellveil.errors import CellveilError, SolverError
 from cellveil.service.service_errors import plain_error, told_error, unexpected_error
@@ -25,6 +25,7 @@ from cellveil.service.worker_task import WorkerTask, perform
 STOP = "stop"
 INTERRUPTED = 130
 KILLED = 137
+NO_ROOM = (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)
 
 
 def main() -> NoReturn:
@@ -34,8 +35,7 @@ def main() -> NoReturn:
     if not line:
         _end_group()
     task = WorkerTask.of(json.loads(line), channel)
-    _limit(task.memory)
-    tempfile.tempdir = str(task.temporary())
+    _limit(task.limits.get("memory"), task.limits.get("disk"))
     Thread(target=_listen, args=(sys.stdin, task.progress), daemon=True).start()
     code = _performed(task, channel)
     os._exit(code)  # thread pools of libraries, torn down in the wrong order, have been seen to abort
@@ -54,16 +54,28 @@ def _performed(task: WorkerTask, channel: Channel) -> int:
     except MemoryError:
         channel.tell("error", plain_error("memory", *NO_MEMORY, exit_code=KILLED))
         return KILLED
-    except CellveilError as error:
-        channel.tell("error", told_error(error, folder))
-        return error.exit_code
-    except OSError as error:
-        what = f"{error.strerror or type(error).__name__}; nothing was released."
-        channel.tell("error", plain_error("system", what, exit_code=2))
-        return 2
+    except (CellveilError, OSError) as error:
+        told = _of_system(error)
+        if told is None:
+            assert isinstance(error, CellveilError)
+            told = told_error(error, folder)
+        channel.tell("error", told)
+        return int(told["exit_code"])
     except BaseException as error:
         channel.tell("error", unexpected_error(error))
         return SolverError.exit_code
+
+
+def _of_system(error: CellveilError | OSError) -> dict[str, Any] | None:
+    """An error of the system, or one of ours that follows from a disk without room; None for all others."""
+    of_system = error if isinstance(error, OSError) else error.__cause__
+    if not isinstance(of_system, OSError):
+        return None
+    has_room = of_system.errno not in NO_ROOM
+    if has_room and of_system is not error:
+        return None
+    what = f"{of_system.strerror or type(of_system).__name__}; nothing was released."
+    return plain_error("system" if has_room else "disk", what, exit_code=2)
 
 
 NO_MEMORY = (
@@ -72,16 +84,17 @@ NO_MEMORY = (
 )
 
 
-def _limit(memory: int | None) -> None:
-    """Bound the address space, where the system can; no core files, which would hold data."""
+def _limit(memory: int | None, disk: int | None) -> None:
+    """Bound address space and size of files, where the system can; no core files, which would hold data."""
     try:
         import resource
     except ImportError:  # not on this system
         return
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if memory:
-        with contextlib.suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    for kind, most in ((resource.RLIMIT_AS, memory), (resource.RLIMIT_FSIZE, disk)):
+        if most:
+            with contextlib.suppress(ValueError, OSError):
+                resource.setrlimit(kind, (most, most))
 
 
 def _listen(stream: TextIO, progress: ToldProgress) -> None:

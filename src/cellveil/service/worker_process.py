@@ -12,7 +12,6 @@ from contextlib import suppress
 from threading import Timer
 from typing import Any
 
-from cellveil.clock import Deadline
 from cellveil.service.job_folders import JobFolder, remove_folder
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.worker import STOP
@@ -36,21 +35,27 @@ class WorkerProcess:
     """A running worker."""
 
     def __init__(self, task: Mapping[str, Any], folder: JobFolder) -> None:
-        self._folder = folder
+        self.folder = folder
+        self._temporary = folder.new_temporary()
         environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        temporary = folder.temporary
-        temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
-        environment |= {name: str(temporary) for name in ("TMPDIR", "TEMP", "TMP")}
-        self._process = subprocess.Popen(
+        environment |= {name: str(self._temporary) for name in ("TMPDIR", "TEMP", "TMP")}
+        try:
+            self._process = self._started(environment)
+        except OSError:
+            remove_folder(self._temporary)
+            raise
+        self._send(json.dumps(dict(task)))
+
+    def _started(self, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
             COMMAND,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=None if os.environ.get("CELLVEIL_DEBUG") else subprocess.DEVNULL,
-            cwd=folder.path,
+            cwd=self.folder.path,
             env=environment,
             start_new_session=True,
         )
-        self._send(json.dumps(dict(task)))
 
     @property
     def pid(self) -> int:
@@ -74,7 +79,7 @@ class WorkerProcess:
             with suppress(OSError):
                 if stream is not None:
                     stream.close()
-        remove_folder(self._folder.temporary)
+        remove_folder(self._temporary)
         return code
 
     def stop(self) -> None:
@@ -113,33 +118,5 @@ def task_of(
     verb: str, folder: JobFolder, options: Mapping[str, Any], limits: ServiceLimits
 ) -> dict[str, Any]:
     """A task as the worker reads it."""
-    bounds = {name: getattr(limits, name) for name in ("memory", "rows", "unpacked")}
+    bounds = {name: getattr(limits, name) for name in ("memory", "disk", "rows", "unpacked")}
     return {"verb": verb, "folder": str(folder.path), "options": dict(options), "limits": bounds}
-
-
-class Watchdog:
-    """Stops a worker when its time is up, and ends it when it does not come to its end."""
-
-    def __init__(self, worker: WorkerProcess, until: Deadline, grace: Deadline | None) -> None:
-        self._timers = []
-        self.is_over = False
-        if until.left is not None:
-            first = Timer(until.left, self._stop if grace is not None else self._end, (worker,))
-            self._timers.append(first)
-            if grace is not None and grace.left is not None:
-                self._timers.append(Timer(until.left + grace.left, self._end, (worker,)))
-        for timer in self._timers:
-            timer.daemon = True
-            timer.start()
-
-    def _stop(self, worker: WorkerProcess) -> None:
-        worker.stop()
-
-    def _end(self, worker: WorkerProcess) -> None:
-        self.is_over = True
-        worker.end()
-
-    def call_off(self) -> None:
-        """The worker has ended."""
-        for timer in self._timers:
-            timer.cancel()

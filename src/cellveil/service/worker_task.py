@@ -25,7 +25,7 @@ class WorkerTask:
     options
         Of the verb, checked by the service.
     limits
-        ``memory``, ``rows`` and ``unpacked`` of `ServiceLimits`.
+        ``memory``, ``disk``, ``rows`` and ``unpacked`` of `ServiceLimits`.
     """
 
     verb: str
@@ -41,16 +41,6 @@ class WorkerTask:
         folder = JobFolder(Path(data["folder"]))
         given = data.get("options", {}), data.get("limits", {})
         return cls(data["verb"], folder, *given, channel, ToldProgress(channel))
-
-    @property
-    def memory(self) -> int | None:
-        """Bytes that the worker may use."""
-        return self.limits.get("memory")
-
-    def temporary(self) -> Path:
-        """Where temporary files go: removed with the job, however it ends."""
-        self.folder.temporary.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return self.folder.temporary
 
     def job(self) -> Job:
         """The job, with all its paths within its folder, and its output where the service keeps it."""
