@@ -30,3 +30,9 @@ def test_errors_and_serious_findings_are_named(opened):
     seen = opened(page("<input><script>undefinedName()</script>"))
     assert "undefinedName is not defined" in seen.errors[0]
     assert [finding.split(":")[0] for finding in seen.findings()] == ["label"]
+
+
+def test_what_is_pale_in_the_dark_only_is_named(opened):
+    pale = "<style>@media (prefers-color-scheme: dark) { p { color: #ddd } }</style><p>pale</p>"
+    [finding] = opened(page(pale)).findings_in_both()
+    assert finding.startswith("dark: color-contrast")

@@ -166,12 +166,7 @@ def test_a_busy_service_is_asked_again_and_a_check_that_died_is_not(visit):
     while not held:
         page.wait_for_timeout(50)  # it comes back by itself
     assert note.is_visible() and page.get_by_role("alert").count() == 0
-    held.pop().continue_()
-    anna.sees(page.locator(".check .figure"))
-    assert note.is_hidden()
-
-    page.route(CHECKS, lambda route: route.fulfill(**refused("died")), times=1)
-    page.get_by_label("What size is taken as").select_option("not used")
+    held.pop().fulfill(**refused("died"))
     anna.sees(page.get_by_role("alert"), "refused: died.")
     assert held == [] and note.is_hidden()
 
@@ -201,7 +196,7 @@ def test_a_job_goes_on_through_a_reload_and_keeps_its_best_when_it_is_stopped(vi
 def test_a_cancelled_job_leaves_nothing_and_others_do_not_see_it(visit):
     bert, anna = visit("bert"), visit("anna")
     page = bert.page
-    bert.button("Use Invented firms, few").click()
+    bert.brings("many.csv", many_firms())
     bert.sees(bert.heading("Which table?"))
     page.get_by_role("link", name="Protection").click()
     bert.sees(bert.heading("Protect, and prove it"))
@@ -221,18 +216,15 @@ def test_a_cancelled_job_leaves_nothing_and_others_do_not_see_it(visit):
     page.get_by_role("link", name="of Bert alone").wait_for(state="detached")
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "told"),
-    [
+def test_a_bad_file_is_refused_with_place_and_remedy(visit):
+    anna = visit()
+    for name, text, told in (
         ("nothing.csv", "", "the file is empty"),
         ("broken.csv", 'a,b\n1,2\n3,"4\n5,6\n', "broken.csv"),
-    ],
-)
-def test_a_bad_file_is_refused_with_place_and_remedy(visit, name, text, told):
-    anna = visit()
-    anna.brings(name, text)
-    anna.sees(anna.page.get_by_role("alert"), told)
-    anna.sees(anna.heading("Which data?"))
+    ):
+        anna.brings(name, text)
+        anna.sees(anna.page.get_by_role("alert"), told)
+        anna.sees(anna.heading("Which data?"))
 
 
 def test_a_wrong_token_says_so_and_a_wrong_value_names_its_line(visit):

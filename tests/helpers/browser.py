@@ -73,17 +73,27 @@ class Opened:
         )
         return [f"{width} px in {shown} px", *self.page.evaluate(STICKING_OUT)] if width > shown else []
 
-    def findings(self) -> list[str]:
-        """Serious findings of axe-core: rule, what it says, and the first places."""
-        self.page.evaluate(_axe())
+    def findings(self, *rules: str) -> list[str]:
+        """Serious findings of axe-core, by these rules or by all: rule, what it says, first places."""
+        if not self.page.evaluate("() => 'axe' in window"):
+            self.page.evaluate(_axe())
         found = self.page.evaluate(
-            "() => axe.run(document, {resultTypes: ['violations'], elementRef: false})"
+            "(only) => axe.run(document, {resultTypes: ['violations'], elementRef: false, ...only})",
+            {"runOnly": list(rules)} if rules else {},
         )
         return [
             f"{one['id']}: {one['help']}: {[node['html'][:120] for node in one['nodes'][:3]]}"
             for one in found["violations"]
             if one["impact"] in ("serious", "critical")
         ]
+
+    def findings_in_both(self) -> list[str]:
+        """The same in light, and of contrast in dark, which is all that differs."""
+        found = []
+        for scheme, rules in (("dark", ["color-contrast"]), ("light", [])):
+            self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            found += [f"{scheme}: {one}" for one in self.findings(*rules)]
+        return found
 
     def printed(self) -> "Printed":
         """The page as it prints on A4."""
