@@ -1,8 +1,6 @@
 """A service of its own process, and people who use its page in a browser."""
 
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,11 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Locator, expect
 
-from cellveil.service.users import new_token, user_line
 from helpers.browser import PATIENCE, Opened
-from helpers.service import UNHURRIED
-
-USERS = ("anna", "bert")
+from helpers.started_service import list_of_users, started_service, unhurried
 
 
 @dataclass(frozen=True)
@@ -36,22 +31,11 @@ class Served:
 
 @contextmanager
 def serving(folder: Path) -> Iterator[Served]:
-    """Run `cellveil serve` with two users, on a free port; ended at the end."""
-    tokens = {name: new_token() for name in USERS}
+    """Run a service with two users; ended at the end."""
     users = folder / "users.txt"
-    users.write_text("".join(f"{user_line(name, token)}\n" for name, token in tokens.items()))
-    users.chmod(0o600)
-    command = [sys.executable, "-m", "cellveil", "serve", "--port", "0", "--state", str(folder / "state")]
-    limits = [part for name, limit in UNHURRIED.items() for part in ("--limit", f"{name}={limit}")]
-    process = subprocess.Popen([*command, "--users", str(users), *limits], stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        address = re.search(r"https?://[^/\s]+/", process.stdout.readline())
-        assert address is not None
-        yield Served(address[0], tokens)
-    finally:
-        process.terminate()
-        process.wait(60)
+    tokens = list_of_users(users, "anna", "bert")
+    with started_service("--state", str(folder / "state"), "--users", str(users), *unhurried()) as address:
+        yield Served(address, tokens)
 
 
 class Visitor:
