@@ -146,6 +146,10 @@ def test_keys_alone_lead_through_built_in_data_and_every_view_suits_all(visit):
     anna.page.get_by_role("link", name="Jobs", exact=True).click()
     anna.sees(anna.page.locator(".jobs"))
     anna.suits_all()
+    anna.page.get_by_label("Language").select_option("de")
+    anna.page.locator(".jobs a").first.click()
+    anna.sees(anna.page.locator("[lang=en] .verdict"))
+    anna.sees(anna.page.locator("[lang=en] [lang=de]"), "auf Englisch")
     assert anna.opened.errors == []
 
 

@@ -1,7 +1,7 @@
 // The result of a job: verdict and downloads first, then the table and the other parts of the report, as tabs.
 import * as api from "./api.js";
 import { fragment, make } from "./dom.js";
-import { bytes, known, t } from "./texts.js";
+import { bytes, known, spoken, t } from "./texts.js";
 import { alertOf } from "./errors.js";
 import { tablePart } from "./table_part.js";
 
@@ -17,6 +17,7 @@ const TABS = {
   run: { parts: ["run.html"] },
   terms: { parts: ["terms.html"] },
 };
+const REPORT_LANGUAGE = "en"; // of the parts that the report is composed of, and of what the engine says
 const path = (job) => `/jobs/${encodeURIComponent(job.id)}`;
 
 const downloads = async (job) => {
@@ -43,10 +44,11 @@ const reportParts = async (root, job, names, titles) => {
 
 const drawTab = async (root, job, name, titles) => {
   const { parts, mount, after } = TABS[name];
-  const body = make("div", { class: "grow" });
+  const body = make("div", { class: "grow", lang: REPORT_LANGUAGE });
   root.append(name === "verdict" ? make("div", { class: "verdict-part" }, body, await downloads(job)) : body);
   await reportParts(body, job, parts, titles);
   if (name === "verdict" && !titles.size) body.append(make("p", { class: "note", text: t("job.no_result") }));
+  if (spoken() !== REPORT_LANGUAGE) body.prepend(make("p", { class: "about", lang: spoken(), text: t("job.report_language") }));
   const leave = mount ? await mount(body, job) : null;
   if (after) await reportParts(body, job, after, titles);
   return leave;
