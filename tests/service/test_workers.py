@@ -196,7 +196,9 @@ def test_a_worker_ends_with_its_service(tmp_path: Path) -> None:
     assert worker.wait() == -signal.SIGKILL
 
 
-def test_a_job_out_of_time_is_stopped_and_one_that_does_not_stop_is_ended(tmp_path: Path) -> None:
+def test_a_job_out_of_time_is_stopped_and_one_that_does_not_stop_is_ended(
+    tmp_path: Path, sleepers: None
+) -> None:
     limits = {"job_seconds": 0.01, "grace_seconds": 0.01}
     with running_service(tmp_path / "state", **limits) as service, service.client() as ann:
         files = {"data/firms.csv": ann.send_file("firms.csv", FIRMS)["id"]}
@@ -204,11 +206,12 @@ def test_a_job_out_of_time_is_stopped_and_one_that_does_not_stop_is_ended(tmp_pa
         assert job["state"] == "failed" and "did not end" in job["error"]["message"]
 
 
-def test_a_check_out_of_time_says_so(tmp_path: Path) -> None:
+def test_a_check_out_of_time_says_so(tmp_path: Path, sleepers: None) -> None:
     with running_service(tmp_path / "state", short_seconds=0.05) as service, service.client() as ann:
         files = {"data/firms.csv": ann.send_file("firms.csv", FIRMS)["id"]}
         answer = ann.post("/checks", json={"toml": JOB, "files": files})
         assert answer.status_code == 503 and "within" in answer.json()["error"]["message"]
+        assert answer.json()["error"]["kind"] == "time" and "retry-after" not in answer.headers
         assert list(service.desk.state.scratch.iterdir()) == []
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from threading import Condition
 from typing import Any
 
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.service.job_folders import JobFolder
 from cellveil.service.service_errors import ServiceError, TaskError, died, plain_error
 from cellveil.service.service_limits import ServiceLimits
@@ -139,7 +139,7 @@ class ShortTasks:
         self, verb: str, folder: JobFolder, options: Mapping[str, Any], asker: Asker
     ) -> dict[str, Any]:
         worker = self._begun(verb, folder, options, asker)
-        watchdog = Watchdog(worker, Deadline(self._limits.short_seconds), None, self._limits.disk)
+        watchdog = Watchdog(worker, NO_LIMIT, Deadline(self._limits.short_seconds), self._limits.disk)
         told: dict[str, dict[str, Any]] = {}
         try:
             told.update(worker.lines())

@@ -114,8 +114,8 @@ class Supervisor:
 
     def _watch(self, job: JobRecord, worker: WorkerProcess) -> None:
         limits = self._limits
-        until, grace = Deadline(limits.job_seconds), Deadline(limits.grace_seconds)
-        watchdog = Watchdog(worker, until, grace, limits.disk)
+        stop, end = Deadline(limits.job_seconds), Deadline(limits.job_seconds + limits.grace_seconds)
+        watchdog = Watchdog(worker, stop, end, limits.disk)
         told: dict[str, dict[str, Any]] = {}
         try:
             for event, data in worker.lines():

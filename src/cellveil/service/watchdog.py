@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
-from threading import Event, Thread, Timer
+from threading import Event, Thread
 
 from cellveil.clock import Deadline
 from cellveil.service.worker_process import WorkerProcess
@@ -25,45 +24,39 @@ class Watchdog:
 
     Parameters
     ----------
-    until
-        When it is told to stop; without grace it is ended.
-    grace
-        How long it then has.
+    stop
+        When it is told to end its search.
+    end
+        When it is ended by force.
     disk
         Bytes that it may write.
     """
 
-    def __init__(self, worker: WorkerProcess, until: Deadline, grace: Deadline | None, disk: int) -> None:
-        self._worker, self._most = worker, worker.folder.written() + disk
-        self._timers: list[Timer] = []
-        self._is_over = Event()
+    def __init__(self, worker: WorkerProcess, stop: Deadline, end: Deadline, disk: int) -> None:
+        self._worker, self._stop, self._end = worker, stop, end
+        self._most = worker.folder.written() + disk
+        self._is_off = Event()
         self.reached: Limit | None = None
-        if until.left is not None:
-            self._after(until.left, self._end_late if grace is None else worker.stop)
-            if grace is not None and grace.left is not None:
-                self._after(until.left + grace.left, self._end_late)
-        Thread(target=self._look, name="disk of a worker", daemon=True).start()
+        Thread(target=self._watch, name=f"watchdog of {worker.pid}", daemon=True).start()
 
     def call_off(self) -> None:
         """The worker has ended."""
-        self._is_over.set()
-        for timer in self._timers:
-            timer.cancel()
+        self._is_off.set()
 
-    def _after(self, seconds: float, action: Callable[[], None]) -> None:
-        timer = Timer(seconds, action)
-        timer.daemon = True
-        timer.start()
-        self._timers.append(timer)
+    def _watch(self) -> None:
+        is_told = False
+        while not self._is_off.wait(self._pause(is_told)):
+            if self._stop.is_over and not is_told:
+                self._worker.stop()
+                is_told = True
+            if self._end.is_over:
+                self.reached = Limit.TIME
+            elif self._worker.folder.written() > self._most:
+                self.reached = Limit.DISK
+            if self.reached is not None:
+                return self._worker.end()
 
-    def _end_late(self) -> None:
-        self._end(Limit.TIME)
-
-    def _look(self) -> None:
-        while not self._is_over.wait(LOOK):
-            if self._worker.folder.written() > self._most:
-                return self._end(Limit.DISK)
-
-    def _end(self, limit: Limit) -> None:
-        self.reached = self.reached or limit
-        self._worker.end()
+    def _pause(self, is_told: bool) -> float:
+        """Seconds until the next look."""
+        following = (self._end,) if is_told else (self._stop, self._end)
+        return min([LOOK, *(one.left for one in following if one.left is not None)])
