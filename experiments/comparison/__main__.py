@@ -54,6 +54,7 @@ def who() -> None:
 
 @app.command()
 def run(
+    context: typer.Context,
     out: Folder = DEFAULT,
     sets: Annotated[str, typer.Option(metavar="A,B,…", help="Sets: tiny, small, medium, large.")] = "small",
     tables: Annotated[str, typer.Option(metavar="A;B;…", help="Tables by name, instead of sets.")] = "",
@@ -91,7 +92,7 @@ def run(
         "absent": absent,
         "missing": missing,
     }
-    about["command"] = shlex.join(["python", "-m", "experiments.comparison", *_without_folder(sys.argv[1:])])
+    about["command"] = _command_of(context)
     write_text(out / SETTINGS_FILE, json.dumps(about, indent=1) + "\n")
     for done, number, of in compare(present, taking_part, setting, out):
         _say(quiet, f"{number:4}/{of} {_line(done)}")
@@ -138,14 +139,15 @@ def _line(done: Run) -> str:
     return f"{name} {verdict:8} cost {done['cost']:,.10g}, {done['hidden']} hidden, {seconds} s"
 
 
-def _without_folder(words: list[str]) -> list[str]:
-    """A command line for the page: where the runs were kept is nobody's business."""
-    kept, skips = [], False
-    for word in words:
-        if not skips and word != "--out" and not word.startswith("--out="):
-            kept.append(word)
-        skips = word == "--out"
-    return kept
+def _command_of(context: typer.Context) -> str:
+    """The command line for the page: where the runs were kept is nobody's business."""
+    words = ["python", "-m", "experiments.comparison", "run"]
+    for option in context.command.params:
+        value = context.params.get(option.name or "")
+        if option.name in ("out", "quiet") or value == option.default:
+            continue
+        words += [option.opts[0]] if value is True else [option.opts[0], str(value)]
+    return shlex.join(words)
 
 
 def _words(text: str, separator: str = ",") -> list[str]:

@@ -84,7 +84,12 @@ def run_process(
         _kill_session(process.pid)  # children that outlive it, or everything after an interrupt
     code, usage = ended
     cpu = usage.ru_utime + usage.ru_stime
-    if not over and code in (-signal.SIGXCPU, -signal.SIGKILL) and limits.cpu and cpu >= limits.cpu:
+    if (
+        not over
+        and code in (-signal.SIGXCPU, -signal.SIGKILL)
+        and limits.cpu is not None
+        and cpu >= limits.cpu
+    ):
         over = f"more than {limits.cpu:.0f} s of the processor"
     unit = 1 if sys.platform == "darwin" else 1024
     said = log.read_bytes()[-TOLD:].decode("utf-8", "replace").strip()

@@ -171,7 +171,7 @@ class Standings:
 
     def median_of(self, contestant: str, key: str) -> float | None:
         """The median of a figure over its patterns."""
-        found = [run[key] for run in self.of(contestant) if run.get(key) is not None and "cost" in run]
+        found = [run[key] for run in self.of(contestant) if kind_of(run) != NONE and run[key] is not None]
         return median(found) if found else None
 
     def median_gap(self, contestant: str) -> float | None:
