@@ -12,8 +12,8 @@ from experiments.comparison.runs import Run
 from experiments.comparison.standings import NONE, SAFE, UNSAFE, Standings, kind_of
 from experiments.record import Figures as FigureTable
 
-FACTORS = [1 + step / 50 for step in range(101)]
-"""Where the performance profile is worked out: from 1 to 3."""
+LARGEST_FACTOR = 3.0
+"""Where the performance profile ends."""
 
 KIND_COLOURS = {SAFE: "#1f5f99", UNSAFE: "#b3261e", NONE: "#c8ccd0"}
 SHORT = {"refused": "refused", "failed": "failed", "over the limit": "limit"}
@@ -114,12 +114,21 @@ def every_run(standings: Standings) -> FigureTable:
     return FigureTable("runs", "Every run.", rows)
 
 
+def profile_of(standings: Standings, contestant: str) -> list[tuple[float, float]]:
+    """The steps of a performance profile: per cent of the runs that are safe and within a factor."""
+    ratios = {standings.ratio(run) for run in standings.of(contestant)}
+    steps, share = [(1.0, 0.0)], 0.0
+    for factor in sorted(ratio for ratio in ratios if ratio <= LARGEST_FACTOR):
+        steps.append((factor, share))
+        share = 100 * standings.share_within(contestant, factor)
+        steps.append((factor, share))
+    return [*steps, (LARGEST_FACTOR, share)]
+
+
 def plots(standings: Standings) -> dict[str, str]:
     """The plots by name, as SVG."""
     names = standings.contestants
-    profile = {
-        name: [(factor, 100 * standings.share_within(name, factor)) for factor in FACTORS] for name in names
-    }
+    profile = {name: profile_of(standings, name) for name in names}
     effort = {
         name: (max(seconds, LEAST_SECONDS), ratio)
         for name in names

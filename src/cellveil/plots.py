@@ -12,6 +12,9 @@ DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 5", "1 4")
 WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 84, 170, 40, 52
 BAR, BAR_NAMES = 22, 190
+LETTER, LINE = 7.5, 13
+STEPS = [sign * LINE * number for number in range(1000) for sign in (-1, 1)]
+"""Where a name may stand beside its dot: at its height, else as near as there is room."""
 
 Point = tuple[float, float]
 
@@ -84,13 +87,14 @@ def point_chart(
         Axis.around([point[side] for point in points.values()], is_log=log[side]) for side in (0, 1)
     )
     parts = list(_frame(across, upwards, title=title, x=x, y=y))
-    taken: list[float] = []
-    for number, (name, point) in enumerate(sorted(points.items(), key=lambda item: -item[1][1])):
+    taken: list[tuple[float, float, float]] = []
+    for number, (name, point) in enumerate(points.items()):
         left, top = _at(across, upwards, point)
-        beside = max([top + 4, *(other + 13 for other in taken if abs(other - top - 4) < 13)])
-        taken.append(beside)
+        start, end = left + 9, left + 9 + LETTER * len(name)
+        foot = next(top + 4 + step for step in STEPS if _is_free(taken, start, end, top + 4 + step))
+        taken.append((start, end, foot))
         parts.append(f'<circle cx="{left:.1f}" cy="{top:.1f}" r="5" fill="{_colour(number)}"/>')
-        parts.append(f'<text x="{left + 9:.1f}" y="{beside:.1f}">{escape(name)}</text>')
+        parts.append(f'<text x="{start:.1f}" y="{foot:.1f}">{escape(name)}</text>')
     return "\n".join([*parts, "</svg>\n"])
 
 
@@ -150,6 +154,11 @@ def _at(across: Axis, upwards: Axis, point: Point) -> Point:
     """The place of a point in the picture."""
     width, height = WIDTH - LEFT - RIGHT, HEIGHT - TOP - BOTTOM
     return LEFT + width * across.share(point[0]), TOP + height * (1 - upwards.share(point[1]))
+
+
+def _is_free(taken: Sequence[tuple[float, float, float]], start: float, end: float, foot: float) -> bool:
+    """Whether no text stands where one from `start` to `end` would."""
+    return all(start >= last or end <= first or abs(foot - other) >= LINE for first, last, other in taken)
 
 
 def _colour(number: int) -> str:

@@ -45,7 +45,7 @@ from experiments.comparison.contestants import (
 )
 from experiments.comparison.preparing import prepare
 from experiments.comparison.processes import EndedProcess, Limits, run_process
-from experiments.comparison.results import write_results
+from experiments.comparison.results import profile_of, write_results
 from experiments.comparison.runs import RUNS, ComparisonSetting, Run, RunFile, plan
 from experiments.comparison.second_opinion import SecondOpinion, judge_again
 from experiments.comparison.standings import Standings, kind_of
@@ -595,6 +595,7 @@ def test_standings_count_safe_patterns_only() -> None:
     assert found.mean_ratio("poor") == pytest.approx(2.0) and found.mean_ratio("cheat") is None
     assert found.mean_ratio("poor", "a") == pytest.approx(4.0)
     assert found.gap(found.runs[0]) == pytest.approx(0.2) and found.gap(found.runs[2]) is None
+    assert profile_of(found, "poor") == [(1, 0), (1, 0), (1, 50), (3, 50)], "a ratio of 4 is beyond"
     assert found.counts("cheat") == {"safe": 0, "not safe": 1, "no pattern": 1}
 
 
