@@ -57,20 +57,20 @@ class Standings:
 
     @classmethod
     def of_folder(cls, folder: Path) -> Standings:
-        """Those of the tables and the limit that were asked for last."""
+        """Those of the tables and the limit that were asked for last; of versions that ran, the last one."""
         if not (folder / SETTINGS_FILE).is_file():
             raise InputError("there is no comparison in the folder", file=folder, remedy="Run one first.")
         about = json.loads((folder / SETTINGS_FILE).read_text("utf-8"))
         tables = json.loads((folder / TABLES_FILE).read_text("utf-8"))
         digests = {(table["table"], table["digest"]) for table in tables}
         limit, is_cpu = about["setting"]["limit"], about["setting"]["counts_cpu"]
-        runs = [
-            run
+        runs = {
+            (run["table"], run["contestant"], run["seed"]): run
             for run in RunFile(folder / RUNS).runs
             if (run["table"], run["digest"]) in digests
             and (run["limit"], run["clock"] == "processor") == (limit, is_cpu)
-        ]
-        return cls(tables, runs, about)
+        }
+        return cls(tables, list(runs.values()), about)
 
     @classmethod
     def of_file(cls, path: Path) -> Standings:

@@ -203,6 +203,11 @@ def test_two_methods_on_two_tables(quick: list[list[str]], tmp_path: Path) -> No
     quick.clear()
     assert run_command([*COMMAND, "--out", str(out)], app) == 0
     assert not searches(quick), "everything was run already"
+    file = RunFile(out / RUNS)
+    file.add(file.runs[0] | {"version": "later", "cost": 1e9})
+    file.add(file.runs[1] | {"limit": 6.0, "cost": 1e9})
+    costs = [run["cost"] for run in Standings.of_folder(out).runs]
+    assert len(costs) == 4 and costs.count(1e9) == 1, "the last version, and the limit that was asked for"
 
 
 def test_a_comparison_goes_on_after_a_kill(
