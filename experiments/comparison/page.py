@@ -87,9 +87,11 @@ def _conditions(standings: Standings) -> str:
         f"{machine['system']}; {machine['date']}. Median load while it ran: {load:.1f}.",
         f"- Versions: Python {machine['python']}, {packages}.",
         f"- {len(standings.tables)} tables, {len(standings.runs)} runs; {setting['limit']:g} s {clock} "
-        f"for each search; seeds {', '.join(map(str, setting['seeds']))}.",
+        f"for each search; seeds: {', '.join(map(str, setting['seeds']))}.",
         f"- Command: `{about['command']}`.",
     ]
+    if load > machine["cores"]:
+        lines.append("- The machine was busy: times on the wall say nothing, and a quiet one may do better.")
     if about["absent"]:
         names = ", ".join(about["absent"])
         lines.append(f"- Not run, as they were not on the machine: {names}.")
