@@ -13,7 +13,7 @@ EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 1577836800)
 # Modules become bytecode once, whatever the environment says: tests start many programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow dist check-dist bench readme screenshots format clean
+.PHONY: demo test test-slow dist check-dist bench comparison readme screenshots format clean
 
 demo: $(STAMP)
 	$(BIN)/cellveil demo --out cellveil-demo
@@ -43,6 +43,10 @@ bench: $(TEST_STAMP)
 	$(BIN)/python benchmarks/cold_start.py
 	$(BIN)/python benchmarks/tabulate.py --rows 1000000
 	$(BIN)/python benchmarks/unpick.py
+
+# Every method, and peers that are found, on the same tables; goes on where it was left: docs/comparison.md.
+comparison: $(TEST_STAMP)
+	$(BIN)/python -m experiments.comparison run --out comparison
 
 # The figures of README.md; the pictures of README.md and docs, which need Chromium.
 readme: $(STAMP)

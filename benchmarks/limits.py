@@ -16,10 +16,11 @@ the machine does; with two threads they may exceed `seconds`. With `--cpu` limit
 processor time and one thread works, for a machine that does other things too; whether they are kept is not
 told then. A run that takes far longer is ended.
 
-Tables: AxB or AxBxC are random tables; 1560, 17076 and 17401 are business tables with contributions (industry
-× size and industry × region, 50,000 firms; industry × region × size, 3,000 firms); linked is all pairs of
-industry, region and size; 50linked is a publication of 50 linked tables with 50,000 cells, 100linked one with
-100,000; demo is the linked table of `cellveil demo`; other names are public instance files.
+Tables: AxB or AxBxC are random tables, with an h for each dimension that is a tree, from the first on; 1560,
+17076 and 17401 are business tables with contributions (industry × size and industry × region, 50,000 firms;
+industry × region × size, 3,000 firms); linked is all pairs of industry, region and size; 50linked is a
+publication of 50 linked tables with 50,000 cells, 100linked one with 100,000; demo is the linked table of
+`cellveil demo`; other names are public instance files.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -51,9 +53,9 @@ def problem_of(name: str) -> Any:
     from cellveil.datasets import random_table
     from cellveil.datasets.linked_tables import publication
 
-    sizes = name.split("x")
-    if len(sizes) > 1 and all(size.isdigit() for size in sizes):
-        return random_table([int(size) for size in sizes], seed=1)
+    if shape := re.fullmatch(r"(\d+(?:x\d+)+)(h*)", name):
+        sizes = [int(size) for size in shape[1].split("x")]
+        return random_table(sizes, hierarchical=list(range(len(shape[2]))), seed=1)
     if name == "demo":
         return _demo()
     if name.endswith("0linked"):

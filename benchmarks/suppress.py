@@ -273,7 +273,7 @@ def plot(records: list[dict[str, Any]]) -> str:
         "memory": [(record["cells"], record["megabytes"] / last["megabytes"]) for record in ended],
         "proportional": [(record["cells"], record["cells"] / last["cells"]) for record in ended],
     }
-    return line_chart(curves, title="SplittingSearch", x="cells", y="share of the largest table")
+    return line_chart(curves, title="Growth", x="cells", y="share of the largest table")
 
 
 def bench(options: argparse.Namespace, methods: list[str], reference: str) -> Iterator[dict[str, Any]]:

@@ -21,6 +21,7 @@ from typer.main import get_command
 from cellveil.cli.app import app
 from experiments import EXPERIMENTS
 from experiments.__main__ import app as experiments_app
+from experiments.comparison.__main__ import app as comparison_app
 from helpers.pages import ROOT, Block, blocks
 
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -154,7 +155,7 @@ def check_experiment(words: list[str]) -> None:
     assert command.make_context("experiments", list(words)).params["name"] in {None, *EXPERIMENTS}
 
 
-def check_command(words: list[str]) -> None:
+def check_command(words: list[str], app: typer.Typer = app) -> None:
     """Parse a command line as the program itself would, without running it."""
     group: Any = get_command(app)
     try:
@@ -175,10 +176,41 @@ def test_command_lines_exist(page: Path) -> None:
             check_command(words[1:])
         elif words[:3] == ["python", "-m", "experiments"]:
             check_experiment(words[3:])
+        elif words[:3] == ["python", "-m", "experiments.comparison"]:
+            check_command(words[3:], comparison_app)
         elif words[0] == "make":
             assert set(words[1:]) <= make_targets(), f"{page.name}, line {line}: {words}"
         else:
             assert words[0] in OTHER_PROGRAMS, f"{page.name}, line {line}: {words[0]}"
+
+
+BENCHMARK = re.compile(r"python (benchmarks/\w+\.py)([^`\n]*)")
+
+
+def benchmark_faults(text: str) -> Iterator[str]:
+    """Command lines of benchmarks that name a script or an option that is not there."""
+    for script, rest in BENCHMARK.findall(text):
+        path = ROOT / script
+        code = path.read_text("utf-8") if path.is_file() else ""
+        options = re.findall(r"(?<![\w-])--[a-z][\w-]*", rest)
+        if not code or any(f'"{option}"' not in code for option in options):
+            yield f"{script}{rest}"
+
+
+def test_benchmarks_that_are_named_are_there_with_their_options() -> None:
+    scripts = [*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    for file in [*PAGES, *scripts]:
+        if file != Path(__file__):
+            assert not list(benchmark_faults(file.read_text("utf-8"))), file.name
+
+
+def test_wrong_command_lines_of_benchmarks_are_found() -> None:
+    right, wrong = "python benchmarks/limits.py --cpu", "python benchmarks/limits.py --cpus"
+    assert not list(benchmark_faults(f"`{right}`"))
+    assert list(benchmark_faults(f"`{wrong}`, `python benchmarks/limit.py`")) == [
+        wrong.removeprefix("python "),
+        "benchmarks/limit.py",
+    ]
 
 
 @pytest.mark.parametrize("words", ["supress x", "suppress x", "audit x y --weight one", "run"])
@@ -228,12 +260,11 @@ def test_the_docs_start_with_ten_lines() -> None:
 
 
 def test_every_picture_is_made_by_a_command() -> None:
-    made = "".join(
-        (ROOT / "benchmarks" / name).read_text("utf-8") for name in ("screenshots.py", "drawing.py")
-    )
+    scripts = ("benchmarks/screenshots.py", "benchmarks/drawing.py", "experiments/comparison/results.py")
+    made = "".join((ROOT / script).read_text("utf-8") for script in scripts)
     for page in PAGES:
         for picture in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", prose(page)):
-            assert Path(picture).name in made or "lab" in page.parts, f"{page.name}: {picture}"
+            assert Path(picture).stem in made or "lab" in page.parts, f"{page.name}: {picture}"
 
 
 def test_code_is_left_out_for_a_reason_only() -> None:
