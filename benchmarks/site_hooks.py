@@ -2,6 +2,7 @@
 
 - The palette of the report becomes a style sheet, so that a cell has one colour everywhere.
 - A comment ``<!-- include: FILE -->`` brings in a file of the repository, such as CHANGELOG.md.
+- The start page has no navigation beside it, and the laboratory comes last in the search.
 - Drawings (SVG) become part of the page, so that they follow its light or dark colours.
 """
 
@@ -15,6 +16,9 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 PALETTES = ("publishing/templates/base.css", "report/components/palette.css")
+LABORATORY = 0.2
+"""Weight of the laboratory in the search, where others have 1."""
+
 INCLUDE = re.compile(r"<!-- include: ([\w.-]+) -->")
 DRAWING = re.compile(r'<img alt="([^"]*)" src="([^"]+\.svg)"\s*/?>')
 
@@ -35,7 +39,11 @@ def palette() -> str:
 
 
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
-    """Put included files in their places."""
+    """Put included files in their places, and say how the page is shown and found."""
+    if page.is_homepage:
+        page.meta["hide"] = ["navigation"]
+    if page.file.src_uri.startswith("lab/"):
+        page.meta["search"] = {"boost": LABORATORY}
     above = "../" * page.file.src_uri.count("/")
     return INCLUDE.sub(lambda found: included(ROOT / found[1], above), markdown)
 

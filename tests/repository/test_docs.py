@@ -74,12 +74,16 @@ def files_of_the_example_job(page: Path) -> dict[str, Any]:
     return {}
 
 
-def firms_and_a_job(page: Path) -> dict[str, Any]:
-    """The files of README.md."""
+def the_firms(page: Path, *others: str) -> dict[str, Any]:
+    """The firms of README.md, and other files of it."""
     for block in blocks(ROOT / "README.md"):
-        if block.title:
+        if block.title in ("firms.csv", *others):
             Path(block.title).write_text(block.content + "\n")
     return {}
+
+
+def firms_and_a_job(page: Path) -> dict[str, Any]:
+    return the_firms(page, "job.toml")
 
 
 def two_releases(page: Path) -> dict[str, Any]:
@@ -103,7 +107,11 @@ def a_published_table(page: Path) -> dict[str, Any]:
     Path("regions.csv").write_text("parent,child\nTotal,N\nTotal,S\nTotal,W\n")
     Path("nace.hrc").write_text("A\nB\nC\n")
     inner = {"N": (60, 60, 60), "S": (70, 70, 80), "W": (80, 60, 60)}
-    values = {(row, column): amount for row, line in inner.items() for column, amount in zip("ABC", line)}
+    values = {
+        (row, column): amount
+        for row, line in inner.items()
+        for column, amount in zip("ABC", line, strict=True)
+    }
     for row in inner:
         values[row, "Total"] = sum(inner[row])
     for column in (*"ABC", "Total"):
@@ -123,8 +131,8 @@ def a_published_table(page: Path) -> dict[str, Any]:
 
 GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "docs/adjustment.md": an_instance,
-    "docs/commands.md": firms_and_a_job,
-    "docs/from-tau-argus.md": firms_and_a_job,
+    "docs/commands.md": the_firms,
+    "docs/from-tau-argus.md": the_firms,
     "docs/jobs.md": files_of_the_example_job,
     "docs/over-time.md": two_releases,
     "docs/published.md": a_published_table,
