@@ -13,7 +13,7 @@ EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 1577836800)
 # Modules become bytecode once, whatever the environment says: tests start many programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow dist check-dist bench comparison readme screenshots format clean
+.PHONY: demo test test-slow dist check-dist bench comparison readme screenshots pictures docs format clean
 
 demo: $(STAMP)
 	$(BIN)/cellveil demo --out cellveil-demo
@@ -55,12 +55,20 @@ readme: $(STAMP)
 screenshots: $(TEST_STAMP)
 	$(BIN)/python benchmarks/screenshots.py
 
+pictures: $(TEST_STAMP)
+	$(BIN)/python benchmarks/drawing.py
+	$(BIN)/python benchmarks/concept_pictures.py
+
+# The documentation site: open build/site/index.html.
+docs: $(TEST_STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
 format: $(TEST_STAMP)
 	$(BIN)/ruff format src tests benchmarks experiments
 	$(BIN)/ruff check --fix src tests benchmarks experiments
 
 clean:
-	rm -rf $(VENV) cellveil-demo dist
+	rm -rf $(VENV) cellveil-demo dist build
 
 # What the package and the demo need. Modules become bytecode when they are first imported: fewer than all.
 $(STAMP): pyproject.toml requirements.lock

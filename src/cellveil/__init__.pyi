@@ -12,9 +12,9 @@ from cellveil.certificate import Verification as Verification
 from cellveil.certificate import read_certificate as read_certificate
 from cellveil.certificate import verify as verify
 from cellveil.certificate import write_certificate as write_certificate
-from cellveil.datasets import business as business
 from cellveil.datasets import random_table as random_table
 from cellveil.datasets import two_way as two_way
+from cellveil.datasets.business import business as business
 from cellveil.errors import AdjustmentError as AdjustmentError
 from cellveil.errors import CellveilError as CellveilError
 from cellveil.errors import InfeasibleError as InfeasibleError

@@ -5,17 +5,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-FENCE = re.compile(r"^```(\w*)\s*$")
+FENCE = re.compile(r'^```(\w*)(?: title="([^"]+)")?\s*$')
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block: its language, content and first line, and what stands between it and the last one."""
+    """A fenced block: its language, content and first line, and what stands between it and the last one.
+
+    A block with a title is the file of that name.
+    """
 
     language: str
     content: str
     line: int
     before: str
+    title: str = ""
 
 
 def blocks(page: Path) -> list[Block]:
@@ -24,10 +28,11 @@ def blocks(page: Path) -> list[Block]:
     for number, line in enumerate(lines, 1):
         fence = FENCE.match(line)
         if inside is None and fence:
-            inside, start = fence[1], number
+            inside, start = fence, number
         elif inside is not None and line == "```":
             content = "\n".join(lines[start : number - 1])
-            found.append(Block(inside, content, start + 1, "\n".join(before).strip()))
+            about = "\n".join(before).strip()
+            found.append(Block(inside[1], content, start + 1, about, inside[2] or ""))
             inside, before = None, []
         elif inside is None:
             before.append(line)

@@ -1,16 +1,13 @@
 """The documentation is run: its code, its command lines, its links, and the messages it quotes.
 
-A fenced block ``python`` is executed, with the earlier ones of its page; a block ``text`` right after it is
-what it prints. A block is left out only by a comment ``<!-- not run: reason -->`` before it.
+How a page is run is told in `helpers.page_runner`.
 """
 
 import ast
-import contextlib
-import io
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Iterator
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,19 +15,28 @@ import pytest
 import typer
 from typer.main import get_command
 
-from cellveil.cli.app import app
+from cellveil.cli.app import app, run_command
 from experiments import EXPERIMENTS
 from experiments.__main__ import app as experiments_app
 from experiments.comparison.__main__ import app as comparison_app
-from helpers.pages import ROOT, Block, blocks
+from helpers.command import Command
+from helpers.page_runner import (
+    SHELL,
+    SLOW,
+    commands_of,
+    is_slow,
+    last_line_before,
+    matches,
+    reason_not_to_run,
+    run_page,
+)
+from helpers.pages import ROOT, blocks
 
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-NOT_RUN = re.compile(r"<!--\s*not run:\s*(\S.*?)\s*-->")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
-SHELL = ("console", "bash")
-OTHER_PROGRAMS = {"make", "cd", "cat", "git", "curl"}
+OTHER_PROGRAMS = {"cd", "cat", "git", "curl"}
 
 
 def prose(page: Path) -> str:
@@ -38,16 +44,11 @@ def prose(page: Path) -> str:
     return re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
-def reason_not_to_run(block: Block) -> str | None:
-    marks = NOT_RUN.findall(block.before.splitlines()[-1] if block.before else "")
-    return marks[-1] if marks else None
-
-
 def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-# -- what two pages take as given ----------------------------------------------------------------------------
+# -- what some pages take as given ---------------------------------------------------------------------------
 
 
 def a_table(page: Path) -> dict[str, Any]:
@@ -73,49 +74,96 @@ def files_of_the_example_job(page: Path) -> dict[str, Any]:
     return {}
 
 
+def the_firms(page: Path, *others: str) -> dict[str, Any]:
+    """The firms of README.md, and other files of it."""
+    for block in blocks(ROOT / "README.md"):
+        if block.title in ("firms.csv", *others):
+            Path(block.title).write_text(block.content + "\n")
+    return {}
+
+
 def firms_and_a_job(page: Path) -> dict[str, Any]:
-    """The firms of README.md, and the job of the page."""
-    readme = blocks(ROOT / "README.md")
-    Path("firms.csv").write_text(next(block.content for block in readme if block.language == "csv") + "\n")
-    for block in blocks(page):
-        if block.language == "toml":
-            Path("job.toml").write_text(block.content)
+    return the_firms(page, "job.toml")
+
+
+def two_releases(page: Path) -> dict[str, Any]:
+    """The output of a job, and two former releases: the same one under other names."""
+    firms_and_a_job(page)
+    run_command(["run", "job.toml", "--quiet"])
+    shutil.copytree("out/public", "may-preliminary")
+    shutil.copytree("out/public", "by-sector/public")
+    return {}
+
+
+def an_instance(page: Path) -> dict[str, Any]:
+    import cellveil as cv
+
+    cv.write_instance(cv.two_way([[20, 50, 10], [8, 19, 22]], primaries={(0, 0): 3}), "instance.jj")
+    return {}
+
+
+def a_published_table(page: Path) -> dict[str, Any]:
+    """Two publications in one file, each with four hidden cells, and the second one as a folder."""
+    Path("regions.csv").write_text("parent,child\nTotal,N\nTotal,S\nTotal,W\n")
+    Path("nace.hrc").write_text("A\nB\nC\n")
+    inner = {"N": (60, 60, 60), "S": (70, 70, 80), "W": (80, 60, 60)}
+    values = {
+        (row, column): amount
+        for row, line in inner.items()
+        for column, amount in zip("ABC", line, strict=True)
+    }
+    for row in inner:
+        values[row, "Total"] = sum(inner[row])
+    for column in (*"ABC", "Total"):
+        values["Total", column] = sum(values[row, column] for row in inner)
+    lines, cells = ["region,industry,turnover,wages,disclosure"], ["region,industry,value"]
+    for (row, column), amount in values.items():
+        hidden = row in "NS" and column in "AB"
+        lines.append(f"{row},{column},{'x' if hidden else amount},{amount},{'N' if hidden else ''}")
+        cells.append(f"{row},{column},{'' if hidden else amount}")
+    Path("published.csv").write_text("\n".join(lines) + "\n")
+    Path("folder").mkdir()
+    Path("folder/cells.csv").write_text("\n".join(cells) + "\n")
+    shutil.copy("regions.csv", "folder/hier_region.csv")
+    Path("folder/hier_industry.csv").write_text("parent,child\nTotal,A\nTotal,B\nTotal,C\n")
     return {}
 
 
 GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
-    "docs/rules.md": a_table,
+    "docs/adjustment.md": an_instance,
+    "docs/commands.md": the_firms,
+    "docs/from-tau-argus.md": the_firms,
     "docs/jobs.md": files_of_the_example_job,
-    "docs/index.md": firms_and_a_job,
-    "docs/from-tau-argus.md": firms_and_a_job,
+    "docs/over-time.md": two_releases,
+    "docs/published.md": a_published_table,
+    "docs/report.md": firms_and_a_job,
+    "docs/rules.md": a_table,
 }
 
 
 # -- code ----------------------------------------------------------------------------------------------------
 
 
+def run(page: Path, command: Command, *, slow: bool) -> None:
+    given = GIVEN[name_of(page)](page) if name_of(page) in GIVEN else {}
+    run_page(page, command, given, slow=slow)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_code_runs_and_prints_what_is_shown(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    namespace: dict[str, Any] = {"__name__": "__docs__"}
-    all_blocks = blocks(page)
-    if any(block.language == "python" for block in all_blocks) and name_of(page) in GIVEN:
-        namespace |= GIVEN[name_of(page)](page)
-    for block, following in zip_longest(all_blocks, all_blocks[1:]):
-        if block.language != "python" or reason_not_to_run(block):
-            continue
-        printed = io.StringIO()
-        code = compile("\n" * (block.line - 1) + block.content, str(page), "exec")
-        with contextlib.redirect_stdout(printed):
-            exec(code, namespace)
-        if following is not None and following.language == "text" and not following.before:
-            assert _lines(printed.getvalue()) == _lines(following.content), f"{page.name}, line {block.line}"
+    run(page, command, slow=False)
 
 
-def _lines(text: str) -> list[str]:
-    return [line.rstrip() for line in text.strip().splitlines()]
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [p for p in PAGES if any(map(is_slow, blocks(p)))], ids=name_of)
+def test_slow_code_runs_too(
+    page: Path, command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    run(page, command, slow=True)
 
 
 # -- command lines -------------------------------------------------------------------------------------------
@@ -123,26 +171,8 @@ def _lines(text: str) -> list[str]:
 
 def command_lines(page: Path) -> Iterator[tuple[int, list[str]]]:
     for block in blocks(page):
-        if block.language not in SHELL:
-            continue
-        joined = re.sub(r"\\\n\s*", " ", block.content)
-        for line in joined.splitlines():
-            if block.language == "console" and not line.startswith("$ "):
-                continue  # output
-            for words in _simple_commands(line.removeprefix("$ ")):
-                yield block.line, words
-
-
-def _simple_commands(line: str) -> Iterator[list[str]]:
-    """The commands of one line, between ``&&``, ``||``, ``|`` and ``;``."""
-    words: list[str] = []
-    for word in [*shlex.split(line, comments=True), ";"]:
-        if word in ("&&", "||", "|", ";"):
-            if words:
-                yield words
-            words = []
-        else:
-            words.append(word)
+        if block.language in SHELL:
+            yield from ((block.line, words) for words in commands_of(block))
 
 
 def make_targets() -> set[str]:
@@ -243,34 +273,38 @@ def test_relative_links_resolve(page: Path) -> None:
         assert not anchor or anchor in anchors(target), f"{page.name}: {link}"
 
 
-@pytest.mark.parametrize("folder", ["docs", "docs/lab"])
-def test_the_start_page_links_to_every_page(folder: str) -> None:
-    linked = set(LINK.findall(prose(ROOT / folder / "index.md")))
-    assert {page.name for page in (ROOT / folder).glob("*.md")} - {"index.md"} <= linked
-
-
-def test_users_find_the_laboratory_and_come_back() -> None:
-    assert "lab/index.md" in LINK.findall(prose(ROOT / "docs" / "index.md"))
-    assert "../index.md" in LINK.findall(prose(ROOT / "docs" / "lab" / "index.md"))
-
-
 def test_the_docs_start_with_ten_lines() -> None:
     first = next(block for block in blocks(ROOT / "docs" / "index.md") if block.language == "python")
     assert len([line for line in first.content.splitlines() if line.strip()]) <= 10
 
 
 def test_every_picture_is_made_by_a_command() -> None:
-    scripts = ("benchmarks/screenshots.py", "benchmarks/drawing.py", "experiments/comparison/results.py")
+    """Drawings of docs/img are held by `test_drawing`, those of the laboratory come from experiments."""
+    scripts = ("benchmarks/screenshots.py", "experiments/comparison/results.py")
     made = "".join((ROOT / script).read_text("utf-8") for script in scripts)
     for page in PAGES:
         for picture in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", prose(page)):
-            assert Path(picture).stem in made or "lab" in page.parts, f"{page.name}: {picture}"
+            path = (page.parent / picture).resolve()
+            is_drawn = path.suffix == ".svg" and path.parent == ROOT / "docs" / "img"
+            is_made = path.name in made or path.stem in made
+            assert is_drawn or is_made or "lab" in page.parts, f"{page.name}: {picture}"
 
 
 def test_code_is_left_out_for_a_reason_only() -> None:
     for page in PAGES:
         for block in blocks(page):
-            assert "not run" not in block.before or reason_not_to_run(block), f"{page.name}, {block.line}"
+            mark = last_line_before(block)
+            assert "not run" not in mark or reason_not_to_run(block), f"{page.name}, {block.line}"
+            assert not block.before.count(SLOW) or is_slow(block), f"{page.name}, {block.line}"
+            if block.language in SHELL and not reason_not_to_run(block):
+                assert {words[0] for words in commands_of(block)} <= {"cellveil", "make"}, (
+                    f"{page.name}, line {block.line}: other programs are not run; say why"
+                )
+
+
+def test_what_is_printed_is_held_against_what_is_shown() -> None:
+    assert matches("a 1\nb  \n", "a …\nb") and matches("a\nb\nc\n", "a\n…\nc") and matches("a\n", "a\n…")
+    assert not matches("a\nb\n", "a") and not matches("a+\n", "aa") and not matches("b\n", "a\n…")
 
 
 # -- messages ------------------------------------------------------------------------------------------------

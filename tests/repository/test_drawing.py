@@ -1,5 +1,6 @@
-"""The drawing of the rooms is that of the present imports."""
+"""The drawings of the docs are those that the scripts would make now."""
 
+from benchmarks.concept_pictures import IMAGES, pictures
 from benchmarks.drawing import TARGET, WHAT, arrows, drawing, imports, levels, reached
 from helpers.source_tree import MODULES, ORDER, part_of
 
@@ -21,3 +22,9 @@ def test_arrows_left_out_follow_from_others() -> None:
     less = {room: {target for one, target in arrows(graph) if one == room} for room in graph}
     assert all(reached(less, room) == reached(graph, room) for room in graph)
     assert sum(map(len, less.values())) < sum(map(len, graph.values()))
+
+
+def test_the_drawings_of_tables_are_current() -> None:
+    made = pictures()
+    assert {name: (IMAGES / name).read_text("utf-8") for name in made} == made, "run: make pictures"
+    assert {path.name for path in IMAGES.glob("*.svg")} == {*made, TARGET.name}

@@ -43,8 +43,8 @@ class Adjustment(Shown):
         The audit of the values: what speaks against publishing them, and what an attacker can tell.
     limits
         Per cent that ``interior`` cells, ``marginals`` and the ``total`` were allowed to move.
-    lower_bound, gap
-        No adjustment costs less; (cost − bound) / cost. None where nothing was proven.
+    lower_bound
+        No adjustment costs less; None where nothing was proven.
     """
 
     values: Int
@@ -62,7 +62,7 @@ class Adjustment(Shown):
 
     @property
     def gap(self) -> float | None:
-        """Relative distance between cost and proven bound."""
+        """Relative distance between cost and proven bound, (cost − bound) / cost; None without a bound."""
         if self.lower_bound is None:
             return None
         return max(self.cost - self.lower_bound, 0.0) / self.cost if self.cost > 0 else 0.0

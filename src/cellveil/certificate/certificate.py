@@ -320,14 +320,14 @@ def pattern_hash(hidden: Bool) -> str:
 
 
 def write_certificate(certificate: Certificate, path: Path | str) -> None:
-    """Write the file, whole or not at all."""
+    """Write a certificate to a file, whole or not at all. It is internal: it tells how far cells can move."""
     check_kind(certificate, Certificate, "the certificate", "Give suppress(problem).certificate.")
     path = checked_path(path, "the file")
     write_bytes(path, certificate.to_bytes())
 
 
 def read_certificate(path: Path | str) -> Certificate:
-    """Read the file."""
+    """Read a certificate from its file; a damaged one is an `InputError`."""
     path = checked_path(path, "the file")
     try:
         return Certificate.from_bytes(path.read_bytes())

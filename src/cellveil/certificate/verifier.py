@@ -139,7 +139,9 @@ class Verification:
 def verify(
     problem: Problem, pattern: Pattern, certificate: Certificate, *, needs_outsiders: bool = True
 ) -> Verification:
-    """Check a certificate against instance and pattern; see the head of the module.
+    """Check a certificate against problem and pattern, in whole numbers and without a solver.
+
+    The result says against whom the pattern is shown to be protected, and names what is at fault.
 
     Parameters
     ----------

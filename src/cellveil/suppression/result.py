@@ -30,8 +30,8 @@ class Suppression(Shown):
         Why the run ended, in words.
     cost
         Sum of the weights of the secondary cells.
-    lower_bound, gap
-        Proven least cost, and (cost − bound) / cost; None where the method proves none.
+    lower_bound
+        Proven least cost; None where the method proves none.
     audit
         The audit of the pattern against outsiders and every attacker that was named.
     ending
@@ -93,7 +93,7 @@ class Suppression(Shown):
 
     @property
     def gap(self) -> float | None:
-        """Relative distance between cost and proven bound."""
+        """Relative distance between cost and proven bound, (cost − bound) / cost; None without a bound."""
         if self.lower_bound is None:
             return None
         return max(self.cost - self.lower_bound, 0.0) / self.cost if self.cost > 0 else 0.0
