@@ -8,7 +8,8 @@ import io
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
@@ -203,6 +204,61 @@ def guarded_fields(fields: Iterable[Any]) -> list[Any]:
     return [guarded(field) if isinstance(field, str) and field[:1] in _RISKY else field for field in fields]
 
 
+# -- names of files on systems that compare them otherwise -------------------------------------------------
+
+RESERVED_NAMES = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in "0123456789¹²³")}
+)
+"""Names that Windows keeps for devices, whatever follows after a point."""
+
+
+def is_reserved_name(name: str) -> bool:
+    """Whether a name means a device on Windows.
+
+    Examples
+    --------
+    >>> [is_reserved_name(name) for name in ("AUX.csv", "nul .x", "auxiliary.csv", "con-2.csv")]
+    [True, True, False, False]
+    """
+    return name.split(".")[0].rstrip(" ").lower() in RESERVED_NAMES
+
+
+def folded_name(name: str) -> str:
+    """What two names have in common that are one where capitals and forms of accents do not count.
+
+    Examples
+    --------
+    >>> [folded_name(name) for name in ("A.CSV", "Straße", "e\N{COMBINING ACUTE ACCENT}")]
+    ['a.csv', 'strasse', 'é']
+    """
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def is_one_of(entry: Path, names: Collection[str]) -> bool:
+    """Whether an entry of a folder is the file of one of these names.
+
+    A folder may find it under a name with other capitals (Windows, macOS) or accents in another form (macOS).
+    """
+    if entry.name in names:
+        return True
+    alike = (name for name in names if folded_name(name) == folded_name(entry.name))
+    return any(_is_entry(entry, entry.with_name(name)) for name in alike)
+
+
+def _is_entry(one: Path, other: Path) -> bool:
+    with suppress(OSError):
+        return os.path.samestat(one.lstat(), other.lstat())
+    return False
+
+
+def path_from(folder: Path, path: Path) -> str:
+    """A path as a job file in the folder names it: relative, unless it lies on another drive."""
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # there is no way from one drive to another
+        return Path(path).absolute().as_posix()
+
+
 def _create(temporary: Path, *, like: Path) -> int:
     """Make an empty file with the permissions that `like` has or would get, and return them."""
     like.parent.mkdir(parents=True, exist_ok=True)
@@ -216,9 +272,16 @@ def _create(temporary: Path, *, like: Path) -> int:
     return temporary.stat().st_mode & 0o777
 
 
+def room_to_write(error: OSError) -> str:
+    """What to do about a file or folder that cannot be written."""
+    if isinstance(error, PermissionError):
+        return "Close the program that has it open, or choose a folder you may write to"
+    return "Free space or choose a folder you may write to"
+
+
 def _cannot_write(target: Path, error: OSError) -> InputError:
     return InputError(
         f"cannot write ({error.strerror or error})",
         file=target,
-        remedy="Free space or choose a folder you may write to; nothing was changed.",
+        remedy=f"{room_to_write(error)}; nothing was changed.",
     )

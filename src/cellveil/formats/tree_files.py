@@ -12,6 +12,7 @@ from unicodedata import normalize
 from urllib.parse import unquote
 
 from cellveil.errors import InputError
+from cellveil.files import folded_name
 from cellveil.tables.dimension import Dimension
 
 PREFIX, SUFFIX = "hier_", ".csv"
@@ -77,7 +78,7 @@ def _free(tries: Iterable[list[str]], name: str, names: Sequence[str], taken: se
                 "the name of a dimension is too long for a file name",
                 remedy=f"Give {name[:40]!r}… a shorter name.",
             )
-        folded = [normalize("NFC", stem).casefold() for stem in stems]
+        folded = [folded_name(stem) for stem in stems]
         if not taken.intersection(folded) and all(owner_of(stem, names) == name for stem in stems):
             taken.update(folded)
             return stems

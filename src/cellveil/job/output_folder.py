@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cellveil.errors import InputError
-from cellveil.files import write_text
+from cellveil.files import room_to_write, write_text
 from cellveil.publishing import Release
 from cellveil.publishing.kept_releases import RELEASES, keep_release
 from cellveil.publishing.lock import locked
@@ -135,7 +135,7 @@ class Output:
             raise InputError(
                 f"cannot write ({error.strerror or error})",
                 file=self.public.parent,
-                remedy="Free space or choose a folder you may write to; nothing was released.",
+                remedy=f"{room_to_write(error)}; nothing was released.",
             ) from error
         except InputError as error:
             for folder in (self.public, self.internal):

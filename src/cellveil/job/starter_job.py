@@ -7,13 +7,13 @@ which no file can tell.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cellveil.files import path_from
 from cellveil.job.recognised_file import RecognisedFile, recognised_file
 from cellveil.job.table_files import TOTALS
 from cellveil.microdata.column_roles import ColumnRole, GuessedColumn
@@ -46,7 +46,7 @@ def starter_job(data: Path, folder: Path, options: SourceOptions | None = None) 
     options = options or SourceOptions()
     guess = recognised_file(data, options)
     written = _how_written(options)
-    name = Path(os.path.relpath(data, folder)).as_posix()
+    name = path_from(folder, data)
     lines = _ready_made(guess, name, written) if guess.is_ready_made else _records(guess, name, written)
     head = [
         f"# A first job over {data.name}. Read it, correct what was guessed, then:",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cellveil.errors import InputError, counted
+from cellveil.files import path_from
 from cellveil.job.data_sections import MicrodataJob
 from cellveil.job.template_plan import TemplatePlan, TemplateRecords, plan_template
 from cellveil.microdata.data_files import under
@@ -79,7 +79,7 @@ def job_text(plan: TemplatePlan, template: Path, data: Path | None, folder: Path
         'output = "results"',
         "",
         "[microdata]",
-        f"file = {json.dumps(_relative(data, folder) if data else 'records.csv', ensure_ascii=False)}",
+        f"file = {json.dumps(path_from(folder, data) if data else 'records.csv', ensure_ascii=False)}",
         '# contributor = "…"            the column with the ids of contributors',
         "",
     ]
@@ -87,7 +87,7 @@ def job_text(plan: TemplatePlan, template: Path, data: Path | None, folder: Path
         if settings:
             shown = dict(settings)
             if "hierarchy" in shown:
-                shown["hierarchy"] = _relative(Path(shown["hierarchy"]), folder)
+                shown["hierarchy"] = path_from(folder, Path(shown["hierarchy"]))
             lines += [f"[dimensions.{_text(name)}]", *_keys(shown), ""]
     for table in plan.tables:
         lines += ["[[tables]]", *_keys(table), ""]
@@ -117,7 +117,3 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_text, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
-
-
-def _relative(path: Path, folder: Path) -> str:
-    return Path(os.path.relpath(path, folder)).as_posix()

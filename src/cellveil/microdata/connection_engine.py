@@ -162,6 +162,8 @@ def opened_connection(
     choice: EngineChoice, source: Any, options: SourceOptions, prefix: str
 ) -> Iterator[ConnectionEngine]:
     """An engine over the connection of a choice, or over one to PostgreSQL of its own."""
+    if choice.connection is None:
+        _postgres_driver()  # its extra brings the translator along: one remedy, not two
     relation = _relation(choice.name, source, options.query)
     with _connected(choice) as connection:
         engine = ConnectionEngine(connection, Translator(choice.name, relation, prefix))
@@ -176,14 +178,18 @@ def _connected(choice: EngineChoice) -> Iterator[Any]:
     if choice.connection is not None:
         yield choice.connection
         return
+    with mapped_driver_errors():
+        connection = _postgres_driver().connect(address_in(choice.address, "postgresql://"), autocommit=True)
+    with connection:
+        yield connection
+
+
+def _postgres_driver() -> Any:
     try:
         from adbc_driver_postgresql import dbapi
     except ImportError:
         raise MissingExtraError("adbc-driver-postgresql", "postgres", "PostgreSQL") from None
-    with mapped_driver_errors():
-        connection = dbapi.connect(address_in(choice.address, "postgresql://"), autocommit=True)
-    with connection:
-        yield connection
+    return dbapi
 
 
 def address_in(variable: str | None, default: str) -> str:

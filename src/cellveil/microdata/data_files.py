@@ -8,6 +8,7 @@ patterns or through links, counts once.
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -22,7 +23,7 @@ def expand_files(given: Iterable[str | Path]) -> list[Path]:
     InputError
         When there is none, a path or pattern stands for nothing, or a folder is among them.
     """
-    files: dict[tuple[int, int], Path] = {}
+    files: dict[object, Path] = {}
     for path in given:
         check_kind(
             path, (str, Path), "a file of microdata", "Give its path, or one frame in place of a list."
@@ -63,13 +64,14 @@ def _matches(pattern: str) -> list[Path]:
         folder = next(path for path in matches if path.is_dir())
         raise InputError("a folder where a file is expected", file=folder, remedy="Name the file in it.")
     if not files:
-        raise InputError("the file does not exist", file=pattern, remedy="Check the path.")
+        slashes = " Write / between folders, on every system." if "\\" in pattern and os.sep == "/" else ""
+        raise InputError("the file does not exist", file=pattern, remedy=f"Check the path.{slashes}")
     return files
 
 
 def _in_home(pattern: str) -> str:
     """The pattern with a leading ~ as the home folder, whose own name is not part of the pattern."""
-    if pattern != "~" and not pattern.startswith("~/"):
+    if pattern != "~" and not pattern.startswith(("~/", f"~{os.sep}")):
         return pattern
     return glob.escape(str(Path.home())) + pattern[1:]
 
@@ -81,10 +83,10 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _identity(path: Path) -> tuple[int, int]:
-    """What two names of one file have in common."""
+def _identity(path: Path) -> object:
+    """What two names of one file have in common; some network drives number no files, and the path counts."""
     try:
         found = path.stat()
     except OSError as error:
         raise InputError(f"cannot read ({error.strerror})", file=path, remedy="Check the file.") from None
-    return found.st_dev, found.st_ino
+    return (found.st_dev, found.st_ino) if found.st_ino else path.resolve()

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from cellveil.errors import InputError
+from cellveil.files import room_to_write
 from cellveil.publishing.lock import locked
 from cellveil.publishing.staging import check_foreign, clear_leftovers, new_run, staged
 
@@ -40,7 +41,7 @@ def replaced_folder(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     folder = Path(folder).resolve()
     with locked(folder), _telling_faults(folder):
         clear_leftovers(folder)
-        check_foreign(folder, set(names) - set(files_of_release(folder)))
+        check_foreign(folder, names, files_of_release(folder))
         with staged(folder, new_run()) as staging:
             staging.new.mkdir()
             yield staging.new
@@ -58,7 +59,7 @@ def _telling_faults(folder: Path) -> Iterator[None]:
         raise InputError(
             f"cannot write the release ({error.strerror or error})",
             file=folder,
-            remedy="Free space or choose a folder you may write to; an older release there is unchanged.",
+            remedy=f"{room_to_write(error)}; an older release there is unchanged.",
         ) from error
 
 

@@ -18,9 +18,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from unicodedata import normalize
 
 from cellveil.errors import InputError, NotSafeError, nearest_name
-from cellveil.files import checked_path, write_text
+from cellveil.files import checked_path, folded_name, is_reserved_name, write_text
 from cellveil.judge import Audit
 from cellveil.publishing.catalogue import LANGUAGES
 from cellveil.publishing.csv_parquet import header, write_csv, write_parquet
@@ -80,17 +81,18 @@ def file_names(publication: Publication, formats: Sequence[str]) -> dict[str, tu
 
 
 def _stems(names: Sequence[str]) -> list[str]:
-    """The names of tables as names of files, all different where capitals do not count.
+    """The names of tables as names of files, all different where capitals do not count, and no devices.
 
     Examples
     --------
-    >>> _stems(["turnover by region, size", "Turnover by region/size", "…"])
-    ['turnover-by-region-size', 'Turnover-by-region-size-2', 'table']
+    >>> _stems(["turnover by region, size", "Turnover by region/size", "…", "AUX"])
+    ['turnover-by-region-size', 'Turnover-by-region-size-2', 'table', 'table-AUX']
     """
     taken = {"index", "about"}
     stems: list[str] = []
     for name in names:
-        stem = re.sub(r"[^\w.-]+", "-", name).strip("-._")[:LONGEST_NAME] or "table"
+        stem = re.sub(r"[^\w.-]+", "-", normalize("NFC", name)).strip("-._")[:LONGEST_NAME] or "table"
+        stem = f"table-{stem}" if is_reserved_name(stem) else stem
         tries = (stem, *(f"{stem}-{number}" for number in range(2, len(names) + 5)))
         stems.append(next(each for each in tries if not taken & _claims(each)))
         taken |= _claims(stems[-1])
@@ -99,7 +101,7 @@ def _stems(names: Sequence[str]) -> list[str]:
 
 def _claims(stem: str) -> set[str]:
     """What files of a table are called, without the end of their names."""
-    return {stem.casefold(), f"{stem.casefold()}{SDMX}"}
+    return {folded_name(stem), f"{folded_name(stem)}{SDMX}"}
 
 
 @dataclass(frozen=True)
@@ -269,7 +271,7 @@ def check_names(publication: Publication, formats: Sequence[str]) -> None:
 def check_room(folder: Path, formats: Sequence[str], publication: Publication) -> None:
     """Raise where a file that is not of a release stands in the way of one."""
     names = {*file_names(publication, formats), ABOUT}
-    check_foreign(folder, names - set(files_of_release(folder)))
+    check_foreign(folder, names, files_of_release(folder))
 
 
 def _advice(audit: Audit, override: str | None) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from secrets import token_hex
 
 from cellveil.errors import InputError
-from cellveil.files import flush_file, flush_folder
+from cellveil.files import flush_file, flush_folder, is_one_of
 from cellveil.publishing.swap import swap
 
 RUN = "[0-9a-f]{16}"
@@ -74,7 +74,7 @@ class Staging:
             (flush_folder if path.is_dir() else flush_file)(path)
         if not self.folder.is_dir():
             return
-        check_foreign(self.folder, fresh - set(ours))
+        check_foreign(self.folder, fresh, ours)
         for entry in _foreign(self.folder, ours):
             _carry(entry, self.new / entry.name)
         if not private:
@@ -171,9 +171,11 @@ def clear_leftovers(folder: Path) -> None:
         staging.discard()
 
 
-def check_foreign(folder: Path, names: Collection[str]) -> None:
-    """Raise where the folder has something of these names."""
-    foreign = sorted(name for name in names if os.path.lexists(folder / name))
+def check_foreign(folder: Path, names: Collection[str], ours: Collection[str]) -> None:
+    """Raise where the folder has something of these names that is not ours."""
+    foreign = sorted(
+        name for name in names if os.path.lexists(folder / name) and not is_one_of(folder / name, ours)
+    )
     if foreign:
         raise InputError(
             f"the folder has a file {foreign[0]} that is not part of an older release",
@@ -186,7 +188,7 @@ def check_foreign(folder: Path, names: Collection[str]) -> None:
 
 
 def _foreign(folder: Path, ours: Collection[str]) -> Iterator[Path]:
-    return (entry for entry in sorted(folder.iterdir()) if entry.name not in ours)
+    return (entry for entry in sorted(folder.iterdir()) if not is_one_of(entry, ours))
 
 
 def _carry(source: Path, target: Path) -> None:
@@ -224,7 +226,7 @@ def _carry_changed(source: Path, target: Path) -> None:
 
 def _is_same(one: Path, other: Path) -> bool:
     first, second = one.lstat(), other.lstat()
-    return os.path.samestat(first, second) or (
+    return (first.st_ino != 0 and os.path.samestat(first, second)) or (
         (first.st_size, first.st_mtime_ns) == (second.st_size, second.st_mtime_ns)
     )
 

@@ -28,7 +28,7 @@ from stat import S_ISDIR
 from typing import Any
 
 from cellveil.errors import InputError
-from cellveil.files import write_text
+from cellveil.files import is_reserved_name, write_text
 
 ID = re.compile(r"[A-Za-z0-9_-]{16}")
 PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._ +=()-]{0,99}")
@@ -36,9 +36,6 @@ PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._ +=()-]{0,99}")
 
 DEEPEST = 4
 """Folders of a name within a job, at most."""
-
-RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(10))}
-"""Names that are no files on some systems."""
 
 JOB_FILE = "job.toml"
 TEMPORARY = "tmp-"
@@ -72,7 +69,7 @@ def safe_name(name: str) -> str:
     stem, *ends = re.sub(r"[^A-Za-z0-9._-]", "_", last).lstrip("._-").split(".")
     kept = [end.lower() for end in ends if 0 < len(end) <= 10][-2:]
     stem = stem[:60] or "file"
-    return ".".join([f"{stem}_" if stem.lower() in RESERVED else stem, *kept])
+    return ".".join([f"{stem}_" if is_reserved_name(stem) else stem, *kept])
 
 
 def checked_name(name: str) -> str:
@@ -90,7 +87,7 @@ def checked_name(name: str) -> str:
     """
     parts = name.split("/")
     is_plain = all(PART.fullmatch(part) and not part.endswith((".", " ")) for part in parts)
-    if not is_plain or len(parts) > DEEPEST or any(part.split(".")[0].lower() in RESERVED for part in parts):
+    if not is_plain or len(parts) > DEEPEST or any(map(is_reserved_name, parts)):
         raise InputError(
             f"{name[:100]!r} is not a plain name of a file within the job",
             remedy="Use letters, digits, point, dash and underscore, such as data/firms.csv.",

@@ -134,7 +134,8 @@ def _run(
 def _listener(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    own = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)  # Windows gives a reused one to others
+    listener.setsockopt(socket.SOL_SOCKET, own, 1)
     try:
         listener.bind((address.host, address.port))
         listener.listen(128)

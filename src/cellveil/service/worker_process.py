@@ -25,7 +25,18 @@ TERM_SECONDS = 3.0
 COMMAND = (sys.executable, "-P", "-m", "cellveil.service.worker")
 
 PASSED_ON = (
-    *("PATH", "PYTHONPATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT", "LD_LIBRARY_PATH"),
+    *(
+        "PATH",
+        "PYTHONPATH",
+        "HOME",
+        "LANG",
+        "LC_ALL",
+        "LC_CTYPE",
+        "TZ",
+        "SYSTEMROOT",
+        "USERPROFILE",
+        "LD_LIBRARY_PATH",
+    ),
     *("VIRTUAL_ENV", "CELLVEIL_DEBUG", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME", "OMP_NUM_THREADS"),
 )
 """Variables of the environment that a worker gets."""
