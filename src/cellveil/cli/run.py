@@ -71,7 +71,7 @@ def run_and_tell(
     """Run a job, and tell how it ended."""
     from cellveil.files import read_text
     from cellveil.job import run_job
-    from cellveil.job.running import internal_files
+    from cellveil.job.job_files import internal_files
 
     began = perf_counter()
     try:
