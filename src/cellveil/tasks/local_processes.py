@@ -78,6 +78,15 @@ class LocalProcesses(RemotePool):
         return get_reusable_executor(max_workers=self._workers, timeout=IDLE)
 
 
+def end_processes() -> None:
+    """End the processes, if there are any, with all that they hold of the system."""
+    from joblib.externals.loky import reusable_executor
+
+    if reusable_executor._executor is not None:
+        reusable_executor._executor.shutdown(wait=True, kill_workers=True)
+        reusable_executor._executor = None
+
+
 def _perform_for(client: int, version: str, shared: Sealed, call: Sealed) -> Sealed:
     """Do a task in a process of its own, as long as its client is there; interrupts are for the client."""
     if not _is_watched.is_set():
