@@ -29,7 +29,7 @@ PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglo
 NOT_RUN = re.compile(r"<!--\s*not run:\s*(\S.*?)\s*-->")
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 SHELL = ("console", "bash")
-OTHER_PROGRAMS = {"make", "cd", "cat", "git", "curl"}
+OTHER_PROGRAMS = {"make", "cd", "cat", "git", "curl", "dask"}
 
 
 def prose(page: Path) -> str:

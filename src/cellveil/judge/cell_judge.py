@@ -34,7 +34,7 @@ class OutsiderParams(Params):
     batch: int = param(32, "Fewest cells examined together, each batch on its own.", least=1)
     most_batches: int = param(64, "Batches at most.", least=1)
     min_joint: int = param(48, "Fewest open cells for joint witnesses.", least=0)
-    most_joint: int = param(50_000, "Most hidden cells for joint witnesses.", least=0)
+    most_joint: int = param(30_000, "Most hidden cells for joint witnesses.", least=0)
     joint_seconds: float = param(60.0, "Seconds for joint witnesses, at most.", least=0)
     most_eliminated: int = param(30_000, "Largest component for the integer kernel.", least=0)
     intervals: IntervalParams = part(IntervalParams)
