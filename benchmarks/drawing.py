@@ -23,6 +23,7 @@ GROUND = (
     "files",
     "plots",
     "shown",
+    "tasks",
     "jit",
 )
 """What everything stands on: one box."""
@@ -33,7 +34,7 @@ TOGETHER = dict.fromkeys(GROUND, "ground") | {
     "__main__": "cli",
 }
 WHAT = {
-    "ground": "errors, params, clock, files, jit",
+    "ground": "errors, params, clock, files, tasks, jit",
     "tables": "what a table is",
     "microdata": "records to table",
     "problem": "what to protect",

@@ -40,6 +40,7 @@ from cellveil.job import Job as Job
 from cellveil.job import JobResult as JobResult
 from cellveil.job import read_job as read_job
 from cellveil.job import run_job as run_job
+from cellveil.job import run_jobs as run_jobs
 from cellveil.judge import Audit as Audit
 from cellveil.judge import Verdict as Verdict
 from cellveil.judge import audit as audit
@@ -87,6 +88,7 @@ from cellveil.tables.dimension import Dimension as Dimension
 from cellveil.tables.hierarchy import Hierarchy as Hierarchy
 from cellveil.tables.link import link as link
 from cellveil.tables.table import Table as Table
+from cellveil.tasks import cluster as cluster
 
 __all__: list[str]
 __version__: str

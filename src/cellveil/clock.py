@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from uuid import getnode
 
 OVERTIME_SHARE, OVERTIME_SECONDS = 0.05, 1.0
 """Share of a limit, and seconds, that may be spent beyond it on bringing things to an end: half of what the
@@ -41,11 +44,20 @@ def not_counting() -> Iterator[None]:
         _uncounted += time.monotonic() - begin
 
 
+@cache
+def machine() -> str:
+    """A name of this machine since it was started, whose processes share one clock."""
+    with suppress(OSError):
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    return f"{getnode():x}"
+
+
 class Deadline:
     """A moment after which a search returns what it has.
 
     One is made where a limit is given, and handed on; stages get a `share` of what is left of it. It may be
-    handed to another process of the same machine.
+    handed to another process: on the same machine it is the same moment, on another one, whose clock is not
+    ours, the time that is left.
 
     Examples
     --------
@@ -58,12 +70,16 @@ class Deadline:
         self.limit = time_limit
         self._end = None if time_limit is None else counted_time() + time_limit
 
-    def __getstate__(self) -> tuple[float | None, float | None]:
-        return self.limit, None if self._end is None else self._end + _uncounted
+    def __getstate__(self) -> tuple[float | None, float | None, float | None, str]:
+        end = None if self._end is None else self._end + _uncounted
+        return self.limit, end, self.left, machine()
 
-    def __setstate__(self, state: tuple[float | None, float | None]) -> None:
-        self.limit, end = state
-        self._end = None if end is None else end - _uncounted
+    def __setstate__(self, state: tuple[float | None, float | None, float | None, str]) -> None:
+        self.limit, end, left, where = state
+        if end is None or left is None:
+            self._end = None
+        else:
+            self._end = end - _uncounted if where == machine() else counted_time() + left
 
     @property
     def left(self) -> float | None:

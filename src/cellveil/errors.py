@@ -7,10 +7,12 @@
     ├── MissingExtraError        an optional package is not installed
     ├── NotSafeError             1: the audit did not pass, so nothing is released
     ├── SolverError              1: a solver gave no usable answer; whatever it was asked is not shown safe
+    ├── TaskError                1: a task on another process or machine came to no result
     └── InfeasibleError          3: no pattern can protect some cells; names them
         └── AdjustmentError      3: no adjustment keeps everything that was asked; names the conflict
 
-Messages name files, lines and cells. They never carry a confidential value.
+Messages name files, lines and cells. They never carry a confidential value. Errors go from one process to
+another with all they say and hold.
 """
 
 from __future__ import annotations
@@ -26,6 +28,16 @@ class CellveilError(Exception):
     """Base of all errors raised on purpose; ``exit_code`` is that of the command line."""
 
     exit_code: ClassVar[int] = 2
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """How it crosses to another process: as it is, not made anew from its message."""
+        return _as_it_was, (type(self), self.args, self.__dict__)
+
+
+def _as_it_was(kind: type[CellveilError], args: tuple[Any, ...], held: dict[str, Any]) -> CellveilError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(held)
+    return error
 
 
 class InputError(CellveilError):
@@ -97,6 +109,12 @@ class NotSafeError(CellveilError):
 
 class SolverError(CellveilError):
     """A solver gave no usable answer; fail closed."""
+
+    exit_code = 1
+
+
+class TaskError(CellveilError):
+    """A task that ran elsewhere came to no result: a fault there, or workers that were lost."""
 
     exit_code = 1
 

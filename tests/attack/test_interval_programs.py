@@ -13,7 +13,8 @@ from cellveil.datasets import random_table
 from cellveil.deviations.components import split
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.ties import Ties
-from cellveil.judge.outsider import OutsiderParams, audit_outsider
+from cellveil.judge.cell_judge import OutsiderParams
+from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 

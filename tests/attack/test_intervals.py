@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from cellveil.attack.intervals import OutsiderAttack
-from cellveil.clock import NO_LIMIT, Deadline
+from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.errors import InputError
-from cellveil.judge.outsider import OutsiderParams, audit_outsider
+from cellveil.judge.cell_judge import OutsiderParams
+from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView
@@ -137,7 +137,7 @@ def test_workers_do_not_change_the_verdict(exact: bool) -> None:
     )
     pattern = Pattern.hiding(problem, hidden, "random")
     alone, shared = (
-        audit_outsider(problem, pattern, exact=exact, params=OutsiderParams(workers=workers, min_parallel=2))
+        audit_outsider(problem, pattern, exact=exact, params=OutsiderParams(workers=workers, batch=4))
         for workers in (1, 2)
     )
     assert (alone.safe == shared.safe).all() and 0 < alone.safe.sum() < len(alone.safe)
@@ -200,23 +200,3 @@ def test_planted_faults_are_caught(fault: Callable[[Problem], Problem]) -> None:
             expected = is_protected(problem, pattern)
             wrong += dict(zip(report.cells.tolist(), report.safe.tolist(), strict=True)) != expected
     assert wrong > 0
-
-
-def test_a_worker_ends_when_nobody_waits_for_it(monkeypatch):
-    """Processes of an audit whose program was killed do not go on for hours."""
-    from cellveil.datasets import random_table
-    from cellveil.judge import outsider as auditing
-
-    problem = random_table((5, 5), seed=1)
-    view = PublicView.of(problem, Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
-    cells = problem.primaries.tolist()
-    settings = (False, False, NO_LIMIT, OutsiderParams())
-    assert auditing._examine(problem, view, settings, cells, os.getppid()).cells == cells
-    assert auditing._examine(problem, view, settings, cells, os.getpid()).cells == cells
-    parents = iter([77, 77, *[1] * len(cells)])
-    monkeypatch.setattr(auditing.os, "getppid", lambda: next(parents))
-    with pytest.raises(SystemExit):  # while it is at work
-        auditing._examine(problem, view, settings, cells, 77)
-    monkeypatch.setattr(auditing.os, "getppid", lambda: 1)
-    with pytest.raises(SystemExit):  # and where the program ended before the worker began
-        auditing._examine(problem, view, settings, cells, 77)

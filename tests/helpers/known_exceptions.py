@@ -35,7 +35,6 @@ STRUCTURAL: dict[str, str] = {
     "judge.verdict.NAMED": "names shown in a text",
     "solvers.exchange_descent.MOST_ENTRIES": "size of an array of the compiled loops",
     "solvers.min_cost_flow.COST_BITS": "bits of a whole number",
-    "solvers.parallel.DEFAULT": "threads; no result depends on it",
     "solvers.parallel.LEAST_PART": "work of a thread; no result depends on it",
     "solvers.projection.STRIP": "memory in use; no result depends on it",
     "suppression.engines._flow_witness_jit.SPARE": "room of the compiled loops; changes no result",

@@ -13,7 +13,7 @@ PACKAGE = ROOT / "src" / "cellveil"
 
 ORDER = (
     *("errors", "params", "arrays", "clock", "progress", "live_progress", "files", "plots", "shown"),
-    "jit",
+    *("tasks", "jit"),
     *("tables", "microdata", "level_origin", "problem", "rules"),
     *("pattern", "public_view"),
     "certificate",  # before solvers: whoever checks a proof shares nothing with those who found it

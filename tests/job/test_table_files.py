@@ -11,7 +11,7 @@ import pytest
 
 import cellveil as cv
 from cellveil.errors import InputError, MissingExtraError
-from cellveil.job.running import prepare
+from cellveil.job.preparing import prepare
 from cellveil.problem import Problem, Status
 from cellveil.progress import NoteTaker
 

@@ -74,7 +74,19 @@ ALGORITHMS = re.compile(
 )
 """Terms of disclosure control as optimisation, by their stems: the rooms of algorithms use one of these."""
 
-PLUMBING = ("errors", "params", "arrays", "clock", "progress", "files", "plots", "jit", "cli", "__main__")
+PLUMBING = (
+    "errors",
+    "params",
+    "arrays",
+    "clock",
+    "progress",
+    "files",
+    "plots",
+    "jit",
+    "tasks",
+    "cli",
+    "__main__",
+)
 """Rooms that are not about tables: their modules need no term of the field."""
 
 

@@ -36,7 +36,7 @@ PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglo
 
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
-OTHER_PROGRAMS = {"cd", "cat", "git", "curl"}
+OTHER_PROGRAMS = {"cd", "cat", "git", "curl", "dask"}
 
 
 def prose(page: Path) -> str:

@@ -43,6 +43,7 @@ class IntervalParams(Params):
 
     most_tied: int = param(30_000, "Most cells of a component for ties and a null-space basis.", least=0)
     few: float = param(0.4, "Most degrees of freedom per relation for the program of coordinates.", least=0)
+    window: int = param(8_000, "Cells of a window, where a component has more than `most_tied`.", least=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,19 +84,47 @@ class Front(Protocol):
         """The largest movement by whole units, with capacities cut at `REACH` times `wanted`."""
 
 
+@dataclass(frozen=True, eq=False)
+class ProgramBasis:
+    """What the programs of a component are made of, whatever the rooms of its cells: worked out once.
+
+    Parameters
+    ----------
+    ties
+        Which cells move alike.
+    coordinates
+        The null-space basis; None where the program of cells is the fitting one.
+    """
+
+    ties: Ties
+    coordinates: csr_matrix | None = None
+
+    @classmethod
+    def of(
+        cls, relations: Relations, component: Component, params: IntervalParams | None = None
+    ) -> ProgramBasis:
+        """The basis of a component."""
+        cells, params = component.cells, params or IntervalParams()
+        lattice = Lattice(relations, cells, np.zeros(len(cells))) if len(cells) <= params.most_tied else None
+        ties = None if lattice is None else Ties.in_lattice(lattice)
+        if lattice is None or ties is None or not ties.num_classes:
+            return cls(Ties.none(len(cells)))
+        num_rows = _distinct_rows(component.matrix @ ties.spread).shape[0]
+        if lattice.num_free <= params.few * num_rows and (found := lattice.basis()) is not None:
+            return cls(ties, found[1])
+        return cls(ties)
+
+    def front(self, component: Component, up: Float, down: Float) -> Front:
+        """The fitting program, with the rooms of the cells."""
+        front = CellFront(component, self.ties, up, down)
+        return front if self.coordinates is None else CoordinateFront(front, self.coordinates)
+
+
 def front_of(
     relations: Relations, component: Component, up: Float, down: Float, params: IntervalParams | None = None
 ) -> Front:
     """The fitting program of a component, with the rooms of its cells."""
-    cells, params = component.cells, params or IntervalParams()
-    lattice = Lattice(relations, cells, np.zeros(len(cells))) if len(cells) <= params.most_tied else None
-    ties = None if lattice is None else Ties.in_lattice(lattice)
-    if lattice is None or ties is None or not ties.num_classes:
-        return CellFront(component, Ties.none(len(cells)), up, down)
-    front = CellFront(component, ties, up, down)
-    if lattice.num_free <= params.few * front.num_rows and (found := lattice.basis()) is not None:
-        return CoordinateFront(front, found[1])
-    return front
+    return ProgramBasis.of(relations, component, params).front(component, up, down)
 
 
 class CellFront:

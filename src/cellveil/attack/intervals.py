@@ -8,7 +8,8 @@ numerically far kinder than the totals themselves and starts feasible; where no 
 Ensures: every recorded value stands in a table that agrees with the view (to the LP's tolerance); an extreme
 is recorded only when the solver proved it. Each solution is harvested: its values for all other cells are
 recorded too. Hidden cells split into independent components, with a live program each
-(`cellveil.attack.interval_programs`).
+(`cellveil.attack.interval_programs`). In very large components, whether a cell can get so far is asked in a
+window first (`cellveil.attack.windows`).
 
 Reference: equations (3) of Serpell, Smith, Clark & Staggemeier (2013).
 """
@@ -20,13 +21,40 @@ from collections.abc import Callable
 import numpy as np
 
 from cellveil.arrays import Float, Int
-from cellveil.attack.interval_programs import Front, IntervalParams, Moved, front_of
+from cellveil.attack.interval_programs import CellFront, Front, IntervalParams, Moved, ProgramBasis
+from cellveil.attack.windows import Windows
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.components import Component, split
+from cellveil.deviations.ties import Ties
 from cellveil.errors import InputError, SolverError
 from cellveil.public_view import PublicView
 from cellveil.solvers.lp import LiveLP, LPStatus, power_of_two_scale
 from cellveil.tables.scaled import unscale
+
+
+class HiddenComponents:
+    """The components of what a view hides, and what their programs are made of: for several attacks on it.
+
+    Attributes
+    ----------
+    component_of
+        For each cell the number of its component; −1 where it is published.
+    components
+        Cells and relations of each.
+    """
+
+    def __init__(self, view: PublicView, params: IntervalParams | None = None) -> None:
+        self.component_of, self.components = split(view.relations, view.hidden)
+        self.params = params or IntervalParams()
+        self._relations = view.relations
+        self._last: tuple[int, ProgramBasis] | None = None
+
+    def front(self, number: int, up: Float, down: Float) -> Front:
+        """A new program of a component; the basis of the last one is kept."""
+        component = self.components[number]
+        if self._last is None or self._last[0] != number:
+            self._last = (number, ProgramBasis.of(self._relations, component, self.params))
+        return self._last[1].front(component, up, down)
 
 
 class OutsiderAttack:
@@ -41,6 +69,8 @@ class OutsiderAttack:
     observe
         Called with each deviation that a solve ends with: its component, and the movement of each of its
         cells in units of the last digit.
+    hidden
+        The components, where they are known already.
 
     Attributes
     ----------
@@ -56,14 +86,16 @@ class OutsiderAttack:
         deadline: Deadline = NO_LIMIT,
         observe: Callable[[Component, Float], None] | None = None,
         params: IntervalParams | None = None,
+        hidden: HiddenComponents | None = None,
     ) -> None:
         self.view = view
-        self._observe, self._params = observe, params
-        self._deadline = deadline
-        self.component_of, self._components = split(view.relations, view.hidden)
+        self._observe, self._deadline = observe, deadline
+        self._hidden = hidden or HiddenComponents(view, params)
+        self.component_of, self._components = self._hidden.component_of, self._hidden.components
         self.num_lps = 0
         self._lower, self._upper = unscale(view.lb, 0), unscale(view.ub, 0)
         self._front: tuple[int, Front] | None = None
+        self._windows: tuple[int, Windows] | None = None
         self._origin = self._find_origin() if origin is None else _checked(view, origin)
         self.lowest, self.highest = self._origin.copy(), self._origin.copy()
 
@@ -89,7 +121,10 @@ class OutsiderAttack:
         wanted = None if enough is None else abs(enough - self._origin[cell])
         if wanted == 0:
             return float(self._origin[cell])
-        front = self._open(int(self.component_of[cell]))
+        number = int(self.component_of[cell])
+        if wanted is not None and not sparing and self._shows_in_window(number, cell, up, wanted):
+            return enough
+        front = self._open(number)
         if self._deadline.is_over:
             return None
         if sparing and front.sparing is front:
@@ -120,6 +155,28 @@ class OutsiderAttack:
             self._observe(front.component, found.cells)
         return float(self._origin[cell] + (found.own if up else -found.own))
 
+    def _shows_in_window(self, number: int, cell: int, up: bool, wanted: float) -> bool:
+        """Whether the cell gets so far inside a window of a large component, all else standing still."""
+        params, whole = self._hidden.params, self._components[number]
+        if len(whole.cells) <= max(params.most_tied, params.window) or self._deadline.is_over:
+            return False
+        rises, falls = self._rooms(whole)
+        if self._windows is None or self._windows[0] != number:
+            self._windows = (number, Windows(whole, np.minimum(rises, falls)))
+        window = self._windows[1].around(cell, params.window)
+        front = CellFront(window, Ties.none(len(window.cells)), *self._rooms(window))
+        self.num_lps += 1
+        found = front.by(cell, up, wanted, self._deadline)
+        if found is None or not found.own > 0:
+            return False
+        self._harvest(front, found)
+        return True
+
+    def _rooms(self, component: Component) -> tuple[Float, Float]:
+        """How far its cells can rise and fall from the origin."""
+        cells, origin = component.cells, self._origin[component.cells]
+        return self._upper[cells] - origin, origin - self._lower[cells]
+
     def _harvest(self, front: Front, found: Moved) -> None:
         """Record what a solution shows of all cells."""
         if found.cells is None:
@@ -135,10 +192,8 @@ class OutsiderAttack:
 
     def _open(self, number: int) -> Front:
         if self._front is None or self._front[0] != number:
-            component = self._components[number]
-            cells, origin = component.cells, self._origin[component.cells]
-            rooms = self._upper[cells] - origin, origin - self._lower[cells]
-            self._front = (number, front_of(self.view.relations, component, *rooms, self._params))
+            rooms = self._rooms(self._components[number])
+            self._front = (number, self._hidden.front(number, *rooms))
         return self._front[1]
 
     def _find_origin(self) -> Float:

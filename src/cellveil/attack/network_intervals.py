@@ -43,6 +43,8 @@ class NetworkFlows:
         What adds up, and which cells are not published.
     rooms
         How far each cell may fall, and how far it may rise, in whole units.
+    split_into
+        The components, where they are known already.
     """
 
     def __init__(
@@ -51,9 +53,10 @@ class NetworkFlows:
         hidden: Bool,
         rooms: tuple[Int, Int],
         deadline: Deadline = NO_LIMIT,
+        split_into: tuple[Int, list[Component]] | None = None,
     ) -> None:
         self._room_down, self._room_up = rooms
-        self._deadline = deadline
+        self._deadline, self._split_into = deadline, split_into
         self._relations, self._hidden = relations, hidden
         self._engines: dict[int, _Engine | None] = {}
         self.num_flows = 0
@@ -71,7 +74,7 @@ class NetworkFlows:
 
     @cached_property
     def _split(self) -> tuple[Int, list[Component]]:
-        return split(self._relations, self._hidden)
+        return self._split_into or split(self._relations, self._hidden)
 
     def _engine(self, number: int) -> _Engine | None:
         if number not in self._engines:

@@ -109,6 +109,10 @@ def _leave(code: int) -> NoReturn:
     abort it after all work was done, which would hide the exit code.
     """
     flush_streams()
+    if "cellveil.tasks.local_processes" in sys.modules:
+        from cellveil.tasks.local_processes import end_processes
+
+        end_processes()
     os._exit(code)
 
 

@@ -7,7 +7,12 @@ EXAMPLES = {
     "demo": ("cellveil demo", "cellveil demo --firms 5000 --out try"),
     "init": ("cellveil init firms.csv", "cellveil init survey.xlsx --sheet 2025 --out job.toml"),
     "check": ("cellveil check job.toml", "cellveil check job.toml --json"),
-    "run": ("cellveil run job.toml", "cellveil run job.toml --advise", "cellveil run job.toml --out results"),
+    "run": (
+        "cellveil run job.toml",
+        "cellveil run job.toml --advise",
+        "cellveil run january.toml february.toml march.toml --workers 2",
+        "cellveil run monthly/*.toml --cluster tls://scheduler:8786",
+    ),
     "compare": (
         "cellveil compare job.toml --methods auto,hypercube",
         "cellveil compare job.toml --methods auto --weights value,one --time-limit 30 --out compare.html",

@@ -29,6 +29,22 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but er
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print the report as JSON, and nothing else, on standard output.")
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="Threads of the search and processes of the audit, at most: 2 by default. Of several jobs: how "
+        "many run at a time.",
+    ),
+]
+ClusterAddress = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Use the Dask cluster with this scheduler, such as tls://host:8786. Tables go there, in clear "
+        "unless the address begins with tls://.",
+    ),
+]
 Instance = Annotated[
     Path, typer.Argument(metavar="INSTANCE", help="A JJ file, or a folder with cells.csv and hierarchies.")
 ]

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cellveil.cli.ending import duration, listed, shown_path, told, told_costly, with_files
-from cellveil.cli.options import AsJson, Quiet
+from cellveil.cli.options import AsJson, ClusterAddress, Quiet, Workers
 from cellveil.cli.progress_view import progress
+from cellveil.cli.several_jobs import on_cluster, refuse_for_several, run_programme
 from cellveil.cli.shell import leave_interrupted, leave_with, say, write_json
 from cellveil.cli.streams import fitted, width_of_output
 from cellveil.errors import CellveilError, InfeasibleError
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 
 
 def run(
-    job_file: Annotated[Path, typer.Argument(metavar="JOB.toml", help="The job file.")],
+    job_files: Annotated[
+        list[Path], typer.Argument(metavar="JOB.toml...", help="The job file, or several of them.")
+    ],
     out: Annotated[
         Path | None,
         typer.Option(metavar="FOLDER", help="Where the results go, in place of the job's output."),
@@ -47,37 +50,61 @@ def run(
             "the same data.",
         ),
     ] = False,
+    workers: Workers = None,
+    cluster: ClusterAddress = None,
+    overview: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where the overview of several jobs goes, in place of the folder overview.",
+        ),
+    ] = None,
     quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run a job file: microdata or table in; audited release and report out.
+    """Run a job file: microdata or table in; audited release and report out. Or run several of them.
 
     Public files go into the folder public of the output folder, all others into internal. When the table is
     not shown safe, nothing is released, and the release of an earlier run is removed from public.
 
     Ctrl-C leaves everything as it was (exit code 130); with --keep-best it ends the search, and the best
     certified pattern is released, with the same exit code.
+
+    Several jobs are all checked first; then they run side by side, and the page overview.html tells what each
+    came to. One that fails does not stop the others, and the exit code is the worst of theirs.
     """
     from cellveil.job import read_job
 
-    job = read_job(job_file)
-    if out is not None:
-        job = job.model_copy(update={"output": out})
-    run_and_tell(job, job_file, quiet, as_json, keep_best=keep_best, advises=advise)
+    with on_cluster(cluster):
+        if len(job_files) > 1 or overview is not None:
+            refuse_for_several(out=out is not None, keep_best=keep_best, advise=advise)
+            run_programme(job_files, overview or Path("overview"), workers, quiet, as_json)
+            return
+        job = read_job(job_files[0])
+        if out is not None:
+            job = job.model_copy(update={"output": out})
+        run_and_tell(job, job_files[0], quiet, as_json, keep_best=keep_best, advises=advise, workers=workers)
 
 
 def run_and_tell(
-    job: Job, job_file: Path, quiet: bool, as_json: bool, *, keep_best: bool = False, advises: bool = False
+    job: Job,
+    job_file: Path,
+    quiet: bool,
+    as_json: bool,
+    *,
+    keep_best: bool = False,
+    advises: bool = False,
+    workers: int | None = None,
 ) -> None:
     """Run a job, and tell how it ended."""
     from cellveil.files import read_text
     from cellveil.job import run_job
-    from cellveil.job.running import internal_files
+    from cellveil.job.job_files import internal_files
 
     began = perf_counter()
     try:
         with progress(quiet or as_json) as shown:
-            result = run_job(job, keep_best=keep_best, progress=shown)
+            result = run_job(job, keep_best=keep_best, workers=workers, progress=shown)
     except InfeasibleError:
         files = internal_files(job)
         write_json(None, as_json, json.loads(read_text(files["figures"])))

@@ -16,7 +16,7 @@ from cellveil.job.job_model import Job
 from cellveil.job.output_folder import INTERNAL, check_apart, check_folder
 from cellveil.job.past import Past
 from cellveil.job.preparing import Prepared, prepare
-from cellveil.job.running import check_release
+from cellveil.job.ready_job import check_release
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.progress import NoteTaker, Phase, Progress

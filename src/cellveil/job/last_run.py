@@ -17,8 +17,8 @@ from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern_file import read_pattern
 from cellveil.job.attackers_asked import attackers_asked
 from cellveil.job.build_tables import Labels, read_labels
+from cellveil.job.job_files import internal_files
 from cellveil.job.job_model import Job
-from cellveil.job.running import internal_files
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.rules import Rule, rule_from_dict

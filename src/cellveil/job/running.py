@@ -8,59 +8,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from cellveil.adjustment import Adjustment, Limits, adjust
 from cellveil.certificate import write_certificate
-from cellveil.clock import Deadline
-from cellveil.errors import AdjustmentError, InfeasibleError, NotSafeError, check_kind
+from cellveil.errors import InfeasibleError, NotSafeError, check_kind
 from cellveil.files import write_text
 from cellveil.formats.adjusted_file import write_adjusted
 from cellveil.formats.pattern_file import write_pattern
-from cellveil.formats.tidy_folder import check_dimension_names, write_folder
+from cellveil.formats.tidy_folder import write_folder
 from cellveil.job.attackers_asked import depth_asked
+from cellveil.job.finding import Finding, find
+from cellveil.job.job_files import FILES, internal_files
 from cellveil.job.job_model import Job
-from cellveil.job.output_folder import (
-    INTERNAL,
-    NewFiles,
-    Output,
-    check_apart,
-    check_folder,
-    open_output,
-)
-from cellveil.job.past import Past
-from cellveil.job.preparing import Prepared, prepare
+from cellveil.job.output_folder import NewFiles, Output
+from cellveil.job.preparing import Prepared
 from cellveil.job.reading import read_job
+from cellveil.job.ready_job import ReadyJob, locked_output
 from cellveil.job.report_facts import parameters, report_facts
-from cellveil.job.searched import phases_of, search
-from cellveil.job.sections import AdjustJob
+from cellveil.job.searched import phases_of
 from cellveil.judge import Audit
 from cellveil.live_progress import shown_progress
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
-from cellveil.progress import NoteTaker, Phase, Progress
-from cellveil.public_view import PublicView
-from cellveil.publishing import Publication, Release, check_room, release
-from cellveil.publishing.imprint import Imprint
+from cellveil.progress import Phase, Progress
+from cellveil.publishing import Release, release
 from cellveil.publishing.internal_observations import write_internal_observations
-from cellveil.publishing.public_folder import PUBLIC
-from cellveil.publishing.releasing import check_formats, check_names
 from cellveil.report import Report
-from cellveil.report.adjustment_figures import adjusted_figures, infeasible_adjustment
 from cellveil.report.infeasible_report import InfeasibleReport
 from cellveil.shown import Shown
 from cellveil.suppression import Suppression
-
-FILES = {
-    "report": "report.html",
-    "figures": "report.json",
-    "pattern": "pattern.csv",
-    "instance": "instance",
-    "certificate": "certificate",
-    "adjusted": "adjusted.csv",
-    "observations": "sdmx",
-}
-"""The internal files of a run."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,6 +74,7 @@ def run_job(
     *,
     records: Any = None,
     keep_best: bool = False,
+    workers: int | None = None,
     progress: Progress | bool | None = None,
 ) -> JobResult:
     """Run a job and write its results into its output folder.
@@ -117,6 +92,9 @@ def run_job(
     keep_best
         Whether an interrupt during the search ends the search only: then the best certified pattern so far
         goes on to the release, and its reason says so. Otherwise the interrupt ends the job.
+    workers
+        Threads of the search and processes of the audit, at most: see `suppress`. Inside
+        ``with cluster(address):`` the audit is done there.
     progress
         True shows a line in terminals and notebooks; or an observer of your own.
 
@@ -127,43 +105,42 @@ def run_job(
     """
     job = read_job(job) if isinstance(job, str | Path) else job
     check_kind(job, Job, "the job", 'Give what read_job("job.toml") returns, or its path.')
-    for name in (PUBLIC, INTERNAL):
-        check_folder(job.output / name)
-    check_apart(job.confidential_inputs(), job.output / PUBLIC)
-    with open_output(job.output, FILES.values()) as output, shown_progress(progress) as observer:
+    with locked_output(job) as output, shown_progress(progress) as observer:
         observer.plan(phases_of(job, depth_asked(job) > 1))
         observer.phase(Phase.READ)
-        return _run(job, output, records, keep_best, observer)
+        ready = ReadyJob.of(job, observer, records)
+        try:
+            found = find(ready, observer, keep_best=keep_best, workers=workers)
+        except InfeasibleError as error:
+            write_infeasible(ready, output, error)
+            raise
+        observer.phase(Phase.WRITE)
+        return write_found(ready, output, found)
 
 
-def _run(job: Job, output: Output, records: Any, keep_best: bool, progress: Progress) -> JobResult:
-    taker = NoteTaker(progress)
-    prepared = prepare(job, taker, records)
-    past = Past.of(job, prepared.problem)
-    check_release(job, prepared)
-    try:
-        found = search(job, prepared, past, progress, keep_best=keep_best)
-    except InfeasibleError as error:
-        with output.replaced() as new:
-            error.report = _write_infeasible(job, new.internal, prepared.of(past.problem), taker.notes, error)
-        raise
-    problem, suppression, verdict = found.problem, found.suppression, found.audit
-    asked = prepared.problem  # an adjusted table has no part in what a pattern makes it necessary to relax
-    progress.phase(Phase.WRITE)
+def write_found(ready: ReadyJob, output: Output, found: Finding) -> JobResult:
+    """Write what was found for a job: the release where it is safe, and the internal files."""
+    job, judged = ready.job, found.judged
     with output.replaced() as new:
-        _write_pattern(job, prepared, problem, suppression.pattern, new.internal)
-        if verdict.is_safe:
-            write_certificate(verdict.certificate, new.internal / FILES["certificate"])
-        adjusted, adjustment = _adjusted(job, asked, suppression, new.internal, progress)
-        instead: Audit | str | None = None
-        if job.adjust is not None and job.adjust.publish:
-            instead = "no adjusted table was found"
-            if adjusted is not None:
-                instead = past.beside(adjusted.audit, progress)
-        released = _release(job, instead or verdict, prepared, new)
-        report = found.report(taker.notes, release=released, adjustment=adjustment, instead=instead)
+        _write_pattern(job, ready.prepared, judged.problem, judged.suppression.pattern, new.internal)
+        if judged.audit.is_safe:
+            write_certificate(judged.audit.certificate, new.internal / FILES["certificate"])
+        if found.adjusted is not None and found.adjusted.is_safe:
+            write_adjusted(ready.prepared.problem, found.adjusted.values, new.internal / FILES["adjusted"])
+        released = _release(job, found.instead or judged.audit, ready.prepared, new)
+        report = judged.report(
+            ready.notes, release=released, adjustment=found.adjustment, instead=found.instead
+        )
         _write_report(new.internal, report)
-    return JobResult(problem, suppression, verdict, report, released, internal_files(job))
+    files = internal_files(job)
+    return JobResult(judged.problem, judged.suppression, judged.audit, report, released, files)
+
+
+def write_infeasible(ready: ReadyJob, output: Output, error: InfeasibleError) -> None:
+    """Write the report on a job that cannot be done, and withdraw its release; the error gets the report."""
+    with output.replaced() as new:
+        prepared = ready.prepared.of(ready.past.problem)
+        error.report = _write_infeasible(ready.job, new.internal, prepared, ready.notes, error)
 
 
 def _write_pattern(job: Job, prepared: Prepared, problem: Problem, pattern: Pattern, folder: Path) -> None:
@@ -173,61 +150,6 @@ def _write_pattern(job: Job, prepared: Prepared, problem: Problem, pattern: Patt
     if "sdmx" in job.release.formats and not (job.adjust is not None and job.adjust.publish):
         target = folder / FILES["observations"]
         write_internal_observations(problem, pattern, prepared.tables, target, job.title)
-
-
-def internal_files(job: Job) -> dict[str, Path]:
-    """Where a run writes its internal files, by name."""
-    return {name: job.output / INTERNAL / file for name, file in FILES.items()}
-
-
-def _adjusted(
-    job: Job, problem: Problem, suppression: Suppression, folder: Path, progress: Progress
-) -> tuple[Adjustment | None, dict[str, Any] | None]:
-    """Where the job asks for it: the adjusted table, and its figures beside those of the pattern."""
-    asked = job.adjust
-    if asked is None:
-        return None, None
-    options: dict[str, Any] = {"time_limit": asked.time_limit, "seed": asked.seed, "progress": progress}
-    options["options"] = asked.options
-    progress.phase(Phase.ADJUST, Deadline(asked.time_limit))
-    try:
-        found = adjust(problem, objective=asked.objective, limits=_limits(asked), **options)
-    except AdjustmentError as error:
-        return None, infeasible_adjustment(problem, "auto", asked.objective, error)
-    if found.was_interrupted:
-        raise KeyboardInterrupt
-    if found.is_safe:
-        write_adjusted(problem, found.values, folder / FILES["adjusted"])
-    progress.phase(Phase.WRITE)
-    return found, adjusted_figures(problem, found, suppression)
-
-
-def _limits(asked: AdjustJob) -> Limits:
-    return Limits(
-        asked.limit,
-        asked.limit if asked.limit_marginals is None else asked.limit_marginals,
-        asked.limit if asked.limit_total is None else asked.limit_total,
-    )
-
-
-def check_release(job: Job, prepared: Prepared) -> None:
-    """Raise now what would speak against writing the public files after a long run."""
-    problem = prepared.problem
-    everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "everything")
-    settings = job.release
-    check_formats(settings.formats)
-    check_dimension_names(problem.table.dimensions)
-    with job.placing_errors("release"):
-        publication = Publication.of(
-            problem.table,
-            PublicView.of(problem, everything),
-            imprint=Imprint(unit=settings.unit, language=job.language),
-            symbol=settings.symbol,
-            labels=prepared.labels,
-            decimals=settings.decimals,
-        ).in_tables(prepared.tables, prepared.labels)
-        check_names(publication, settings.formats)
-    check_room(job.output / PUBLIC, settings.formats, publication)
 
 
 def _release(job: Job, verdict: Audit | str, prepared: Prepared, new: NewFiles) -> Release | None:

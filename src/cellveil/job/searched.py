@@ -70,7 +70,13 @@ class JudgedPattern:
 
 
 def search(
-    job: Job, prepared: Prepared, past: Past, progress: Progress, *, keep_best: bool = False
+    job: Job,
+    prepared: Prepared,
+    past: Past,
+    progress: Progress,
+    *,
+    keep_best: bool = False,
+    workers: int | None = None,
 ) -> JudgedPattern:
     """Find a pattern for the problem of a job, and have it judged.
 
@@ -90,6 +96,7 @@ def search(
         **job.suppress.model_dump(),
         attackers=asked.attackers,
         may_free=past.may_free,
+        workers=workers,
         progress=curve,
     )
     if suppression.was_interrupted and not keep_best:

@@ -29,10 +29,11 @@ from cellveil.judge.adjusted_attack import AdjustedAttackParams
 from cellveil.judge.attack_report import Ending
 from cellveil.judge.audited_thing import AdjustedTable, audited_thing
 from cellveil.judge.beside import Beside
+from cellveil.judge.cell_judge import OutsiderParams
 from cellveil.judge.explanations import ExplanationParams, explanations
 from cellveil.judge.insider import InsiderReport, audit_insiders
 from cellveil.judge.insider_certificate import joint_certificate
-from cellveil.judge.outsider import OutsiderParams, OutsiderReport, audit_outsider
+from cellveil.judge.outsider import OutsiderReport, audit_outsider
 from cellveil.judge.verdict import NAMED, Verdict
 from cellveil.live_progress import shown_progress
 from cellveil.params import Params, part

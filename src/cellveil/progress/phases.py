@@ -16,6 +16,7 @@ class Phase(Enum):
     AUDIT = ("attacking the pattern", "audit")
     ADJUST = ("adjusting the table", "adjust")
     COMPARE = ("comparing with other methods", "compare")
+    JOBS = ("running the jobs", "jobs")
     WRITE = ("writing the results", "write")
     FEASIBLE = ("looking for cells that nothing protects", "check")
     ADVISE = ("measuring what would help", "advice")

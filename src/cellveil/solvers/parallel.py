@@ -6,26 +6,16 @@ computed as it would be alone; the number of threads changes the time and nothin
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
-DEFAULT = 2
-"""So many workers are used where there are so many cores and nobody said otherwise."""
-
 LEAST_PART = 20_000
 """Shorter parts are not worth a thread."""
 
 _threads: ContextVar[int] = ContextVar("threads", default=1)
-
-
-def default_workers() -> int:
-    """How many workers are used where nobody said."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(DEFAULT, cores)
 
 
 @contextmanager

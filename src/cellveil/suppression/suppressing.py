@@ -13,7 +13,8 @@ from cellveil.attackers.attacker import Attacker, as_attackers
 from cellveil.clock import Deadline, Stopwatch
 from cellveil.errors import InputError, check_kind, counted
 from cellveil.judge import Audit, Verdict
-from cellveil.judge.outsider import OutsiderParams, audit_outsider
+from cellveil.judge.cell_judge import OutsiderParams
+from cellveil.judge.outsider import audit_outsider
 from cellveil.judge.verdict import Outcome
 from cellveil.live_progress import shown_progress
 from cellveil.params import Params, param, part
@@ -21,7 +22,7 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status, check_problem
 from cellveil.progress import Phase, Progress, StageClock
 from cellveil.solvers import tolerances
-from cellveil.solvers.parallel import default_workers, using
+from cellveil.solvers.parallel import using
 from cellveil.suppression.bounds.cover import CoverParams, cover_bound
 from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.infeasible.relaxing import (
@@ -38,6 +39,7 @@ from cellveil.suppression.other_attackers.outsider_shield import mended
 from cellveil.suppression.result import Suppression
 from cellveil.tables.structure import is_product
 from cellveil.tables.table import Table
+from cellveil.tasks import default_workers
 
 REMEDY = "Give a longer time limit"
 FASTER = ", or take the method hypercube, which is the fastest"

@@ -55,6 +55,7 @@ from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsPar
 from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams
 from cellveil.suppression.presolve.preparation import PreselectParams
 from cellveil.tables.structure import structured
+from cellveil.tasks import task_pool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,16 +219,12 @@ class OrderSearch:
             return []
         start = counted_time()
         first, rest = self.fitness.cost(orders[0], self._deadline), orders[1:]
-        seconds, workers = counted_time() - start, min(num_workers(), len(rest))
+        pool = task_pool(num_workers())
+        seconds, workers = counted_time() - start, min(pool.num_workers, len(rest))
         if workers < 2 or seconds < self.params.worth_a_process:
             return [first, *(self.fitness.cost(order, self._deadline) for order in rest)]
-        from joblib import Parallel, delayed
-
-        parts = [rest[k::workers] for k in range(workers)]
-        found = Parallel(n_jobs=workers)(
-            delayed(_costs_elsewhere)(self._key, self.fitness.recipe, part, self._deadline.left)
-            for part in parts
-        )
+        parts = [(rest[k::workers], self._deadline) for k in range(workers)]
+        found = pool.run(_costs_elsewhere, (self._key, self.fitness.recipe), parts)
         costs = [np.inf] * len(rest)
         for k, (own, num_lps) in enumerate(found):
             costs[k::workers] = own
@@ -269,11 +266,12 @@ _KEPT: dict[str, Fitness] = {}
 
 
 def _costs_elsewhere(
-    key: str, recipe: tuple[Any, ...], orders: Sequence[Order], left: float | None
+    shared: tuple[str, tuple[Any, ...]], task: tuple[Sequence[Order], Deadline]
 ) -> tuple[list[float], int]:
     """Costs, and how many programs they took."""
+    (key, recipe), (orders, deadline) = shared, task
     if key not in _KEPT:
         _KEPT.clear()
         _KEPT[key] = Fitness(*recipe)
-    deadline, before = Deadline(left), _KEPT[key].num_lps
+    before = _KEPT[key].num_lps
     return [_KEPT[key].cost(order, deadline) for order in orders], _KEPT[key].num_lps - before

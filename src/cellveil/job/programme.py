@@ -1,0 +1,251 @@
+"""A programme of publications: many job files checked together, run side by side, with one overview.
+
+All data are read and checked here before anything is searched, and all results are written here: whoever does
+the searches, processes or a cluster, sees problems and no files, and needs no disk of ours. A job that fails
+does not stop the others. Output folders are locked from the check to the end.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from time import perf_counter
+from urllib.parse import quote
+
+from cellveil.errors import CellveilError, InfeasibleError, InputError, TaskError, check_kind
+from cellveil.files import checked_path, write_text
+from cellveil.job.finding import Finding, find
+from cellveil.job.job_files import internal_files
+from cellveil.job.job_model import Job
+from cellveil.job.output_folder import Output, check_apart, check_folder
+from cellveil.job.reading import read_job
+from cellveil.job.ready_job import ReadyJob, locked_output
+from cellveil.job.running import write_found, write_infeasible
+from cellveil.live_progress import shown_progress
+from cellveil.progress import Phase, Progress
+from cellveil.publishing.public_folder import PUBLIC
+from cellveil.report.programme_overview import Overview, OverviewLine
+from cellveil.report.run_facts import now_text
+from cellveil.tasks import Reply, default_workers, task_pool
+
+PAGE, FIGURES = "overview.html", "overview.json"
+
+EACH = "Each job needs an output folder of its own."
+
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """A job that is ready, the folder that is locked for it, and what it is called."""
+
+    ready: ReadyJob
+    output: Output
+    name: str
+
+    @property
+    def size(self) -> int:
+        return self.ready.prepared.problem.table.num_cells
+
+    @property
+    def title(self) -> str:
+        return self.ready.job.title or self.name
+
+
+def run_jobs(
+    jobs: Sequence[Job | Path | str],
+    overview: Path | str | None = None,
+    *,
+    workers: int | None = None,
+    progress: Progress | bool | None = None,
+) -> Overview:
+    """Run many jobs, and write an overview of them.
+
+    Each job's results go into its output folder as `run_job` writes them. Inside ``with cluster(address):``
+    the searches are done by the cluster.
+
+    Parameters
+    ----------
+    jobs
+        What `read_job` returns, or paths of job files.
+    overview
+        The folder for overview.html and overview.json, which are internal; by default none are written.
+    workers
+        Jobs that run at a time, each in a process of its own: two by default where there are two cores. With
+        one, they run one after the other in this process.
+    progress
+        True shows a line in terminals and notebooks; or an observer of your own.
+
+    Returns
+    -------
+    A line for each job, in the order given. One that was interrupted says so, as do those that failed.
+
+    Raises
+    ------
+    InputError
+        Where some job cannot be run as it stands, before anything is searched: names file and line.
+    """
+    began, folder = perf_counter(), None if overview is None else checked_path(overview, "the overview")
+    given = _read(jobs)
+    _check_outputs(given, folder)
+    with ExitStack() as stack:
+        observer = stack.enter_context(shown_progress(progress))
+        observer.plan([Phase.READ, Phase.JOBS])
+        observer.phase(Phase.READ)
+        entries = _made_ready(given, stack, observer)
+        links = Path.cwd() if folder is None else folder
+        lines = _run(entries, links, default_workers() if workers is None else workers, observer)
+        found = Overview(tuple(lines), now_text(), perf_counter() - began)
+        if folder is not None:
+            _write(found, folder)
+        return found
+
+
+def _read(jobs: Sequence[Job | Path | str]) -> list[Job]:
+    """All job files; their faults together."""
+    check_kind(jobs, (list, tuple), "the jobs", 'Give a list: run_jobs(["a.toml", "b.toml"]).')
+    if not jobs:
+        raise InputError("there is no job", remedy="Name at least one job file.")
+    found, faults = [], []
+    for job in jobs:
+        try:
+            found.append(read_job(job) if isinstance(job, str | Path) else job)
+            check_kind(found[-1], Job, "a job", 'Give what read_job("job.toml") returns, or its path.')
+        except InputError as error:
+            faults.append(error)
+    _raise_all(faults)
+    return found
+
+
+def _raise_all(faults: Sequence[CellveilError]) -> None:
+    """Raise what is wrong with some jobs; where it is several things, all of them in one error."""
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        raise InputError(
+            "\n".join([f"{len(faults)} of the jobs cannot be run:", *(f"- {fault}" for fault in faults)])
+        )
+
+
+def _check_outputs(jobs: Sequence[Job], overview: Path | None) -> None:
+    """Raise where two jobs, or a job and the overview, would write into one place."""
+    for one, other in combinations(jobs, 2):
+        first, second = one.output.resolve(), other.output.resolve()
+        if first == second:
+            raise InputError(f"{_name(one)} has the same output folder", file=other.file, remedy=EACH)
+        for inner, outer in ((first, second), (second, first)):
+            if inner.is_relative_to(outer / PUBLIC):
+                raise InputError("an output folder in what another job publishes", file=inner, remedy=EACH)
+    if overview is not None:
+        check_folder(overview)
+        for job in jobs:
+            check_apart([overview], job.output / PUBLIC)
+
+
+def _name(job: Job) -> str:
+    return "a job" if job.file is None else job.file.name
+
+
+def _made_ready(jobs: Sequence[Job], stack: ExitStack, progress: Progress) -> list[_Entry]:
+    """Lock all outputs and read all data; their faults together."""
+    entries: list[_Entry] = []
+    faults: list[CellveilError] = []
+    for done, job in enumerate(jobs):
+        progress.advance(done, len(jobs))
+        try:
+            output = stack.enter_context(locked_output(job))
+            entries.append(_Entry(ReadyJob.of(job, Progress()), output, _name(job)))
+        except CellveilError as error:
+            faults.append(_of_job(job, error))
+    _raise_all(faults)
+    return entries
+
+
+def _of_job(job: Job, error: CellveilError) -> CellveilError:
+    """The error with the name of the job where it names other files only."""
+    if job.file is None or not isinstance(error, InputError) or str(job.file) in str(error):
+        return error
+    return InputError(str(error), file=job.file)
+
+
+def _found(shared: None, ready: ReadyJob) -> Finding:
+    """The task that each job is."""
+    return find(ready, Progress())
+
+
+def _run(entries: Sequence[_Entry], links: Path, workers: int, progress: Progress) -> list[OverviewLine]:
+    """Run the jobs, the largest first, and write each one's results as they come."""
+    progress.phase(Phase.JOBS)
+    progress.advance(0, len(entries))
+    order = sorted(range(len(entries)), key=lambda k: -entries[k].size)
+    lines: dict[int, OverviewLine] = {}
+    left = "not done"
+    try:
+        tasks = [entries[k].ready for k in order]
+        for number, reply in task_pool(min(workers, len(tasks))).replies(_found, None, tasks):
+            place = order[number]
+            lines[place] = _written(entries[place], reply, links)
+            progress.stage(f"{len(lines)} of {len(entries)}")
+            progress.advance(len(lines), len(entries))
+    except KeyboardInterrupt:
+        left = ""
+    except TaskError as error:
+        left = str(error)
+    return [
+        lines.get(k)
+        or (
+            OverviewLine.failed(entry.name, entry.title, TaskError(left))
+            if left
+            else OverviewLine.interrupted(entry.name, entry.title)
+        )
+        for k, entry in enumerate(entries)
+    ]
+
+
+def _written(entry: _Entry, reply: Reply[Finding], links: Path) -> OverviewLine:
+    """Write what a job came to; one that cannot be written has failed."""
+    ready, job = entry.ready, entry.ready.job
+    report, public = _link(internal_files(job)["report"], links), _link(job.output / PUBLIC, links)
+    if reply.error is None:
+        found = reply.get()
+        try:
+            result = write_found(ready, entry.output, found)
+        except CellveilError as error:
+            return OverviewLine.failed(entry.name, entry.title, error)
+        return OverviewLine.of(entry.name, result.report, found.took, (report, public))
+    if not isinstance(reply.error, InfeasibleError):
+        return OverviewLine.failed(entry.name, entry.title, reply.error)
+    try:
+        write_infeasible(ready, entry.output, reply.error)
+    except CellveilError as error:
+        return OverviewLine.failed(entry.name, entry.title, error)
+    return replace(
+        OverviewLine.failed(entry.name, entry.title, reply.error, report),
+        cells=entry.size,
+        published=0.0,
+    )
+
+
+def _link(target: Path, start: Path) -> str:
+    """A link from a folder to a file or folder, as pages write it."""
+    try:
+        return quote(Path(os.path.relpath(target.absolute(), start.absolute())).as_posix())
+    except ValueError:  # on another drive
+        return target.absolute().as_uri()
+
+
+def _write(overview: Overview, folder: Path) -> None:
+    """The page and the figures."""
+    try:
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        write_text(folder / PAGE, overview.to_html())
+        write_text(folder / FIGURES, json.dumps(overview.to_dict(), indent=2, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise InputError(
+            f"cannot write the overview ({error.strerror or error}); the jobs are done",
+            file=folder,
+            remedy="Free space, or choose another folder.",
+        ) from error

@@ -1,0 +1,104 @@
+"""Tasks in processes of this machine, which end with the process that started them.
+
+The processes are those of joblib's loky, and are used again by the next tasks. Where one of them dies, its
+tasks are done by new ones, and where these die too, in this process.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Collection
+from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
+from concurrent.futures.process import BrokenProcessPool
+from threading import Event, Thread, current_thread, main_thread
+from typing import Any, TypeVar
+
+from cellveil.tasks.pool import Reply, Work, replied
+from cellveil.tasks.remote import LostTaskError, RemotePool
+from cellveil.tasks.sealed import Sealed, perform
+
+T = TypeVar("T")
+
+IDLE = 60
+"""Seconds after which a process without a task ends."""
+
+WATCH = 1.0
+"""Seconds between looks at whether the process that waits is still there."""
+
+_is_watched = Event()
+
+
+class LocalProcesses(RemotePool):
+    """Several processes of this machine."""
+
+    most_lost = 1
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    @property
+    def num_workers(self) -> int:
+        """See `TaskPool`."""
+        return self._workers
+
+    def share(self, shared: Any) -> Any:
+        """See `RemotePool`: goes with each task, through a pipe and never through a file."""
+        return Sealed.of(shared)
+
+    def submit(self, shared: Any, call: Sealed) -> Any:
+        """See `RemotePool`."""
+        from cellveil import __version__
+
+        return self._executor().submit(_perform_for, os.getpid(), __version__, shared, call)
+
+    def wait(self, futures: Collection[Any]) -> Collection[Any]:
+        """See `RemotePool`."""
+        return wait(futures, return_when=FIRST_COMPLETED).done
+
+    def result(self, future: Any) -> Sealed:
+        """See `RemotePool`."""
+        try:
+            return future.result()  # type: ignore[no-any-return]
+        except (BrokenProcessPool, CancelledError) as error:
+            raise LostTaskError from error
+
+    def cancel(self, futures: Collection[Any]) -> None:
+        """See `RemotePool`: ends the processes, as nothing else ends what they are doing."""
+        self._executor().shutdown(wait=False, kill_workers=True)
+
+    def again(self, work: Work[T], shared: Any, task: Any) -> Reply[T]:
+        """See `RemotePool`: this process does it."""
+        return replied(work, shared, task)
+
+    def _executor(self) -> Any:
+        from joblib.externals.loky import get_reusable_executor
+
+        return get_reusable_executor(max_workers=self._workers, timeout=IDLE)
+
+
+def end_processes() -> None:
+    """End the processes, if there are any, with all that they hold of the system."""
+    from joblib.externals.loky import reusable_executor
+
+    if reusable_executor._executor is not None:
+        reusable_executor._executor.shutdown(wait=True, kill_workers=True)
+        reusable_executor._executor = None
+
+
+def _perform_for(client: int, version: str, shared: Sealed, call: Sealed) -> Sealed:
+    """Do a task in a process of its own, as long as its client is there; interrupts are for the client."""
+    if not _is_watched.is_set():
+        _is_watched.set()
+        Thread(target=_end_with, args=(client,), daemon=True).start()
+        if current_thread() is main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return perform(version, shared, call)
+
+
+def _end_with(client: int) -> None:
+    """End this process when the one that waits for it is gone."""
+    while os.getppid() == client:
+        time.sleep(WATCH)
+    os._exit(1)

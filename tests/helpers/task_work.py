@@ -1,0 +1,59 @@
+"""Work for pools of tasks, in a module of its own, so that other processes find it."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from cellveil.clock import Deadline
+from cellveil.errors import InfeasibleError
+from cellveil.tasks import default_workers, task_pool
+
+
+def drawn(shared: int, seed: int) -> list[float]:
+    """Random numbers of a task's own seed."""
+    return [shared * float(number) for number in np.random.default_rng(seed).random(3)]
+
+
+def where(shared: Any, task: Any) -> int:
+    """The process that does it."""
+    return os.getpid()
+
+
+def time_left(shared: Any, deadline: Deadline) -> float | None:
+    """What a deadline has left at the worker."""
+    return deadline.left
+
+
+def inner_pool(shared: Any, task: Any) -> tuple[str, int]:
+    """What a task may start itself."""
+    return type(task_pool(4)).__name__, default_workers()
+
+
+def failing(shared: Any, task: str) -> str:
+    """Fail as asked, with a value that nobody may see."""
+    if task == "fault":
+        raise ValueError("secret 777001")
+    if task == "ours":
+        raise InfeasibleError(["(A, N)"], ["(B, N)"], "a contributor", way_out="Recode.", details={"x": 1})
+    return task
+
+
+def dying(folder: str, task: str) -> str:
+    """End the process at the first try, without a word; then do the task."""
+    mark = Path(folder) / task
+    if task.startswith("die") and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), 9)
+    return task
+
+
+def slow(folder: str, task: int) -> int:
+    """Note that it began, and take some time."""
+    (Path(folder) / f"{task}-{os.getpid()}").touch()
+    time.sleep(0.3)
+    return task * task

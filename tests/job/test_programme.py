@@ -1,0 +1,225 @@
+"""A programme of jobs: checked together, run side by side, written one by one, with one overview."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import cellveil as cv
+from cellveil.errors import InputError, TaskError
+from cellveil.job import finding, programme
+from cellveil.report.programme_overview import Overview, OverviewLine
+from cellveil.tasks import InProcess, cluster, using_pool
+from cellveil.tasks.local_processes import LocalProcesses
+from helpers.command import Command
+from helpers.dask_workers import DaskWorkers
+
+FIRMS = [
+    ("N", "food", [90, 3]), ("N", "wood", [20, 25, 30]), ("S", "food", [40, 35, 30]),
+    ("S", "wood", [50, 45, 20]), ("W", "food", [20, 15, 25]), ("W", "wood", [30, 35, 20]),
+]  # fmt: skip
+
+
+def job_file(folder: Path, name: str, more: str = "", response: str = "sales", output: str = "") -> Path:
+    lines = [f"{region},{branch},{amount}" for region, branch, amounts in FIRMS for amount in amounts]
+    text = "\n".join(["firm,region,branch,sales", *(f"f{k},{line}" for k, line in enumerate(lines))])
+    (folder / "firms.csv").write_text(text + "\n")
+    path = folder / f"{name}.toml"
+    path.write_text(
+        f'title = "Sales {name}"\noutput = "{output or name}"\nattackers = []\n'
+        '[microdata]\nfile = "firms.csv"\ncontributor = "firm"\n'
+        f'[[tables]]\ndimensions = ["region", "branch"]\nresponse = "{response}"\n'
+        f'[[rules]]\nrule = "p%"\np = 10\n{more}'
+    )
+    return path
+
+
+INFEASIBLE = "".join(
+    f'[[cells]]\nkey = {{{key}}}\nstatus = "z"\n' for key in ('region = "N"', 'region = "N", branch = "wood"')
+)
+"""Nothing that could be hidden beside the unsafe cell is left in its row."""
+
+
+@pytest.fixture
+def three(tmp_path: Path) -> list[Path]:
+    return [job_file(tmp_path, "a"), job_file(tmp_path, "b", INFEASIBLE), job_file(tmp_path, "c")]
+
+
+def public_files(folder: Path) -> dict[str, bytes]:
+    found = {file.name: file.read_bytes() for file in (folder / "public").iterdir() if file.suffix == ".csv"}
+    assert found
+    return found
+
+
+def test_each_job_comes_to_what_it_comes_to_alone(three: list[Path], tmp_path: Path) -> None:
+    alone = job_file(tmp_path, "alone")
+    cv.run_job(alone)
+    found = cv.run_jobs(three, tmp_path / "overview", workers=1)
+    assert [line.state for line in found.lines] == ["safe", "infeasible", "safe"]
+    assert found.exit_code == 3 and "2 of 3 jobs" in found.verdict and "1 INFEASIBLE" in found.verdict
+    expected = public_files(tmp_path / "alone")
+    certificate = (tmp_path / "alone" / "internal" / "certificate").read_bytes()
+    for name in ("a", "c"):
+        assert public_files(tmp_path / name) == expected
+        assert (tmp_path / name / "internal" / "certificate").read_bytes() == certificate
+    assert not (tmp_path / "b" / "public").exists()
+    assert (tmp_path / "b" / "internal" / "report.html").exists()
+
+
+def test_the_overview_has_verdicts_links_and_reasons_and_no_value(three: list[Path], tmp_path: Path) -> None:
+    cv.run_jobs(three, tmp_path / "over view", workers=1)
+    page = (tmp_path / "over view" / "overview.html").read_text("utf-8")
+    figures = json.loads((tmp_path / "over view" / "overview.json").read_text("utf-8"))
+    assert [job["exit_code"] for job in figures["jobs"]] == [0, 3, 0] and not figures["safe"]
+    for job in figures["jobs"]:
+        assert (tmp_path / "over view" / job["report"]).exists() and job["report"] in page
+        assert job["title"] in page
+    assert "no pattern can protect" in page and "Internal" in page and "http" not in page
+    assert not {"93", "90"} & set(page.replace(">", " ").replace("<", " ").split())
+
+
+def test_bad_input_of_any_job_stops_all_before_a_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs = [job_file(tmp_path, "good"), job_file(tmp_path, "bad", response="salse")]
+    wrong = job_file(tmp_path, "wrong", "minimum = 3\n")
+    monkeypatch.setattr(programme, "find", lambda *_: pytest.fail("a search began"))
+    with pytest.raises(InputError, match=r"bad\.toml: .*salse"):
+        cv.run_jobs(jobs, workers=1)
+    with pytest.raises(InputError, match=r"wrong\.toml, line \d+"):
+        cv.run_jobs([jobs[0], wrong], workers=1)
+    with pytest.raises(InputError, match=r"(?s)2 of the jobs.*wrong\.toml.*absent\.toml"):
+        cv.run_jobs([wrong, tmp_path / "absent.toml"], workers=1)
+    assert not (tmp_path / "good").exists() and not (tmp_path / "bad").exists()
+
+
+@pytest.mark.parametrize("other", ["same", "./x/../same", "same/public/inner"])
+def test_two_jobs_with_one_output_are_refused(tmp_path: Path, other: str) -> None:
+    jobs = [job_file(tmp_path, "a", output="same"), job_file(tmp_path, "b", output=other)]
+    with pytest.raises(InputError, match="Each job needs an output folder of its own"):
+        cv.run_jobs(jobs, workers=1)
+
+
+def test_an_overview_in_a_public_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="made to be published"):
+        cv.run_jobs([job_file(tmp_path, "a")], tmp_path / "a" / "public" / "overview", workers=1)
+
+
+def test_no_jobs_and_wrong_kinds_are_refused() -> None:
+    for wrong in ([], "job.toml", [3]):
+        with pytest.raises(InputError):
+            cv.run_jobs(wrong)  # type: ignore[arg-type]
+
+
+def test_a_fault_in_one_job_does_not_stop_the_others(
+    three: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = finding.find
+
+    def faulty(ready: object, *given: object) -> object:
+        if ready.job.title == "Sales a":  # type: ignore[attr-defined]
+            raise ValueError("secret 93")
+        return whole(ready, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(programme, "find", faulty)
+    found = cv.run_jobs(three, workers=1)
+    assert [line.state for line in found.lines] == ["failed", "infeasible", "safe"]
+    assert "ValueError" in found.lines[0].verdict and "93" not in found.lines[0].verdict
+
+
+def test_an_interrupt_keeps_what_is_complete(three: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, calls = finding.find, []
+
+    def interrupted(*given: object) -> object:
+        calls.append(given)
+        if len(calls) > 1:
+            raise KeyboardInterrupt
+        return whole(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(programme, "find", interrupted)
+    found = cv.run_jobs(three, workers=1)
+    assert [line.state for line in found.lines] == ["safe", "interrupted", "interrupted"]
+    assert found.exit_code == 130
+    assert (three[0].parent / "a" / "public").exists() and not (three[0].parent / "c" / "public").exists()
+
+
+def test_a_pool_that_is_lost_fails_what_is_left(three: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lost(InProcess):
+        def replies(self, work, shared, tasks):  # type: ignore[no-untyped-def]
+            yield next(iter(super().replies(work, shared, tasks)))
+            raise TaskError("the scheduler is gone")
+
+    with using_pool(Lost()):
+        found = cv.run_jobs(three)
+    assert sorted(line.state for line in found.lines) == ["failed", "failed", "safe"]
+    assert found.exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("codes", "worst"), [([0, 0], 0), ([0, 1], 1), ([3, 1], 3), ([3, 2, 1], 2), ([2, 130], 130), ([], 0)]
+)
+def test_the_exit_code_is_the_worst(codes: list[int], worst: int) -> None:
+    line = OverviewLine.interrupted("a", "")
+    lines = [OverviewLine(line.job, "", line.state, code, "") for code in codes]
+    assert Overview(tuple(lines)).exit_code == worst
+
+
+# -- by others -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskWorkers]:
+    pytest.importorskip("distributed", reason="needs the extra cluster")
+    with DaskWorkers(2, tmp_path_factory.mktemp("dask")) as started:
+        yield started
+
+
+@pytest.mark.slow
+def test_a_programme_on_a_cluster_that_loses_a_worker(
+    workers: DaskWorkers, three: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cv.run_job(job_file(tmp_path, "alone"))
+    whole, killed = programme._written, []
+
+    def killing(*given: object) -> object:
+        if not killed:
+            workers.kill_one()
+            killed.append(True)
+        return whole(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(programme, "_written", killing)
+    with cluster(workers.address):
+        found = cv.run_jobs(three, tmp_path / "overview")
+    assert [line.state for line in found.lines] == ["safe", "infeasible", "safe"]
+    for name in ("a", "c"):
+        assert public_files(tmp_path / name) == public_files(tmp_path / "alone")
+        certificate = (tmp_path / name / "internal" / "certificate").read_bytes()
+        assert certificate == (tmp_path / "alone" / "internal" / "certificate").read_bytes()
+    for secret in ("food", "wood", "(N,", "Sales", "firms.csv"):
+        assert secret not in workers.log
+
+
+@pytest.mark.slow
+def test_a_programme_in_processes(three: list[Path], tmp_path: Path) -> None:
+    with using_pool(LocalProcesses(2)):
+        found = cv.run_jobs(three, tmp_path / "overview")
+    assert [line.state for line in found.lines] == ["safe", "infeasible", "safe"]
+
+
+# -- the command ---------------------------------------------------------------------------------------------
+
+
+def test_the_command_runs_several_jobs(command: Command, three: list[Path], tmp_path: Path) -> None:
+    done = command("run", *three, "--workers", "1", "--overview", tmp_path / "o")
+    assert done.code == 3
+    assert "2 of 3 jobs shown safe and released; 1 INFEASIBLE" in done.out
+    assert "overview.html" in done.out and (tmp_path / "o" / "overview.json").exists()
+
+
+def test_options_of_one_job_are_refused_for_several(command: Command, three: list[Path]) -> None:
+    for option in (["--out", "x"], ["--keep-best"], ["--advise"]):
+        done = command("run", *three[:2], *option)
+        assert done.code == 2 and "is for one job" in done.err
