@@ -63,6 +63,7 @@ def test_a_killed_worker_is_a_failed_job_and_the_next_one_runs(
     assert ann.waited(second)["exit_code"] == 2
 
 
+@pytest.mark.slow  # the page's tests in a browser stop one in every run
 def test_a_job_that_is_stopped_keeps_its_best_pattern(ann: ServiceClient) -> None:
     id = ann.submit(LONG, many(ann))
     ann.progressed(id, lambda told: told.get("published") is not None)
