@@ -99,7 +99,7 @@ def test_the_first_failure_in_order_is_told(pool: TaskPool) -> None:
 
 
 def test_certificates_are_the_same_whoever_examines(pool: TaskPool) -> None:
-    problem = random_table((5, 5, 4), contributors=3, zeros=0.2, seed=9)
+    problem = random_table((7, 6, 5), contributors=3, zeros=0.2, seed=9)
     hidden = problem.hidden_at_start | ((problem.table.values % 3 == 0) & (problem.table.values > 0))
     pattern = Pattern.hiding(problem, hidden, "some")
     params = AuditParams(outsider=OutsiderParams(batch=4, min_joint=10_000))
