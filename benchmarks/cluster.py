@@ -30,7 +30,8 @@ from typing import Any
 
 from ablation import count_processor_time
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path.insert(0, str(TESTS))
 
 
 def protected(shape: tuple[int, ...], contributors: float, limit: float) -> tuple[Any, Any]:
@@ -64,6 +65,7 @@ def pool_of(workers: int, on_dask: bool) -> Iterator[Any]:
     """One or two workers."""
     from cellveil.tasks import InProcess, cluster, using_pool
     from cellveil.tasks.local_processes import LocalProcesses, end_processes
+    from helpers.task_work import loaded
 
     if on_dask:
         from helpers.dask_workers import DaskWorkers
@@ -73,20 +75,13 @@ def pool_of(workers: int, on_dask: bool) -> Iterator[Any]:
             DaskWorkers(workers, Path(folder)) as started,
             cluster(started.address) as pool,
         ):
-            pool.run(_load, None, [0] * workers)
+            pool.run(loaded, None, [0] * workers)
             yield pool
         return
     with using_pool(InProcess() if workers == 1 else LocalProcesses(workers)) as pool:
-        pool.run(_load, None, [0] * workers)  # loaded before the clock starts, as they are for one worker
+        pool.run(loaded, None, [0] * workers)  # loaded before the clock starts, as they are for one worker
         yield pool
     end_processes()
-
-
-def _load(shared: Any, task: Any) -> int:
-    import cellveil.judge.cell_batches
-    import cellveil.solvers.lp  # noqa: F401
-
-    return os.getpid()
 
 
 def processor_seconds() -> dict[int, float]:
@@ -146,6 +141,7 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=0, help="batches at most; 0 for all")
     parser.add_argument("--dask", action="store_true")
     given = parser.parse_args()
+    os.environ["PYTHONPATH"] = str(TESTS)  # where the workers find what loads them
     shape = tuple(int(size) for size in given.shape.split("x"))
     problem, pattern = protected(shape, given.contributors, given.limit)
     print(f"{problem}, {int(pattern.hidden.sum())} cells hidden", flush=True)

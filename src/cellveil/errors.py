@@ -7,7 +7,7 @@
     ├── MissingExtraError        an optional package is not installed
     ├── NotSafeError             1: the audit did not pass, so nothing is released
     ├── SolverError              1: a solver gave no usable answer; whatever it was asked is not shown safe
-    ├── TaskError                1: a task on another process or machine came to no result
+    ├── WorkerError                1: a task on another process or machine came to no result
     └── InfeasibleError          3: no pattern can protect some cells; names them
         └── AdjustmentError      3: no adjustment keeps everything that was asked; names the conflict
 
@@ -113,7 +113,7 @@ class SolverError(CellveilError):
     exit_code = 1
 
 
-class TaskError(CellveilError):
+class WorkerError(CellveilError):
     """A task that ran elsewhere came to no result: a fault there, or workers that were lost."""
 
     exit_code = 1

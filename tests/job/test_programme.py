@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import cellveil as cv
-from cellveil.errors import InputError, TaskError
+from cellveil.errors import InputError, WorkerError
 from cellveil.job import finding, programme
 from cellveil.report.programme_overview import Overview, OverviewLine
 from cellveil.tasks import InProcess, cluster, using_pool
@@ -77,7 +77,7 @@ def test_the_overview_has_verdicts_links_and_reasons_and_no_value(three: list[Pa
     for job in figures["jobs"]:
         assert (tmp_path / "over view" / job["report"]).exists() and job["report"] in page
         assert job["title"] in page
-    assert "no pattern can protect" in page and "Internal" in page and "http" not in page
+    assert "no pattern can protect" in page and "Internal" in page and "://" not in page
     assert not {"93", "90"} & set(page.replace(">", " ").replace("<", " ").split())
 
 
@@ -150,7 +150,7 @@ def test_a_pool_that_is_lost_fails_what_is_left(three: list[Path], monkeypatch: 
     class Lost(InProcess):
         def replies(self, work, shared, tasks):  # type: ignore[no-untyped-def]
             yield next(iter(super().replies(work, shared, tasks)))
-            raise TaskError("the scheduler is gone")
+            raise WorkerError("the scheduler is gone")
 
     with using_pool(Lost()):
         found = cv.run_jobs(three)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import cellveil
 from cellveil.certificate import Certificate
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table
@@ -19,7 +20,7 @@ from cellveil.errors import (
     InfeasibleError,
     InputError,
     MissingExtraError,
-    TaskError,
+    WorkerError,
 )
 from cellveil.judge import audit
 from cellveil.judge.auditing import AuditParams
@@ -88,17 +89,17 @@ def test_our_errors_keep_what_they_hold(pool: TaskPool) -> None:
 def test_a_fault_tells_its_place_and_no_value(pool: TaskPool) -> None:
     replies = dict(pool.replies(task_work.failing, None, ["a", "fault", "b"]))
     assert (replies[0].get(), replies[2].get()) == ("a", "b")
-    assert isinstance(replies[1].error, TaskError)
+    assert isinstance(replies[1].error, WorkerError)
     assert "ValueError in task_work.py" in str(replies[1].error) and "777001" not in str(replies[1].error)
 
 
 def test_the_first_failure_in_order_is_told(pool: TaskPool) -> None:
-    with pytest.raises((TaskError, ValueError)):
+    with pytest.raises((WorkerError, ValueError)):
         pool.run(task_work.failing, None, ["a", "fault", "ours"])
 
 
 def test_certificates_are_the_same_whoever_examines(pool: TaskPool) -> None:
-    problem = random_table((5, 5, 4), contributors=3, zeros=0.2, seed=9)
+    problem = random_table((7, 6, 5), contributors=3, zeros=0.2, seed=9)
     hidden = problem.hidden_at_start | ((problem.table.values % 3 == 0) & (problem.table.values > 0))
     pattern = Pattern.hiding(problem, hidden, "some")
     params = AuditParams(outsider=OutsiderParams(batch=4, min_joint=10_000))
@@ -140,7 +141,7 @@ ERRORS: list[CellveilError] = [
     MissingExtraError("distributed", "cluster", "a cluster"),
     InfeasibleError(["a"], ["b"], "somebody", way_out="Recode.", details={"conflicts": []}),
     AdjustmentError("limits", cells=["a"], relations=["r"], way_out="Widen.", details={"k": 1}),
-    TaskError("lost"),
+    WorkerError("lost"),
 ]
 
 
@@ -157,6 +158,11 @@ def test_sealed_things_say_nothing() -> None:
 def test_another_version_is_refused() -> None:
     reply = perform("0.0.0", Sealed.of(None), Sealed.of((task_work.where, None))).open()
     assert "Install the same version everywhere." in str(reply.error)
+
+
+def test_what_cannot_be_opened_is_an_error_of_the_task() -> None:
+    reply = perform(cellveil.__version__, Sealed.of(None), Sealed(b"damaged")).open()
+    assert isinstance(reply.error, WorkerError) and "a task failed" in str(reply.error)
 
 
 def test_a_deadline_on_another_machine(monkeypatch: pytest.MonkeyPatch) -> None:

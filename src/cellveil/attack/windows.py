@@ -1,4 +1,4 @@
-"""Windows of a component: the hidden cells nearest to one of them, with every relation that holds some.
+"""Windows of a connected component: the hidden cells nearest to one, with every relation that holds some.
 
 A deviation of the cells of a window, all others standing still, is a deviation of the component. So a window
 can show that a cell moves, at a small part of the price, and never that it does not. What is nearest counts

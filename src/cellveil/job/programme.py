@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from urllib.parse import quote
 
-from cellveil.errors import CellveilError, InfeasibleError, InputError, TaskError, check_kind
+from cellveil.errors import CellveilError, InfeasibleError, InputError, WorkerError, check_kind
 from cellveil.files import checked_path, write_text
 from cellveil.job.finding import Finding, find
 from cellveil.job.job_files import internal_files
@@ -192,12 +192,12 @@ def _run(entries: Sequence[_Entry], links: Path, workers: int, progress: Progres
             progress.advance(len(lines), len(entries))
     except KeyboardInterrupt:
         left = ""
-    except TaskError as error:
+    except WorkerError as error:
         left = str(error)
     return [
         lines.get(k)
         or (
-            OverviewLine.failed(entry.name, entry.title, TaskError(left))
+            OverviewLine.failed(entry.name, entry.title, WorkerError(left))
             if left
             else OverviewLine.interrupted(entry.name, entry.title)
         )

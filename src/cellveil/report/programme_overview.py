@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cellveil.report.report import Report
 
 
-class JobState(StrEnum):
+class JobEnding(StrEnum):
     """How a job ended."""
 
     SAFE = "safe"
@@ -64,7 +64,7 @@ class OverviewLine:
 
     job: str
     title: str
-    state: JobState
+    state: JobEnding
     exit_code: int
     verdict: str
     against: str = ""
@@ -85,7 +85,7 @@ class OverviewLine:
         return cls(
             job,
             report.heading,
-            JobState.SAFE if done else JobState.NOT_SAFE,
+            JobEnding.SAFE if done else JobEnding.NOT_SAFE,
             0 if done else 1,
             report.verdict,
             report.decisive.against if done and report.decisive is not None else "",
@@ -101,13 +101,13 @@ class OverviewLine:
     @classmethod
     def failed(cls, job: str, title: str, error: CellveilError, report: str = "") -> OverviewLine:
         """Of a job that ended with an error; an infeasible one has a report."""
-        state = JobState.INFEASIBLE if isinstance(error, InfeasibleError) else JobState.FAILED
+        state = JobEnding.INFEASIBLE if isinstance(error, InfeasibleError) else JobEnding.FAILED
         return cls(job, title, state, error.exit_code, str(error), report=report)
 
     @classmethod
     def interrupted(cls, job: str, title: str) -> OverviewLine:
         """Of a job that was not done when the programme was interrupted."""
-        return cls(job, title, JobState.INTERRUPTED, 130, "interrupted; everything of it is as it was.")
+        return cls(job, title, JobEnding.INTERRUPTED, 130, "interrupted; everything of it is as it was.")
 
     def texts(self) -> tuple[str, ...]:
         """The columns of `HEAD`, the report left out."""
@@ -147,7 +147,7 @@ class Overview:
     @property
     def is_safe(self) -> bool:
         """Whether every job is shown safe and released."""
-        return all(line.state is JobState.SAFE for line in self.lines)
+        return all(line.state is JobEnding.SAFE for line in self.lines)
 
     @property
     def verdict(self) -> str:
@@ -159,18 +159,18 @@ class Overview:
         '0 of 1 job shown safe and released; 1 interrupted'
         """
         number = Counter(line.state for line in self.lines)
-        told = [f"{number[JobState.SAFE]:,} of {counted(len(self.lines), 'job')} shown safe and released"]
+        told = [f"{number[JobEnding.SAFE]:,} of {counted(len(self.lines), 'job')} shown safe and released"]
         told += [
             f"{number[state]:,} {state.words}"
-            for state in JobState
-            if state is not JobState.SAFE and number[state]
+            for state in JobEnding
+            if state is not JobEnding.SAFE and number[state]
         ]
         return "; ".join(told)
 
     @property
     def others(self) -> Sequence[OverviewLine]:
         """The jobs that released nothing."""
-        return [line for line in self.lines if line.state is not JobState.SAFE]
+        return [line for line in self.lines if line.state is not JobEnding.SAFE]
 
     def to_dict(self) -> dict[str, Any]:
         """The same as data for JSON."""

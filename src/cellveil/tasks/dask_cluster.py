@@ -14,7 +14,7 @@ from concurrent.futures import CancelledError
 from typing import Any
 from uuid import uuid4
 
-from cellveil.errors import InputError, MissingExtraError, TaskError
+from cellveil.errors import InputError, MissingExtraError, WorkerError
 from cellveil.tasks.remote import LostTaskError, RemotePool
 from cellveil.tasks.sealed import Sealed, perform
 
@@ -79,7 +79,7 @@ class DaskCluster(RemotePool):
                 return self._client.scatter({key: sealed}, broadcast=True)[key]
             except (OSError, TimeoutError):
                 if time.perf_counter() - began > PATIENCE:
-                    raise TaskError(f"the cluster at {self.address} takes no data.") from None
+                    raise WorkerError(f"the cluster at {self.address} takes no data.") from None
                 time.sleep(PULSE)
 
     def submit(self, shared: Any, call: Sealed) -> Any:
@@ -111,7 +111,7 @@ class DaskCluster(RemotePool):
         if self._ask(self._client.ncores):
             self._last_seen = now
         elif now - self._last_seen > PATIENCE:
-            raise TaskError(f"the cluster at {self.address} has lost all its workers.")
+            raise WorkerError(f"the cluster at {self.address} has lost all its workers.")
 
     def result(self, future: Any) -> Sealed:
         """See `RemotePool`."""
@@ -122,17 +122,17 @@ class DaskCluster(RemotePool):
         except CancelledError as error:
             raise LostTaskError from error
         except KilledWorker:
-            raise TaskError(
+            raise WorkerError(
                 f"a task ended several workers of the cluster at {self.address}, one after the other. "
                 "Give the workers more memory."
             ) from None
         except Exception as error:
-            raise TaskError(
+            raise WorkerError(
                 f"a worker of the cluster at {self.address} could not take a task ({type(error).__name__}). "
                 "Install cellveil in the same version everywhere."
             ) from None
         if not isinstance(found, Sealed):
-            raise TaskError(f"the cluster at {self.address} gave another answer than that of a task.")
+            raise WorkerError(f"the cluster at {self.address} gave another answer than that of a task.")
         return found
 
     def cancel(self, futures: Collection[Any]) -> None:
@@ -148,7 +148,7 @@ class DaskCluster(RemotePool):
         try:
             return question(*arguments, **options)
         except (OSError, TimeoutError) as error:
-            raise TaskError(f"the scheduler at {self.address} is gone ({type(error).__name__}).") from None
+            raise WorkerError(f"the scheduler at {self.address} is gone ({type(error).__name__}).") from None
 
 
 def _drawn_key() -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from cellveil.errors import CellveilError, TaskError
+from cellveil.errors import CellveilError, WorkerError
 
 T = TypeVar("T")
 Work = Callable[[Any, Any], T]
@@ -73,7 +73,7 @@ def replied(work: Work[T], shared: Any, task: Any) -> Reply[T]:
     ) as error:  # a fault: where it is and nothing else, as what it carries may be confidential
         frame = traceback.extract_tb(error.__traceback__)[-1]
         place = f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"
-        return Reply(error=TaskError(f"a task failed ({place})."), cause=error)
+        return Reply(error=WorkerError(f"a task failed ({place})."), cause=error)
 
 
 class TaskPool(ABC):

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
-from cellveil.errors import TaskError
+from cellveil.errors import WorkerError
 from cellveil.tasks.pool import Reply, TaskPool, Work
 from cellveil.tasks.sealed import Sealed
 
@@ -47,7 +47,7 @@ class RemotePool(TaskPool):
         ------
         LostTaskError
             Where it has to be done again.
-        TaskError
+        WorkerError
             Where that would be in vain.
         """
 
@@ -57,7 +57,7 @@ class RemotePool(TaskPool):
 
     def again(self, work: Work[T], shared: Any, task: Any) -> Reply[T]:
         """What to do about a task that was lost too often."""
-        return Reply(error=TaskError("the workers of a task were lost, one after the other."))
+        return Reply(error=WorkerError("the workers of a task were lost, one after the other."))
 
     def _reply(self, future: Any) -> Reply[Any] | None:
         """What a task came to; None where it has to be done again."""
@@ -65,7 +65,7 @@ class RemotePool(TaskPool):
             found: Reply[Any] = self.result(future).open()
         except LostTaskError:
             return None
-        except TaskError as error:
+        except WorkerError as error:
             return Reply(error=error)
         return found
 

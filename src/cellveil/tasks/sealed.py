@@ -65,5 +65,10 @@ def perform(version: str, shared: Sealed, call: Sealed) -> Sealed:
         )
         return Sealed.of(Reply(error=error))
     with inside_a_task():
-        work, task = call.open()
-        return Sealed.of(replied(work, shared.open(), task))
+        return Sealed.of(replied(_opened, shared, call))
+
+
+def _opened(shared: Sealed, call: Sealed) -> Any:
+    """Do what was sealed; what cannot be opened here is an error of the task."""
+    work, task = call.open()
+    return work(shared.open(), task)
