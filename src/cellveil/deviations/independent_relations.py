@@ -12,6 +12,7 @@ import numpy as np
 
 from cellveil.arrays import Int
 from cellveil.deviations.integer_kernel import Elimination, LatticeParams
+from cellveil.problem import Problem, Status
 from cellveil.tables.relations import Relations
 
 
@@ -46,3 +47,8 @@ def independent_relations(relations: Relations, cells: Int) -> Relations:
         relations.coefs[taken],
         relations.rhs[kept],
     )
+
+
+def spanning_relations(problem: Problem) -> Relations:
+    """Relations of a problem without those that follow from others, over the cells that may move."""
+    return independent_relations(problem.table.relations, np.flatnonzero(problem.status != Status.FROZEN))

@@ -18,13 +18,13 @@ from collections.abc import Callable
 from threading import Event
 
 from cellveil.clock import Deadline
+from cellveil.deviations.independent_relations import spanning_relations
 from cellveil.deviations.ledger import Ledger
 from cellveil.solvers.parallel import LEAST_PART, in_parts
 from cellveil.suppression.engines.kernel_exchange import (
     ExchangeRecord,
     KernelExchange,
     KernelExchangeParams,
-    spanning_relations,
 )
 
 

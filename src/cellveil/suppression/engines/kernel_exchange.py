@@ -27,12 +27,11 @@ import numpy as np
 from cellveil.arrays import Bool, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.budgeted_movement import BudgetedMovement
-from cellveil.deviations.independent_relations import independent_relations
+from cellveil.deviations.independent_relations import spanning_relations
 from cellveil.deviations.kernel_basis import kernel_basis
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.pattern_kernel import PatternKernel, PatternKernelParams
 from cellveil.params import Params, param, part
-from cellveil.problem import Problem, Status
 from cellveil.suppression.engines.local_search import trial
 from cellveil.tables.relations import Relations
 
@@ -189,7 +188,9 @@ class KernelExchange:
             if kernel is None:
                 return
 
-    def _first_failure(self, kernel: PatternKernel | None, deadline: Deadline) -> tuple[int, bool, int] | None:
+    def _first_failure(
+        self, kernel: PatternKernel | None, deadline: Deadline
+    ) -> tuple[int, bool, int] | None:
         """Write witnesses for open demands into the ledger, up to one that has none; None where all have."""
         while self.ledger.num_open and not deadline.is_over:
             cells, ups, amounts = self.ledger.open_demands()
@@ -240,11 +241,6 @@ class ExchangeRecord:
             ledger.publish(cell)
         ledger.add_all(self._witnesses)
         ledger.tidy()
-
-
-def spanning_relations(problem: Problem) -> Relations:
-    """Relations of a problem without those that follow from others."""
-    return independent_relations(problem.table.relations, np.flatnonzero(problem.status != Status.FROZEN))
 
 
 def _left(deadline: Deadline, number: int, trials: int | None) -> float:
