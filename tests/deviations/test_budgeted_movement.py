@@ -18,7 +18,7 @@ def test_without_a_budget_it_costs_about_what_the_program_over_all_cells_costs(s
     problem = linked(seed)
     ledger = Ledger(problem)
     cell, up, amount = (each[0].item() for each in ledger.open_demands())
-    moved = BudgetedMovement(ledger).push(cell, up, amount, np.inf)
+    moved = BudgetedMovement(ledger, ledger.problem.table.relations).push(cell, up, amount, np.inf)
     assert moved is not None and cell in moved
     flat = Movement(
         problem.table.relations,
@@ -36,7 +36,7 @@ def test_without_a_budget_it_costs_about_what_the_program_over_all_cells_costs(s
 def test_cells_dearer_than_the_budget_stay_published() -> None:
     ledger = Ledger(linked(1))
     weight = ledger.problem.weight
-    movement = BudgetedMovement(ledger)
+    movement = BudgetedMovement(ledger, ledger.problem.table.relations)
     cell, up, amount = (each[0].item() for each in ledger.open_demands())
     found = 0
     for budget in np.quantile(weight, [0.0, 0.5, 0.9, 1.0]):
@@ -51,4 +51,4 @@ def test_more_than_the_room_of_a_cell_cannot_be_asked() -> None:
     ledger = Ledger(linked(1))
     cell, up, _ = (each[0].item() for each in ledger.open_demands())
     room = int((ledger.room_up if up else ledger.room_down)[cell])
-    assert BudgetedMovement(ledger).push(cell, up, room + 1, np.inf) is None
+    assert BudgetedMovement(ledger, ledger.problem.table.relations).push(cell, up, room + 1, np.inf) is None

@@ -21,15 +21,25 @@ from cellveil.deviations.components import Component
 from cellveil.deviations.ledger import Ledger
 from cellveil.problem import Status
 from cellveil.solvers.tolerances import REACH, SUPPORT
+from cellveil.tables.relations import Relations
+
+DEVEX = 1
+"""The choice of HiGHS for edge weights that needs fewer steps here."""
 
 
 class BudgetedMovement:
-    """Programs for single demands of a ledger."""
+    """Programs for single demands of a ledger.
 
-    def __init__(self, ledger: Ledger) -> None:
+    Parameters
+    ----------
+    relations
+        Rows that span those of the table.
+    """
+
+    def __init__(self, ledger: Ledger, relations: Relations) -> None:
         problem = ledger.problem
         self.ledger = ledger
-        self._matrix = problem.table.relations.matrix.tocsc()
+        self._matrix = relations.matrix.tocsc()
         self._movable = problem.status != Status.FROZEN
         positive = problem.weight[problem.weight > 0]
         self._weight = problem.weight / (float(np.median(positive)) if len(positive) else 1.0)
@@ -75,6 +85,7 @@ class BudgetedMovement:
                 np.concatenate([upper, -lower[priced]]),
             ),
             presolve="on",
+            simplex_dual_edge_weight_strategy=DEVEX,
         )
         if model.run(deadline) is not LPStatus.OPTIMAL:
             return None

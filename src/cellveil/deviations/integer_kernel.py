@@ -196,11 +196,20 @@ def fitting_denominator(numerators: Int, denominator: int, room_down: Int, room_
 
 
 class Elimination:
-    """Markowitz-like elimination: the shortest row, in it the column with the fewest entries."""
+    """Markowitz-like elimination: the shortest row, in it the column with the fewest entries.
+
+    Attributes
+    ----------
+    rows
+        What is left of rows that are no pivots.
+    pivots, pivot_rows
+        What gives a column by others, in the order of elimination, and of which relations it was made.
+    """
 
     def __init__(self, relations: Relations, cells: Int, preference: Float, params: LatticeParams) -> None:
         self.params, self.preference = params, preference.tolist()
         self.pivots: list[Pivot] = []
+        self.pivot_rows: list[int] = []
         self.modulus = 1
         self.num_sums = 0
         columns = relations.columns
@@ -256,6 +265,7 @@ class Elimination:
                     self.columns[column].discard(other)
         self.columns[pivot] = set()
         self.pivots.append((pivot, coef, entries))
+        self.pivot_rows.append(row)
         return changed
 
     def rest(self) -> tuple[Int, Int]:

@@ -49,7 +49,7 @@ def kernel_basis(relations: Relations, cells: Int, preference: Float, most: int)
     free = np.flatnonzero(is_free)
     if len(free) + len(columns) - len(block) > most:
         return None
-    dense = _dense_kernel(block) if len(columns) else np.zeros((0, 0), dtype=np.int64)
+    dense = whole_null_space(block) if len(columns) else np.zeros((0, 0), dtype=np.int64)
     if dense is None or len(free) + dense.shape[1] > most:
         return None
     basis = np.zeros((len(free) + dense.shape[1], len(cells)), dtype=np.int64)
@@ -69,7 +69,7 @@ def kernel_basis(relations: Relations, cells: Int, preference: Float, most: int)
     return basis if _is_kernel(relations, cells, basis) else None
 
 
-def _dense_kernel(block: Int) -> Int | None:
+def whole_null_space(block: Int) -> Int | None:
     """Whole vectors that span the null space of a dense block; None where a fraction has large terms."""
     rows, pivots = reduced_rows_modulo(block, PRIME)
     count = block.shape[1]

@@ -22,6 +22,7 @@ import numpy as np
 from cellveil.arrays import Float, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.integer_kernel import fitting_denominator
+from cellveil.deviations.kernel_basis import LARGEST, whole_null_space
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement_program import ENDLESS
 from cellveil.deviations.witness import Witness
@@ -73,10 +74,11 @@ class PatternKernel:
         )
         self._number = np.full(len(basis), -1, dtype=np.int64)
         self._number[moving] = number.ravel()
-        self._program = _Program(directions.astype(np.float64), self._rooms(moving, len(directions)))
-        price = ledger.problem.weight * ~ledger.hidden
-        self._program.ask_price(
-            np.arange(num_free, basis.shape[1]), price[cells] @ (basis[:, num_free:] != 0)
+        weight = (ledger.problem.weight * ~ledger.hidden)[cells]
+        self._program = _Program(
+            directions.astype(np.float64),
+            self._rooms(moving, len(directions)),
+            weight @ (basis[:, num_free:] != 0),
         )
 
     @property
@@ -100,15 +102,21 @@ class PatternKernel:
         """For each cell the number of its direction; −1 where nothing moves it."""
         return self._number
 
-    def hold(self, directions: Int) -> None:
-        """Let no deviation move these directions, until they are released."""
-        for direction in directions.tolist():
-            self._program.hold(direction)
+    def without(self, directions: Int) -> PatternKernel | None:
+        """The deviations that leave these directions at rest, exactly; None where there are none.
 
-    def release(self, directions: Int) -> None:
-        """Let them move within their capacities again."""
-        for direction in directions.tolist():
-            self._program.release(direction)
+        Columns at a price are not for it.
+        """
+        chosen = [int((self._number == direction).argmax()) for direction in directions.tolist()]
+        combinations = whole_null_space(self._basis[chosen])
+        if combinations is None or not combinations.size:
+            return None
+        sizes = np.abs(self._basis).astype(np.float64) @ np.abs(combinations).astype(np.float64)
+        basis = self._basis @ combinations[:, sizes.max(axis=0) <= LARGEST]
+        if not basis.size:
+            return None
+        basis //= np.gcd.reduce(basis, axis=0)
+        return PatternKernel(self.ledger, self.cells, basis, basis.shape[1], self.params)
 
     def meet_one(self, cell: int, up: bool, amount: int) -> bool:
         """Write a witness for one open demand into the ledger; tells whether there is one."""
@@ -172,74 +180,67 @@ class PatternKernel:
 class _Program:
     """Coordinates that move a direction within the limits of all; rows stay, the objective changes.
 
-    Columns at a price are there twice, once for each sign.
+    Columns at a price, the last ones, are there twice, once for each sign.
+
+    Parameters
+    ----------
+    price
+        What the use of each of the last columns costs.
     """
 
-    def __init__(self, directions: Float, limits: tuple[Float, Float]) -> None:
-        from scipy.sparse import csr_matrix, hstack
+    def __init__(self, directions: Float, limits: tuple[Float, Float], price: Float) -> None:
+        from scipy.sparse import csc_matrix, hstack
 
         from cellveil.solvers.highs import HighsModel
 
         self._directions, self._limits = directions, limits
-        self._is_held = np.zeros(len(directions), dtype=bool)
         count = directions.shape[1]
-        self._price = np.zeros(count)
-        free = np.full(count, np.inf)
-        matrix = csr_matrix(directions)
+        self._num_free, self._count = count - len(price), count
+        self._price = np.maximum(price / (float(price.max(initial=0.0)) or 1.0), SUPPORT)
+        matrix = csc_matrix(directions)
         self._model = HighsModel(
-            hstack([matrix, -matrix]).tocsc(),
+            hstack([matrix, -matrix[:, self._num_free :]]).tocsc(),
             limits,
-            np.zeros(2 * count),
-            (np.concatenate([-free, np.zeros(count)]), np.concatenate([free, np.zeros(count)])),
+            np.zeros(count + len(price)),
+            self._bounds(is_offered=False),
             presolve="off",
             primal_feasibility_tolerance=FEASIBILITY,
             dual_feasibility_tolerance=FEASIBILITY,
         )
 
-    def hold(self, direction: int) -> None:
-        """Fix a direction at 0."""
-        self._is_held[direction] = True
-        self._model.set_row(direction, 0.0, 0.0)
-
-    def release(self, direction: int) -> None:
-        """Give it back its limits."""
-        self._is_held[direction] = False
-        self._model.set_row(direction, float(self._limits[0][direction]), float(self._limits[1][direction]))
-
-    def ask_price(self, columns: Int, price: Float) -> None:
-        """Set what the use of columns costs."""
-        largest = float(price.max(initial=0.0)) or 1.0
-        self._price[columns] = np.maximum(price / largest, SUPPORT)
-        self._offer(False)
-
     def give(self, columns: Int) -> None:
         """Ask for nothing any more."""
-        self._price[columns] = 0.0
+        self._price[columns[columns >= self._num_free] - self._num_free] = 0.0
         self._offer(False)
 
     def _offer(self, is_offered: bool) -> None:
         """Open the columns at a price, or close them."""
-        is_free = self._price == 0.0
+        if len(self._price):
+            self._model.set_bounds(*self._bounds(is_offered=is_offered))
+
+    def _bounds(self, *, is_offered: bool) -> tuple[Float, Float]:
+        is_given = self._price == 0.0
         most = np.inf if is_offered else 0.0
-        upper = np.concatenate([np.where(is_free, np.inf, most), np.where(is_free, 0.0, most)])
-        lower = np.concatenate([np.where(is_free, -np.inf, 0.0), np.zeros(len(is_free))])
-        self._model.set_bounds(lower, upper)
+        free = np.full(self._num_free, np.inf)
+        upper = np.concatenate([free, np.where(is_given, np.inf, most), np.where(is_given, 0.0, most)])
+        lower = np.concatenate([-free, np.where(is_given, -np.inf, 0.0), np.zeros(len(is_given))])
+        return lower, upper
 
     def push(self, direction: int, wanted: float, enough: float, *, pays: bool) -> Float | None:
         """Coordinates that move the direction as far as wanted, and a little farther; None if none do."""
         from cellveil.solvers.highs import LPStatus
 
         low, high = float(self._limits[0][direction]), float(self._limits[1][direction])
-        if self._is_held[direction] or not low <= wanted <= high:
+        if not low <= wanted <= high:
             return None
         target = min(wanted * enough, high) if wanted > 0 else max(wanted * enough, low)
         if pays:
             self._offer(True)
-            self._model.set_costs(np.tile(self._price, 2))
+            self._model.set_costs(np.concatenate([np.zeros(self._num_free), self._price, self._price]))
             self._model.set_row(direction, target, target)
         else:
             towards = -np.sign(wanted) * self._directions[direction]
-            self._model.set_costs(np.concatenate([towards, -towards]))
+            self._model.set_costs(np.concatenate([towards, -towards[self._num_free :]]))
             self._model.set_row(direction, *((low, target) if wanted > 0 else (target, high)))
         status = self._model.run()
         self._model.set_row(direction, low, high)
@@ -248,6 +249,7 @@ class _Program:
         if status is not LPStatus.OPTIMAL:
             return None
         values = np.array(self._model.solution.col_value)
-        point = values[: len(self._price)] - values[len(self._price) :]
+        point = values[: self._count]
+        point[self._num_free :] -= values[self._count :]
         reached = float(self._directions[direction] @ point)
         return point if abs(reached) >= abs(wanted) * (1 - INTEGRALITY) else None

@@ -18,8 +18,8 @@ from cellveil.solvers.background import BackgroundTask
 from cellveil.solvers.parallel import num_workers
 from cellveil.suppression.engines.auto_state import AutoState
 from cellveil.suppression.engines.cube_packing import Packing
+from cellveil.suppression.engines.exchange_team import ExchangeTeam
 from cellveil.suppression.engines.irregular import everything, finish_jointly, harvesting
-from cellveil.suppression.engines.kernel_exchange import KernelExchange
 from cellveil.suppression.engines.kernel_search import KernelSearch
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
@@ -117,11 +117,11 @@ class AutoRun(AutoState):
         self.kernel_search.annealed(deadline, self.least, lambda ledger: self._take_ledger(ledger, deadline))
 
     def exchange(self, deadline: Deadline) -> None:
-        """Ruin and recreate in the null space of the pattern."""
+        """Ruin and recreate in the null space of the pattern, by all workers side by side."""
         assert self.completion is not None
         ledger, params = self.completion.ledger, self.params.kernel_exchange
         until = deadline.or_when(lambda: self.is_cheapest(self.least))
-        KernelExchange(ledger, seed=self.seed, params=params).run(until, self.tell)
+        ExchangeTeam(ledger, num_workers(), seed=self.seed, params=params).run(until, self.tell)
         self.keep(self.completion.draft(), ledger.cost)
 
     def _take_ledger(self, ledger: Ledger, deadline: Deadline) -> None:

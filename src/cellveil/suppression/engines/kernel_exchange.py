@@ -18,20 +18,22 @@ exact between trials, and that it holds the cheapest pattern at the end.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 
 import numpy as np
 
-from cellveil.arrays import Int
+from cellveil.arrays import Bool, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.budgeted_movement import BudgetedMovement
+from cellveil.deviations.independent_relations import spanning_relations
 from cellveil.deviations.kernel_basis import kernel_basis
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.pattern_kernel import PatternKernel, PatternKernelParams
 from cellveil.params import Params, param, part
 from cellveil.suppression.engines.local_search import trial
+from cellveil.tables.relations import Relations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +51,11 @@ class KernelExchangeParams(Params):
     barren: int = param(
         1000, "Trials in a row without a cheaper pattern, after which no more are made.", least=1
     )
+    work_at_once: int = param(
+        12,
+        "Trials and paid programs of each worker, between two looks at what the others have found.",
+        least=1,
+    )
     most_programs: int = param(8, "Paid programs of one trial, at most.", least=1)
     most_coordinates: int = param(600, "Degrees of freedom of a pattern, at most.", least=1)
     pattern_kernel: PatternKernelParams = part(PatternKernelParams)
@@ -57,51 +64,109 @@ class KernelExchangeParams(Params):
 class KernelExchange:
     """Trials on one ledger.
 
+    Parameters
+    ----------
+    relations
+        Rows that span those of the table; looked for where they are not given.
+
     Attributes
     ----------
-    trials
-        How many there were.
+    trials, programs
+        How many trials there were, and paid programs in them.
+    barren
+        Trials since the last pattern that was cheaper than any.
+    best
+        The cheapest pattern so far.
     """
 
-    def __init__(self, ledger: Ledger, *, seed: int = 0, params: KernelExchangeParams | None = None) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        *,
+        seed: int | tuple[int, int] = 0,
+        params: KernelExchangeParams | None = None,
+        relations: Relations | None = None,
+    ) -> None:
         self.ledger, self.params = ledger, params or KernelExchangeParams()
+        self.relations = relations or spanning_relations(ledger.problem)
         self._rng = np.random.default_rng(seed)
-        self._movement = BudgetedMovement(ledger)
+        self._movement = BudgetedMovement(ledger, self.relations)
         self._failures = np.zeros((2, len(ledger.hidden)), dtype=np.int64)
         self._ruined = self.params.ruined
-        self.trials = 0
+        self.trials = self.programs = self.barren = 0
+        self.best = ExchangeRecord(ledger)
 
     def run(self, deadline: Deadline, note: Callable[[Ledger], None], *, trials: int | None = None) -> None:
         """Trials until time is over, or they are barren; `note` hears of each pattern cheaper than any."""
-        kernel, best, barren = self._kernel(), _Record(self.ledger), 0
-        for number in count():
-            if kernel is None or deadline.is_over or number == trials or barren == self.params.barren:
-                break
-            barren += 1
+        self.advance(deadline, note, trials=trials)
+        self.best.restore(self.ledger)
+
+    def advance(
+        self,
+        deadline: Deadline,
+        note: Callable[[Ledger], None],
+        *,
+        trials: int | None = None,
+        work: float = math.inf,
+    ) -> bool:
+        """The same up to so much work, trials and paid programs together, without going back to the best.
+
+        Returns
+        -------
+        Whether there is more to do.
+        """
+        kernel, done = self._kernel(), self.trials + self.programs + work
+        while kernel is not None and self.barren < self.params.barren and self.trials != trials:
+            if deadline.is_over or self.trials + self.programs >= done:
+                return not deadline.is_over
             chosen = self._some_directions(kernel)
             if not len(chosen):
-                break
-            slack = self.params.slack * _left(deadline, number, trials)
-            if self._attempt(kernel, chosen, best.cost * (1.0 + slack), deadline):
+                return False
+            slack = self.params.slack * _left(deadline, self.trials, trials)
+            self.barren += 1
+            if self._attempt(kernel, chosen, self.best.cost * (1.0 + slack), deadline):
                 kernel = self._kernel()
-                if self.ledger.cost < best.cost:
-                    best, barren = _Record(self.ledger), 0
+                if self.ledger.cost < self.best.cost:
+                    self.best, self.barren = ExchangeRecord(self.ledger), 0
                     note(self.ledger)
-        best.restore(self.ledger)
+        return False
+
+    def adopt(self, other: ExchangeRecord) -> None:
+        """Go on from a pattern that somebody else has found."""
+        other.restore(self.ledger, always=True)
+        self.best, self.barren = other, 0
+
+    def combine(self, before: Bool, other: ExchangeRecord, deadline: Deadline) -> None:
+        """Change in the best pattern what the other one changed in the one before, if that pays.
+
+        Parameters
+        ----------
+        before
+            The cells that were hidden in the pattern that both began with.
+        """
+        self.best.restore(self.ledger)
+        ledger, most = self.ledger, float(np.nextafter(self.best.cost, -np.inf))
+        published = np.flatnonzero(ledger.hidden & before & ~other.hidden)
+
+        def recreate() -> None:
+            ledger.hide(np.flatnonzero(other.hidden & ~before & ~ledger.hidden))
+            if ledger.cost <= most:
+                self._recreate(self._kernel(), most, deadline)
+
+        if len(published) and trial(ledger, published, recreate, most):
+            self.best = ExchangeRecord(ledger)
 
     def _attempt(self, kernel: PatternKernel, chosen: Int, allowed: float, deadline: Deadline) -> bool:
         """Publish the cells of some directions; tells whether what comes out is cheaper, or allowed."""
         ledger, params = self.ledger, self.params
         most = max(float(np.nextafter(ledger.cost, -np.inf)), allowed)
         self.trials += 1
-        kernel.hold(chosen)
         is_kept = trial(
             ledger,
             kernel.cells[np.isin(kernel.direction_of, chosen)],
-            lambda: self._recreate(kernel, most, deadline),
+            lambda: self._recreate(kernel.without(chosen), most, deadline),
             most,
         )
-        kernel.release(chosen)
         factor = params.more if is_kept else params.fewer
         self._ruined = float(np.clip(self._ruined * factor, params.least_ruined, params.most_ruined))
         return is_kept
@@ -109,9 +174,10 @@ class KernelExchange:
     def _recreate(self, kernel: PatternKernel | None, most: float, deadline: Deadline) -> None:
         ledger = self.ledger
         for _ in range(self.params.most_programs):
-            open_demand = None if kernel is None else self._first_failure(kernel, deadline)
-            if kernel is None or open_demand is None or deadline.is_over:
+            open_demand = self._first_failure(kernel, deadline)
+            if open_demand is None or deadline.is_over:
                 return
+            self.programs += 1
             moved = self._movement.push(*open_demand, most - ledger.cost, deadline)
             if moved is None:
                 return
@@ -119,15 +185,19 @@ class KernelExchange:
             if ledger.cost > most:
                 return
             kernel = self._kernel()
+            if kernel is None:
+                return
 
-    def _first_failure(self, kernel: PatternKernel, deadline: Deadline) -> tuple[int, bool, int] | None:
+    def _first_failure(
+        self, kernel: PatternKernel | None, deadline: Deadline
+    ) -> tuple[int, bool, int] | None:
         """Write witnesses for open demands into the ledger, up to one that has none; None where all have."""
         while self.ledger.num_open and not deadline.is_over:
             cells, ups, amounts = self.ledger.open_demands()
             failures = self._failures[ups.astype(np.int64), cells]
             first = int(np.lexsort((-amounts, -failures))[0])
             cell, up, amount = int(cells[first]), bool(ups[first]), int(amounts[first])
-            if not kernel.meet_one(cell, up, amount):
+            if kernel is None or not kernel.meet_one(cell, up, amount):
                 self._failures[int(up), cell] += 1
                 return cell, up, amount
         return None
@@ -150,24 +220,24 @@ class KernelExchange:
         ledger = self.ledger
         cells = np.flatnonzero(ledger.hidden)
         room = np.minimum(ledger.room_up, ledger.room_down)[cells].astype(np.float64)
-        basis = kernel_basis(ledger.problem.table.relations, cells, room, self.params.most_coordinates)
+        basis = kernel_basis(self.relations, cells, room, self.params.most_coordinates)
         if basis is None or not basis.size:
             return None
         return PatternKernel(ledger, cells, basis, basis.shape[1], self.params.pattern_kernel)
 
 
-class _Record:
-    """The cheapest pattern so far, with its witnesses."""
+class ExchangeRecord:
+    """A pattern with its witnesses."""
 
     def __init__(self, ledger: Ledger) -> None:
-        self.cost, self._hidden, self._witnesses = ledger.cost, ledger.hidden.copy(), ledger.witnesses()
+        self.cost, self.hidden, self._witnesses = ledger.cost, ledger.hidden.copy(), ledger.witnesses()
 
-    def restore(self, ledger: Ledger) -> None:
-        """Bring the ledger back to it."""
-        if ledger.cost <= self.cost:
+    def restore(self, ledger: Ledger, *, always: bool = False) -> None:
+        """Bring a ledger back to it: where it is cheaper, or always."""
+        if ledger.cost <= self.cost and not always:
             return
-        ledger.hide(np.flatnonzero(self._hidden & ~ledger.hidden))
-        for cell in np.flatnonzero(ledger.hidden & ~self._hidden).tolist():
+        ledger.hide(np.flatnonzero(self.hidden & ~ledger.hidden))
+        for cell in np.flatnonzero(ledger.hidden & ~self.hidden).tolist():
             ledger.publish(cell)
         ledger.add_all(self._witnesses)
         ledger.tidy()

@@ -15,14 +15,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.clock import Deadline
+from cellveil.deviations.independent_relations import spanning_relations
 from cellveil.deviations.kernel_basis import kernel_basis
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement import Movement
 from cellveil.deviations.movement_program import Feasibility, MovementParams
 from cellveil.deviations.pattern_kernel import PatternKernel, PatternKernelParams
 from cellveil.params import Params, param, part
-from cellveil.problem import Status
+from cellveil.problem import Problem, Status
 from cellveil.suppression.engines.local_search import drop_unused
+from cellveil.tables.relations import Relations
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +43,7 @@ class KernelRepair:
     def __init__(self, params: KernelRepairParams | None = None) -> None:
         self.params = params or KernelRepairParams()
         self._movement: Movement | None = None
+        self._relations: Relations | None = None
 
     def repair(self, ledger: Ledger, deadline: Deadline, most: float = np.inf) -> bool:
         """Meet all open demands of the ledger; tells whether that was done, and for less than `most`."""
@@ -63,7 +66,7 @@ class KernelRepair:
         """Witnesses for what is open, inside what is hidden."""
         cells = np.flatnonzero(ledger.hidden)
         room = np.minimum(ledger.room_up, ledger.room_down)[cells].astype(np.float64)
-        basis = kernel_basis(ledger.problem.table.relations, cells, room, self.params.most_coordinates)
+        basis = kernel_basis(self._rows(ledger.problem), cells, room, self.params.most_coordinates)
         if basis is not None and basis.size:
             kernel = PatternKernel(ledger, cells, basis, basis.shape[1], self.params.pattern_kernel)
             kernel.meet(deadline)
@@ -73,7 +76,7 @@ class KernelRepair:
         problem = ledger.problem
         if self._movement is None:
             self._movement = Movement(
-                problem.table.relations,
+                self._rows(problem),
                 problem.status != Status.FROZEN,
                 problem.weight,
                 params=MovementParams(slopes=self.params.slopes),
@@ -87,3 +90,9 @@ class KernelRepair:
         if move.witness is not None:
             ledger.add(move.witness, stretch=True)
         return True
+
+    def _rows(self, problem: Problem) -> Relations:
+        """Relations that span all of them, found once."""
+        if self._relations is None:
+            self._relations = spanning_relations(problem)
+        return self._relations
