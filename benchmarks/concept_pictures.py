@@ -70,6 +70,18 @@ def internal(problem: Any, pattern: Any) -> Cell:
     return shown
 
 
+def public(problem: Any, pattern: Any) -> Cell:
+    """What everybody sees: hidden cells all look alike."""
+
+    def shown(row: str, column: str) -> Shown:
+        number = problem.table.cell(row, column)
+        if pattern.hidden[number]:
+            return Shown("x", "hidden")
+        return Shown(f"{problem.table.values[number]:,}")
+
+    return shown
+
+
 def before_and_after(name: str, problem: Any, pattern: Any) -> Iterator[tuple[str, Drawing]]:
     """Two drawings: the values, and what is published of them."""
     for suffix, caption, cell in (
@@ -361,13 +373,13 @@ def insiders() -> Iterator[tuple[str, Drawing]]:
 
     def of_ann(row: str, column: str) -> Shown:
         own = (row, column) == ("North", "food")
-        return Shown("20", "moved") if own else internal(problem, found["outsiders"])(row, column)
+        return Shown("20", "moved") if own else public(problem, found["outsiders"])(row, column)
 
     scenes = (
         (
             "outsider",
             "What everybody sees",
-            internal(problem, found["outsiders"]),
+            public(problem, found["outsiders"]),
             "Two x in each row: open.",
             "ink",
         ),
@@ -375,7 +387,7 @@ def insiders() -> Iterator[tuple[str, Drawing]]:
         (
             "kept-off",
             "Kept off as well",
-            internal(problem, found["everybody"]),
+            public(problem, found["everybody"]),
             "A third x, of two firms.",
             "ink",
         ),
