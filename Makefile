@@ -25,7 +25,7 @@ test: $(TEST_STAMP)
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" src tests
 
 test-slow: $(TEST_STAMP)
-	HYPOTHESIS_PROFILE=random $(BIN)/pytest -m slow tests
+	HYPOTHESIS_PROFILE=random $(BIN)/pytest -m "slow or hypothesis" tests
 
 # Source archive, the wheel that is built from it, and the bill of materials of what the lock file pins.
 # Equal sources give equal files.

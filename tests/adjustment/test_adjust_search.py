@@ -25,11 +25,12 @@ from cellveil.adjustment.tabu import Tabu
 from cellveil.clock import Deadline
 from cellveil.problem import Problem
 from experiments.three_way import cube
+from helpers.examples import few_of
 
 INSTANCES = Path(os.environ.get("CELLVEIL_INSTANCES") or Path(__file__).parents[3] / "shared" / "instances")
 
 
-FEW = {"splitting.tries": 4}
+FEW = {"splitting.tries": 4, "iterations": 200}
 """A tenth of the short annealings: small tables need no more."""
 
 
@@ -55,7 +56,7 @@ def best_cost(model: Model) -> float:
 
 
 @pytest.mark.parametrize("objective", ["l1", "value"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", few_of([1, 2, 0], 2))
 def test_ties_and_coordinates_keep_the_optimum(tmp_path: Path, seed: int, objective: str) -> None:
     model = build_model(irregular(tmp_path, seed), objective)
     ties = merged_model(model)
@@ -141,20 +142,22 @@ def test_short_annealings_find_better_senses_and_never_take_unfinished_ones() ->
     assert cost(found) < cost(first)
     again = search_senses(SplittingAnnealing(model), first, Deadline(None), tries=20)
     assert (found == again).all()
-    for looks in range(100, 4_000, 397):
+    for looks in range(100, 4_000, 991):
         clock = Countdown(looks)
         senses = search_senses(SplittingAnnealing(model, clock), found, clock)
         assert cost(senses) <= cost(found) + 1e-6
 
 
-@pytest.mark.parametrize("objective", ["l1", "value"])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("objective", "seed"), few_of([("l1", 0), ("value", 1), ("l1", 1), ("value", 0)], 2))
 def test_searches_come_to_the_optimum_of_small_three_way_tables(objective: str, seed: int) -> None:
     problem = cube(5, seed=seed)
     exact = cv.adjust(problem, "exact", objective=objective)
     assert exact.outcome == "optimal"
     for method in ("tabu", "descent"):
-        assert cv.adjust(problem, method, objective=objective, options=FEW).cost <= 1.01 * exact.cost
+        assert (
+            cv.adjust(problem, method, objective=objective, options={"splitting.tries": 4}).cost
+            <= 1.01 * exact.cost
+        )
 
 
 def test_the_optimum_is_proven_where_rounding_costs_a_unit() -> None:
@@ -204,7 +207,7 @@ def test_a_cube_is_what_it_says() -> None:
         cube(1)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", few_of(range(6), 2))
 def test_searches_come_within_one_per_cent(seed: int) -> None:
     problem = cv.random_table((5, 5), contributors=4, zeros=0.1, primaries=0.3, seed=seed, unit=20)
     best = cv.adjust(problem, "exact")

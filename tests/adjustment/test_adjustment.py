@@ -30,7 +30,7 @@ COX_DANDEKAR = [
 ]
 SENSITIVE = [(0, 3), (1, 3), (2, 2), (3, 0), (3, 1), (3, 4)]
 TEN = cv.Limits.same(10)
-FEW = {"splitting.tries": 4}
+FEW = {"splitting.tries": 4, "iterations": 200}
 """A tenth of the short annealings: small tables need no more."""
 
 

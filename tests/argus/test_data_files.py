@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cellveil as cv
@@ -27,8 +27,9 @@ from cellveil.errors import InputError
 from cellveil.pattern import Pattern
 from cellveil.problem import Status
 from cellveil.tables.table import Table
+from helpers.examples import examples
 
-quick = settings(deadline=None, max_examples=25)
+quick = examples(9, of=25)
 R = VariableRole
 
 # -- records -------------------------------------------------------------------------------------------------

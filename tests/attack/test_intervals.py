@@ -192,11 +192,11 @@ FAULTS: list[Callable[[Problem], Problem]] = [
 @pytest.mark.parametrize("fault", FAULTS)
 def test_planted_faults_are_caught(fault: Callable[[Problem], Problem]) -> None:
     """An audit with the fault disagrees with enumeration on some of the examples the tests above use."""
-    wrong = 0
-    for shape in SHAPES:
-        for problem in problems(shape):
-            pattern = given_pattern(problem)
-            report = audit_outsider(fault(problem), pattern)
-            expected = is_protected(problem, pattern)
-            wrong += dict(zip(report.cells.tolist(), report.safe.tolist(), strict=True)) != expected
-    assert wrong > 0
+
+    def is_noticed(problem: Problem) -> bool:
+        pattern = given_pattern(problem)
+        report = audit_outsider(fault(problem), pattern)
+        verdicts = dict(zip(report.cells.tolist(), report.safe.tolist(), strict=True))
+        return verdicts != is_protected(problem, pattern)
+
+    assert any(is_noticed(problem) for shape in SHAPES for problem in problems(shape))

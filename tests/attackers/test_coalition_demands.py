@@ -24,6 +24,7 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.scaled import UNBOUNDED
+from helpers.examples import few_of
 from helpers.insider_definition import RULES, Definition, Records, draw_records
 
 TWO = Attacker("insider", coalition=2)
@@ -253,7 +254,7 @@ def test_without_ids_all_coalitions_are_met_by_one_that_knows_most() -> None:
     assert not (without.safe & ~with_ids.safe).any()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", few_of(range(3), 1))
 def test_the_audit_asks_what_the_definition_asks(seed: int) -> None:
     records, rule, problem = drawn(seed, depth=10)
     rng = np.random.default_rng(seed)

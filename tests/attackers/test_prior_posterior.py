@@ -22,6 +22,7 @@ from cellveil.problem import Problem
 from cellveil.report.audit_figures import _insider_figures
 from cellveil.tables.contributions import Contributions
 from helpers.contributions import of_lists
+from helpers.examples import few_of
 
 Cells = dict[tuple[int, int], dict[int, int]]
 
@@ -401,12 +402,13 @@ def all_parts(game: Game) -> AllParts:
     return AllParts.of(game.problem.table, codes, who, [part for _, _, part in rows])
 
 
+@pytest.mark.parametrize("number", few_of([15, 80], 1))
 @pytest.mark.parametrize("kind", ["insider", "pq"])
-def test_a_list_of_all_parts_makes_up_for_short_lists(kind: Kind) -> None:
+def test_a_list_of_all_parts_makes_up_for_short_lists(kind: Kind, number: int) -> None:
     """With all parts given, the two largest of each cell lead to the verdicts of complete lists."""
     rng = np.random.default_rng(9)
     verdicts, gained = set(), 0
-    for _ in range(40):
+    for _ in range(number):
         game = random_game(rng)
         options: dict[str, Any] = {"p": 100 * game.p, "q": 100 * game.q} if kind == "pq" else {}
         full = audit_insiders(game.problem, game.pattern, kind, **options)

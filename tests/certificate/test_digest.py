@@ -23,6 +23,7 @@ from cellveil.tables.link import link
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 from helpers.command import Command
+from helpers.examples import examples
 
 TREES = [
     [Hierarchy.flat("abc")],
@@ -72,7 +73,7 @@ def random_problem(seed: int) -> Problem:
     return Problem(table, **fields)
 
 
-@settings(deadline=None, max_examples=60)
+@examples(20, of=60)
 @given(st.integers(0, 10**6), st.sampled_from(["folder", "file.jj"]))
 def test_written_and_read_an_instance_is_the_same(seed: int, name: str) -> None:
     problem = random_problem(seed)

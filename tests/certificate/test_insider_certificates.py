@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cellveil.attackers.attacker import Attacker
@@ -26,6 +26,7 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.suppression import suppress
 from cellveil.tables.relations import Relations
+from helpers.examples import examples
 from helpers.insider_definition import RULES, Definition, Records, draw_records
 
 
@@ -69,13 +70,13 @@ def compare(seed: int, coalition: int) -> tuple[int, int, int]:
     return len(shown), len(open_cells), len(problem.primaries)
 
 
-@settings(deadline=None, max_examples=8, derandomize=True)
+@examples(4, of=8)
 @given(st.integers(0, 10**6))
 def test_what_is_shown_against_single_contributors_is_safe_by_the_definition(seed: int) -> None:
     compare(seed, 1)
 
 
-@settings(deadline=None, max_examples=3, derandomize=True)
+@examples(2, of=4)
 @given(st.integers(0, 10**6))
 def test_what_is_shown_against_any_two_is_safe_by_the_definition(seed: int) -> None:
     compare(seed, 2)

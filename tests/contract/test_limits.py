@@ -32,7 +32,7 @@ from cellveil.suppression.methods import auto
 from cellveil.suppression.other_attackers import outsider_shield
 from cellveil.suppression.other_attackers.defence import Defence
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
-from helpers.problem_kinds import problem_of
+from helpers.problem_kinds import problem_of, protected
 
 INSIDER = Attacker("insider")
 LOOKS_AFTERWARDS = 300
@@ -124,7 +124,7 @@ def test_cells_hidden_for_lack_of_time_are_counted_and_told_first(method: str, k
     number = found.hidden_for_lack_of_time
     secondaries = int((found.pattern.hidden & ~problem.hidden_at_start).sum())
     assert 0 <= number <= secondaries
-    assert suppress(problem, method).hidden_for_lack_of_time == 0
+    assert protected(method, kind).hidden_for_lack_of_time == 0
     if number:
         assert found.reason.startswith(f"time ran out: {number:,} cells are hidden only because")
         assert "time limit" in found.reason

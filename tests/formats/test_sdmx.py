@@ -27,6 +27,7 @@ from cellveil.tables.build import table_from_interior
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.table import Table
+from helpers.examples import examples
 
 WORDS = ("total", "_t")
 
@@ -72,7 +73,7 @@ def tables(draw: st.DrawFn) -> Table:
 
 
 @given(tables())
-@settings(max_examples=25, deadline=None)
+@examples(10, of=25)
 def test_a_table_comes_back_from_its_files(tmp_path_factory: Any, table: Table) -> None:
     folder = tmp_path_factory.mktemp("sdmx")
     publication = published(table, np.zeros(table.num_cells), title="Turnover & more")

@@ -12,6 +12,7 @@ import numpy as np
 from cellveil.datasets import random_table, two_way
 from cellveil.formats.jj import read_jj, write_jj
 from cellveil.problem import Problem, Status
+from cellveil.suppression import Suppression, suppress
 from cellveil.tables.dimension import Dimension
 from helpers.small_problems import small_table
 
@@ -150,3 +151,13 @@ PROBLEMS: dict[str, Callable[[], Problem]] = {
 @cache
 def problem_of(kind: str) -> Problem:
     return PROBLEMS[kind]()
+
+
+SHORT: dict[str, dict[str, object]] = {"genetic": {"evaluations": 20}}
+"""A search that has been through a few generations is as safe as a long one."""
+
+
+@cache
+def protected(method: str, kind: str) -> Suppression:
+    """What the method finds without a time limit."""
+    return suppress(problem_of(kind), method, seed=3, options=SHORT.get(method))

@@ -80,8 +80,9 @@ def hidden(result: cv.JobResult) -> set[str]:
 # -- the pattern of a former month ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("codes", [FIRST, SECOND])
-@pytest.mark.parametrize("source", ["internal/pattern.csv", "public", ""])
+@pytest.mark.parametrize(
+    ("codes", "source"), [(FIRST, "internal/pattern.csv"), (SECOND, "public"), (FIRST, ""), (SECOND, "")]
+)
 def test_the_same_cells_are_preferred(folder: Path, codes: set[str], source: str) -> None:
     first = run(folder, named(JOB, "first") + square(codes=codes))
     again = run(folder, named(JOB, "again", f'previous = "first/{source}"'))

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import given, reject
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -13,6 +13,7 @@ from cellveil.judge import adjusted_attack as adjusted_attack
 from cellveil.judge.adjusted_attack import FREE, AdjustedAttackParams, Candidates, Shares
 from cellveil.problem import Problem, Status
 from experiments.three_way import cube
+from helpers.examples import examples
 
 LARGEST = 12
 """No part of a possible table is larger than this in the brute force, by a common bound."""
@@ -47,7 +48,7 @@ CHOSEN = st.sets(st.integers(0, 3), min_size=1, max_size=2)
 PERCENT = st.sampled_from([None, 25.0, 40.0, 60.0, 100.0, 150.0])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(20, of=60)
 @given(PARTS, CHOSEN, PERCENT, st.integers(1, 3), st.booleans())
 def test_what_is_shown_open_is_open(
     parts: list[int], chosen: set[int], percent: float | None, level: int, only_cubes: bool

@@ -14,6 +14,7 @@ from cellveil.problem import Problem
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import CELL, Table
+from helpers.examples import few_of
 from helpers.small_problems import SHAPES, half_hidden_problem
 
 
@@ -39,9 +40,10 @@ def by_integer_program(problem: Problem, hidden: np.ndarray) -> dict[int, bool]:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("exact", [True, False])
-def test_verdicts_equal_integer_programs(shape: str, exact: bool) -> None:
+@pytest.mark.parametrize("number", few_of([6, 24], 1))
+def test_verdicts_equal_integer_programs(shape: str, exact: bool, number: int) -> None:
     rng = np.random.default_rng(70 + SHAPES.index(shape))
-    for _ in range(12):
+    for _ in range(number):
         problem = half_hidden_problem(shape, rng)
         pattern = Pattern.hiding(problem, problem.hidden_at_start, "given")
         report = audit_outsider(problem, pattern, exact=exact, whole=True)
@@ -70,10 +72,11 @@ def odd_cycle() -> tuple[Problem, Pattern]:
     return problem, Pattern.hiding(problem, np.ones(4, dtype=bool), "all")
 
 
-def test_whole_numbers_can_rule_out_what_fractions_allow() -> None:
+@pytest.mark.parametrize("number", few_of([140, 600], 1))
+def test_whole_numbers_can_rule_out_what_fractions_allow(number: int) -> None:
     rng = np.random.default_rng(5)
     weaker = 0
-    for _ in range(300):
+    for _ in range(number):
         shape = (2, 4)
         coefs = rng.integers(-2, 3, shape)
         values = rng.integers(1, 4, shape[1])

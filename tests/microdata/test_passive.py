@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cellveil.errors import InputError
@@ -11,6 +11,7 @@ from cellveil.rules import PPercent
 from cellveil.rules.apply import num_excused
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
+from helpers.examples import examples
 from helpers.records import assert_equal_tables
 
 REGION = Dimension.of("region", Hierarchy.flat(["N", "S"]))
@@ -34,7 +35,7 @@ def frame(records: list[tuple[str, str, int, str]]) -> pa.Table:
     return pa.table(data)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(8, of=40)
 @given(records=RECORDS)
 def test_who_does_not_ask_has_waived(records):
     common = {"contributor": "firm", "request": "asks", "depth": 4}

@@ -22,6 +22,7 @@ from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.table import Table
+from helpers.examples import examples
 from helpers.records import assert_equal_contributions, assert_equal_tables, random_records
 
 Record = dict[str, Any]
@@ -207,7 +208,7 @@ def check_table(
             check_cell(table.holdings, cell, by_hand(inside, records, "group", options), options)
 
 
-@settings(max_examples=45, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(15, of=45, suppress_health_check=[HealthCheck.too_slow])
 @given(
     records=microdata(),
     axes=st.lists(st.sampled_from(range(5)), min_size=1, max_size=5, unique=True),

@@ -150,10 +150,11 @@ def test_short_lists_of_weighted_parts_are_never_kinder(seed: int) -> None:
         )
         for region, w in zip(regions, random.choice([0.5, 1.0, 3.25, 30.0], 24), strict=True)
     ]
+    tables = {depth: tabulated(records, depth=depth) for depth in (2, 3, 30)}
     for kind, coalition in (("insider", 1), ("pq", 1), ("pq", 2)):
         verdicts = []
         for depth in (coalition + 1, 30):
-            problem, pattern = hidden(tabulated(records, depth=depth), "N", "S", level=40)
+            problem, pattern = hidden(tables[depth], "N", "S", level=40)
             options: dict[str, Any] = {"p": 15, "q": 100} if kind == "pq" else {}
             report = audit_insiders(problem, pattern, kind, coalition=coalition, **options)  # type: ignore[arg-type]
             verdicts.append(report.is_safe)

@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -17,6 +17,7 @@ from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import link
 from cellveil.tables.table import Table
+from helpers.examples import examples
 
 
 def counts(rows: list[list[int]], decimals: int = 0) -> Table:
@@ -89,7 +90,7 @@ def test_plain_data():
     assert rule_to_dict(rule_from_dict(data)) == data
 
 
-@settings(max_examples=30, deadline=None)
+@examples(12, of=30)
 @given(
     rows=st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), min_size=3, max_size=3),
     k=st.integers(0, 2),

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -22,6 +22,7 @@ from cellveil.solvers.interior_point import interior_point
 from cellveil.solvers.projection import SparseProjection, TensorProjection, projection_of
 from cellveil.suppression.engines.reweighted_splitting import window
 from cellveil.suppression.engines.splitting_search import SplittingSearch, SplittingSearchParams
+from helpers.examples import examples, few_of
 from helpers.small_problems import SHAPES, small_problem
 
 TABLES = {
@@ -115,7 +116,7 @@ def test_goals_pull_as_far_as_they_can():
 
 
 @given(st.sampled_from(list(TABLES)), st.integers(0, 50))
-@settings(max_examples=40, deadline=None)
+@examples(12, of=40)
 def test_the_lattice_makes_floats_exact(table, seed):
     problem = table_named(table, seed)
     rng = np.random.default_rng(seed)
@@ -237,8 +238,9 @@ def test_a_window_shows_deviations_of_the_whole_table(table):
         assert np.allclose(part.apply(y), y, atol=1e-9), "a projection"
 
 
-@pytest.mark.parametrize("weight", ["value", "one"])
-@pytest.mark.parametrize("trees", [[], [1]])
+@pytest.mark.parametrize(
+    ("trees", "weight"), few_of([([], "one"), ([1], "value"), ([], "value"), ([1], "one")], 2)
+)
 def test_growth_through_windows_is_exact(trees, weight):
     problem = random_table((7, 8, 6), hierarchical=trees, zeros=0.2, seed=3, weight=weight)
     growth, ledger = SplittingSearch(problem, SplittingSearchParams(window=100), seed=2), Ledger(problem)

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cellveil.errors import InputError
@@ -10,6 +10,7 @@ from cellveil.microdata.tabulate import tabulate
 from cellveil.tables.coarser import fold, fold_to_level, join
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
+from helpers.examples import examples
 from helpers.records import assert_equal_tables
 
 TREE = {"Total": {"N": {"N1": ["N11", "N12"], "N2": []}, "S": ["S1", "S2"], "W": ["W1"]}}
@@ -32,7 +33,7 @@ def frame(rows):
     )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(12, of=40)
 @given(
     rows=RECORDS,
     codes=st.sets(st.sampled_from(list(BELOW))),

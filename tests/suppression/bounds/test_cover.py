@@ -25,6 +25,7 @@ from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
 from helpers.brute_force import is_protected
+from helpers.examples import examples, few_of
 from helpers.small_problems import SHAPES, half_hidden_problem, small_problem
 
 
@@ -87,7 +88,7 @@ def tiny_problem(rng: np.random.Generator) -> Problem:
     return problem.replace(ub=ub, weight=rng.integers(1, 20, problem.table.num_cells).astype(float))
 
 
-@pytest.mark.parametrize("number", [5, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", few_of([3, 20], 1))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_never_above_the_optimum(shape: str, number: int) -> None:
     rng = np.random.default_rng(SHAPES.index(shape))
@@ -104,7 +105,7 @@ def test_never_above_the_optimum(shape: str, number: int) -> None:
     assert reached
 
 
-@pytest.mark.parametrize("number", [4, pytest.param(16, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", few_of([2, 16], 1))
 @pytest.mark.parametrize("shape", SHAPES)
 def test_implied_demands_leave_the_optimum_as_it_is(shape: str, number: int) -> None:
     rng = np.random.default_rng(40 + SHAPES.index(shape))
@@ -161,7 +162,7 @@ def test_never_above_the_optimum_by_enumeration() -> None:
     assert reached
 
 
-@settings(max_examples=25, deadline=None)
+@examples(8, of=25)
 @given(
     st.integers(0, 2**20),
     st.sampled_from([((5, 6), []), ((4, 4, 4), []), ((9, 5), [0]), ((7, 7), [0, 1])]),

@@ -13,19 +13,22 @@ from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem
 from cellveil.suppression.engines.splitting_search import SplittingSearch, SplittingSearchParams
 from cellveil.tables.structure import structured
+from helpers.examples import few_of
 
 LONG = 10_000.0
 """A time limit that is never reached."""
 
 
-def table(weight: str = "value") -> Problem:
-    problem = random_table((9, 8, 7), hierarchical=[0], weight=weight, seed=2)
+def table(weight: str = "value", sizes: tuple[int, ...] = (9, 8, 7)) -> Problem:
+    problem = random_table(sizes, hierarchical=[0], weight=weight, seed=2)
     return problem.replace(table=structured(problem.table))
 
 
-@pytest.mark.parametrize("limit", [None, LONG])
-@pytest.mark.parametrize("places", [10_000, 150])
-@pytest.mark.parametrize("weight", ["value", "one"])
+PAIRWISE = [("value", 10_000, None), ("value", 150, LONG), ("one", 10_000, LONG), ("one", 150, None)]
+THE_REST = [("value", 10_000, LONG), ("value", 150, None), ("one", 10_000, None), ("one", 150, LONG)]
+
+
+@pytest.mark.parametrize(("weight", "places", "limit"), few_of([*PAIRWISE, *THE_REST], len(PAIRWISE)))
 def test_what_is_met_has_exact_witnesses(weight: str, places: int, limit: float | None) -> None:
     problem = table(weight)
     params = SplittingSearchParams(window=places, narrow=min(places, 100))
@@ -54,7 +57,7 @@ def test_narrow_windows_are_for_the_smaller_demands_and_for_time_limits() -> Non
 
 
 def test_ruin_and_recreate_ends_when_it_finds_nothing() -> None:
-    problem = table()
+    problem = table(sizes=(6, 5, 5))
     deadline = Deadline(LONG)
     search, ledger = SplittingSearch(problem, seed=1, deadline=deadline), Ledger(problem)
     search.build(ledger, deadline)

@@ -147,7 +147,8 @@ def test_preselection_copes_with_every_structure(shape: str) -> None:
 @pytest.mark.parametrize("mode", ["marginals", "both"])
 def test_every_sequential_method_takes_preselection(method: str, mode: str) -> None:
     problem = TABLES[0]
-    result = suppress(problem, method, options={"preselect": mode})
+    short = {"evaluations": 20} if method == "genetic" else {}
+    result = suppress(problem, method, options={"preselect": mode, **short})
     assert result.is_safe and result.reason == "complete"
     hidden = result.pattern.hidden & ~problem.hidden_at_start
     assert result.cost == pytest.approx(problem.weight[hidden].sum()), "at the weights as they were"

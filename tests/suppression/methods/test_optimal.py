@@ -33,7 +33,7 @@ from helpers.brute_force import cheapest_pattern
 from helpers.instances import INSTANCES, needs_instances
 from helpers.small_problems import SHAPES, small_problem
 
-PER_SHAPE, PER_SHAPE_SLOW = 6, 60
+PER_SHAPE, PER_SHAPE_SLOW = 3, 60
 
 
 def problems(shape: str) -> Iterator[tuple[Problem, float | None]]:
