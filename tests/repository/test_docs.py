@@ -86,6 +86,15 @@ def firms_and_a_job(page: Path) -> dict[str, Any]:
     return the_firms(page, "job.toml")
 
 
+def three_months(page: Path) -> dict[str, Any]:
+    """Three jobs over the firms of README.md, each with an output folder of its own."""
+    firms_and_a_job(page)
+    job = Path("job.toml").read_text()
+    for month in MONTHS:
+        Path(f"{month}.toml").write_text(job.replace('output = "out"', f'output = "{month}"'))
+    return {}
+
+
 def two_releases(page: Path) -> dict[str, Any]:
     """The output of a job, and two former releases: the same one under other names."""
     firms_and_a_job(page)
@@ -129,8 +138,10 @@ def a_published_table(page: Path) -> dict[str, Any]:
     return {}
 
 
+MONTHS = ("january", "february", "march")
 GIVEN: dict[str, Callable[[Path], dict[str, Any]]] = {
     "docs/adjustment.md": an_instance,
+    "docs/cluster.md": three_months,
     "docs/commands.md": the_firms,
     "docs/from-tau-argus.md": the_firms,
     "docs/jobs.md": files_of_the_example_job,

@@ -23,9 +23,6 @@ from cellveil.problem import Status
 from cellveil.solvers.tolerances import REACH, SUPPORT
 from cellveil.tables.relations import Relations
 
-DEVEX = 1
-"""The choice of HiGHS for edge weights that needs fewer steps here."""
-
 
 class BudgetedMovement:
     """Programs for single demands of a ledger.
@@ -85,7 +82,7 @@ class BudgetedMovement:
                 np.concatenate([upper, -lower[priced]]),
             ),
             presolve="on",
-            simplex_dual_edge_weight_strategy=DEVEX,
+            simplex_dual_edge_weight_strategy=1,  # Devex, which needs fewer steps here
         )
         if model.run(deadline) is not LPStatus.OPTIMAL:
             return None
