@@ -52,6 +52,8 @@ class ReadyJob:
         prepared = prepare(job, taker, records)
         past = Past.of(job, prepared.problem)
         check_release(job, prepared)
+        if job.release.written != job.release.formats:
+            taker.note("no workbook is written: it needs the extra excel (pip install 'cellveil[excel]')")
         return cls(job, prepared, past, taker.notes)
 
 
@@ -70,7 +72,7 @@ def check_release(job: Job, prepared: Prepared) -> None:
     problem = prepared.problem
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "everything")
     settings = job.release
-    check_formats(settings.formats)
+    check_formats(settings.written)
     check_dimension_names(problem.table.dimensions)
     with job.placing_errors("release"):
         publication = Publication.of(
@@ -81,5 +83,5 @@ def check_release(job: Job, prepared: Prepared) -> None:
             labels=prepared.labels,
             decimals=settings.decimals,
         ).in_tables(prepared.tables, prepared.labels)
-        check_names(publication, settings.formats)
-    check_room(job.output / PUBLIC, settings.formats, publication)
+        check_names(publication, settings.written)
+    check_room(job.output / PUBLIC, settings.written, publication)

@@ -147,7 +147,7 @@ def _write_pattern(job: Job, prepared: Prepared, problem: Problem, pattern: Patt
     """Write the problem and what is hidden of it, for the office."""
     write_folder(problem, folder / FILES["instance"])
     write_pattern(problem, pattern, folder / FILES["pattern"])
-    if "sdmx" in job.release.formats and not (job.adjust is not None and job.adjust.publish):
+    if "sdmx" in job.release.written and not (job.adjust is not None and job.adjust.publish):
         target = folder / FILES["observations"]
         write_internal_observations(problem, pattern, prepared.tables, target, job.title)
 
@@ -166,7 +166,7 @@ def wishes_of(job: Job, prepared: Prepared) -> dict[str, Any]:
     """How the public files are to look."""
     settings = job.release
     return {
-        "formats": settings.formats,
+        "formats": settings.written,
         "symbol": settings.symbol,
         "title": job.title,
         "labels": prepared.labels,

@@ -19,6 +19,7 @@ from pydantic_core import PydanticCustomError
 
 from cellveil.attackers.prior_knowledge import attacker_faults
 from cellveil.errors import InputError
+from cellveil.publishing.excel import has_excel
 
 FAULT = "job"
 """Type of the validation errors whose words and place are our own."""
@@ -346,6 +347,13 @@ class ReleaseJob(Section):
         "", description="In what the figures are measured; of several variables {variable = unit, …}."
     )
     contact: str = Field("", description="Whom to ask: a name, an address.")
+
+    @property
+    def written(self) -> list[Format]:
+        """The formats; a workbook that nobody has asked for only where its package is installed."""
+        if "formats" in self.model_fields_set or has_excel():
+            return self.formats
+        return [name for name in self.formats if name != "xlsx"]
 
 
 class ReportJob(Section):

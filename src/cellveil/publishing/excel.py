@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from importlib.util import find_spec
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,6 +49,11 @@ EPOCH = (1980, 1, 1, 0, 0, 0)
 def fits_excel(publication: Publication) -> bool:
     """Whether the rows and the header of each table fit on one sheet."""
     return all(table.num_rows < MAX_ROWS for table in publication.tables)
+
+
+def has_excel() -> bool:
+    """Whether the package for Excel files is installed."""
+    return find_spec("openpyxl") is not None
 
 
 def require_excel() -> None:
