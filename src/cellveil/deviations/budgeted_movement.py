@@ -23,9 +23,6 @@ from cellveil.problem import Status
 from cellveil.solvers.tolerances import REACH, SUPPORT
 from cellveil.tables.relations import Relations
 
-DEVEX = 1
-"""The choice of HiGHS for edge weights that needs fewer steps here."""
-
 
 class BudgetedMovement:
     """Programs for single demands of a ledger.
@@ -71,7 +68,7 @@ class BudgetedMovement:
     ) -> Float | None:
         from scipy.sparse import hstack
 
-        from cellveil.solvers.highs import HighsModel, LPStatus
+        from cellveil.solvers.highs import EdgeWeights, HighsModel, LPStatus
 
         cells, priced, count = component.cells, np.flatnonzero(~is_hidden), len(component.cells)
         zero = np.zeros(len(component.rows))
@@ -85,7 +82,7 @@ class BudgetedMovement:
                 np.concatenate([upper, -lower[priced]]),
             ),
             presolve="on",
-            simplex_dual_edge_weight_strategy=DEVEX,
+            simplex_dual_edge_weight_strategy=EdgeWeights.DEVEX.value,
         )
         if model.run(deadline) is not LPStatus.OPTIMAL:
             return None
