@@ -68,7 +68,7 @@ class BudgetedMovement:
     ) -> Float | None:
         from scipy.sparse import hstack
 
-        from cellveil.solvers.highs import HighsModel, LPStatus
+        from cellveil.solvers.highs import EdgeWeights, HighsModel, LPStatus
 
         cells, priced, count = component.cells, np.flatnonzero(~is_hidden), len(component.cells)
         zero = np.zeros(len(component.rows))
@@ -82,7 +82,7 @@ class BudgetedMovement:
                 np.concatenate([upper, -lower[priced]]),
             ),
             presolve="on",
-            simplex_dual_edge_weight_strategy=1,  # Devex, which needs fewer steps here
+            simplex_dual_edge_weight_strategy=EdgeWeights.DEVEX.value,
         )
         if model.run(deadline) is not LPStatus.OPTIMAL:
             return None

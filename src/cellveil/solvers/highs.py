@@ -7,7 +7,7 @@ Every status that is not a clear answer comes back as ``UNKNOWN``: whoever asked
 
 from __future__ import annotations
 
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +32,14 @@ class LPStatus(StrEnum):
     INTERRUPTED = "interrupted"
     UNBOUNDED_OR_INFEASIBLE = "unbounded or infeasible"
     UNKNOWN = "no clear answer"
+
+
+class EdgeWeights(IntEnum):
+    """How the dual simplex method of HiGHS weighs edges: the option `simplex_dual_edge_weight_strategy`."""
+
+    DANTZIG = 0
+    DEVEX = 1
+    STEEPEST = 2
 
 
 class HighsModel:
