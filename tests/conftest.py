@@ -4,12 +4,14 @@ import os
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from helpers.command import Command
 
-settings.register_profile("fixed", derandomize=True)
-settings.register_profile("random", derandomize=False)
+for name, fixed in (("fixed", True), ("random", False)):  # however loaded the machine is
+    settings.register_profile(
+        name, derandomize=fixed, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 

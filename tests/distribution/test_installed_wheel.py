@@ -31,11 +31,19 @@ MISSING = {
     "polars": "table.to_polars()",
     "sdmx": "cv.release(cv.suppress(problem).audit, 'public', formats=['sdmx'])",
     "service": "main('serve', '--port', '0')",
+    "cluster": "main('run', 'job.toml', '--cluster', 'tcp://127.0.0.1:1')",
     "engines": "cv.tabulate('firms', 'region', 'sales', connection=object(), dialect='postgres')",
     "postgres": "cv.tabulate('firms', 'region', 'sales', engine='postgres')",
     "spark": "cv.tabulate('firms.csv', 'region', 'sales', engine='spark')",
 }
 """By extra, something that needs it."""
+
+JOB = """
+output = "out"
+rules = ["p%:10"]
+microdata = { file = "firms.csv", contributor = "firm" }
+tables = [{ dimensions = ["region"], response = "sales" }]
+"""
 
 ASKING = """
 import cellveil as cv
@@ -158,6 +166,7 @@ def test_importing_loads_no_solver_and_no_engine(installed: Installation) -> Non
 @pytest.mark.parametrize("extra", MISSING)
 def test_what_is_not_installed_is_named(installed: Installation, extra: str) -> None:
     records = "region,firm,sales\nN,a,90\nN,b,5\nS,c,40\nS,d,30\nS,e,30\n"
+    (installed.work / "job.toml").write_text(JOB, encoding="utf-8")
     for name in ("firms.csv", "firms.xlsx", "firms.sav"):
         (installed.work / name).write_text(records, encoding="utf-8")
     ended = installed.run("python", "-I", "-c", ASKING.format(code=MISSING[extra]))
@@ -166,7 +175,7 @@ def test_what_is_not_installed_is_named(installed: Installation, extra: str) -> 
 
 
 def test_every_extra_of_users_is_asked_for() -> None:
-    assert set(MISSING) == set(PROJECT["optional-dependencies"]) - {"test", "dist"}
+    assert set(MISSING) == set(PROJECT["optional-dependencies"]) - {"test", "dist", "docs"}
 
 
 def test_tests_run_from_the_source_archive(tmp_path: Path) -> None:

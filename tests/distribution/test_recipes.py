@@ -65,7 +65,7 @@ def test_the_container_copies_files_that_are_there() -> None:
 
 def test_the_container_installs_extras_that_exist() -> None:
     (extras,) = re.findall(r"\.\[([\w,]+)\]", CONTAINER)
-    assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"]) - {"test", "dist"}
+    assert set(extras.split(",")) <= set(PROJECT["optional-dependencies"]) - {"test", "dist", "docs"}
     assert "service" in extras.split(",")
     assert all("python:3.11-slim" in image for image in instructions("FROM"))
 
