@@ -24,7 +24,7 @@ from cellveil.publishing import swap as swap_module
 from cellveil.publishing.staging import new_run, staged
 from cellveil.service.job_folders import JobFolder, checked_name, safe_name
 from cellveil.service.worker_process import WorkerProcess
-from cellveil.solvers.parallel import default_workers
+from cellveil.tasks.choice import default_workers
 from helpers.command import Command
 from helpers.other_systems import WINDOWS, as_on_windows, second_name
 
@@ -228,7 +228,7 @@ def test_releases_are_replaced_without_functions_of_posix(
 @posix
 def test_workers_without_limits_groups_and_signals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "resource", None)
-    cellveil.service.worker._limit(2**30)
+    cellveil.service.worker._limit(2**30, 2**30)
     monkeypatch.setattr(cellveil.service.worker_process, "os", WINDOWS)
     monkeypatch.setattr(cellveil.service.worker_process, "signal", SimpleNamespace(SIGTERM=15))
     worker = WorkerProcess.__new__(WorkerProcess)
