@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -231,9 +230,10 @@ def test_workers_without_limits_groups_and_signals(tmp_path: Path, monkeypatch: 
     cellveil.service.worker._limit(2**30, 2**30)
     monkeypatch.setattr(cellveil.service.worker_process, "os", WINDOWS)
     monkeypatch.setattr(cellveil.service.worker_process, "signal", SimpleNamespace(SIGTERM=15))
-    worker = WorkerProcess.__new__(WorkerProcess)
-    worker._folder = JobFolder(tmp_path / "job")
-    worker._process = subprocess.Popen([sys.executable, "-S", "-c", "input()"], stdin=subprocess.PIPE)
+    monkeypatch.setattr(
+        cellveil.service.worker_process, "COMMAND", [sys.executable, "-S", "-c", "input(); input()"]
+    )
+    worker = WorkerProcess({}, JobFolder(tmp_path))
     worker.end()
     assert worker.wait() != 0
 
