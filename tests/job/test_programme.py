@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import cellveil as cv
+from cellveil.certificate.certificate import Certificate, pattern_hash
 from cellveil.errors import InputError, WorkerError
 from cellveil.job import finding, programme
+from cellveil.judge import Audit
 from cellveil.report.programme_overview import Overview, OverviewLine
 from cellveil.tasks import InProcess, cluster, using_pool
 from cellveil.tasks.local_processes import LocalProcesses
@@ -128,6 +130,20 @@ def test_a_fault_in_one_job_does_not_stop_the_others(
     found = cv.run_jobs(three, workers=1)
     assert [line.state for line in found.lines] == ["failed", "infeasible", "safe"]
     assert "ValueError" in found.lines[0].verdict and "93" not in found.lines[0].verdict
+
+
+def test_what_comes_back_without_a_proof_is_not_released(
+    three: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that calls a pattern safe is not believed: the verifier of this program decides."""
+
+    def nothing_shown(audit: Audit) -> Certificate:
+        return Certificate.of(audit.problem.content_hash, pattern_hash(audit.view.hidden), [], "outsider")
+
+    monkeypatch.setattr(Audit, "certificate", property(nothing_shown))
+    overview = cv.run_jobs(three[:1], workers=1)
+    assert overview.lines[0].state == "failed" and "does not prove" in json.dumps(overview.to_dict())
+    assert not (cv.read_job(three[0]).output / "public").exists()
 
 
 def test_an_interrupt_keeps_what_is_complete(three: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from time import perf_counter
 from urllib.parse import quote
 
+from cellveil.certificate import verify
 from cellveil.errors import CellveilError, InfeasibleError, InputError, WorkerError, check_kind
 from cellveil.files import checked_path, write_text
 from cellveil.job.finding import Finding, find
@@ -212,6 +213,7 @@ def _written(entry: _Entry, reply: Reply[Finding], links: Path) -> OverviewLine:
     if reply.error is None:
         found = reply.get()
         try:
+            _check_proof(found)
             result = write_found(ready, entry.output, found)
         except CellveilError as error:
             return OverviewLine.failed(entry.name, entry.title, error)
@@ -227,6 +229,13 @@ def _written(entry: _Entry, reply: Reply[Finding], links: Path) -> OverviewLine:
         cells=entry.size,
         published=0.0,
     )
+
+
+def _check_proof(found: Finding) -> None:
+    """Raise where whoever did the search calls a pattern safe, and the verifier here does not agree."""
+    audit, pattern = found.judged.audit, found.judged.suppression.pattern
+    if audit.is_safe and not verify(audit.problem, pattern, audit.certificate).is_valid:
+        raise WorkerError("the certificate that came back does not prove the pattern; nothing was written.")
 
 
 def _link(target: Path, start: Path) -> str:
