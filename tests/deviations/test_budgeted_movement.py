@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cellveil.clock import NO_LIMIT
 from cellveil.deviations.budgeted_movement import BudgetedMovement
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement import Movement
@@ -52,3 +53,25 @@ def test_more_than_the_room_of_a_cell_cannot_be_asked() -> None:
     cell, up, _ = (each[0].item() for each in ledger.open_demands())
     room = int((ledger.room_up if up else ledger.room_down)[cell])
     assert BudgetedMovement(ledger, ledger.problem.table.relations).push(cell, up, room + 1, np.inf) is None
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_room_that_counts_as_endless_leaves_what_binds(seed: int) -> None:
+    """With little room taken for endless the cost falls, if anything; with much of it nothing changes."""
+    ledger = Ledger(linked(seed))
+    relations, published = ledger.problem.table.relations, ~ledger.hidden
+    cell, up, amount = (each[0].item() for each in ledger.open_demands())
+
+    def cost(roomy: float) -> float:
+        movement = BudgetedMovement(ledger, relations, roomy)
+        down, upper = (movement._capacity(room / amount) for room in (ledger.room_down, ledger.room_up))
+        assert (np.isinf(upper) == (ledger.room_up / amount >= roomy)).all()
+        component = movement._component(np.flatnonzero(movement._movable))
+        lower = -down
+        lower[cell] = upper[cell] = 1.0 if up else -1.0
+        own = component.cells
+        moved = movement._cheapest(component, lower[own], upper[own], ledger.hidden[own], NO_LIMIT)
+        assert moved is not None
+        return float(movement._weight[own] @ (np.abs(moved) * published[own]))
+
+    assert cost(np.inf) == pytest.approx(cost(1e9)) and cost(2.0) <= cost(np.inf) * (1 + 1e-9)

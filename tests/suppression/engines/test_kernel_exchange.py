@@ -17,6 +17,8 @@ from cellveil.suppression.engines.auto_state import AutoStepsParams
 from cellveil.suppression.engines.auto_steps import AutoRun
 from cellveil.suppression.engines.kernel_exchange import KernelExchange, KernelExchangeParams
 from cellveil.suppression.engines.kernel_repair import KernelRepair
+from cellveil.suppression.engines.kernel_search import KernelSearchParams
+from cellveil.suppression.engines.pivot_annealing import PivotAnnealingParams
 from helpers.linked_tables import linked
 
 TRIALS = 15
@@ -144,16 +146,19 @@ def test_exchanges_follow_elimination_where_there_is_a_limit() -> None:
 
 
 def test_annealing_leaves_the_time_of_long_limits_to_exchanges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless they know of capacities, and gain by taking their time."""
     problem = linked(3)
-    params = AutoStepsParams()
-    run = AutoRun(problem, cover_bound(problem), LONG, 0, Progress(), params)
-    run.eliminate(LONG)
-    assert run.kernel_search is not None
     limits: list[float | None] = []
-    monkeypatch.setattr(run.kernel_search, "annealed", lambda until, *_: limits.append(until.limit))
-    for deadline in (LONG, NO_LIMIT):
-        run.anneal(deadline)
-    assert limits == [params.most_annealing, None]
+    for most_priced in (0, 1_000):
+        annealing = PivotAnnealingParams(most_priced=most_priced)
+        params = AutoStepsParams(kernel_search=KernelSearchParams(annealing=annealing))
+        run = AutoRun(problem, cover_bound(problem), LONG, 0, Progress(), params)
+        run.eliminate(LONG)
+        assert run.kernel_search is not None
+        monkeypatch.setattr(run.kernel_search, "annealed", lambda until, *_: limits.append(until.limit))
+        for deadline in (LONG, NO_LIMIT):
+            run.anneal(deadline)
+    assert limits == [AutoStepsParams().most_annealing, None, LONG.limit, None]
 
 
 def test_barren_trials_end_the_search() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -124,9 +126,29 @@ def test_an_annealing_ends_with_its_trials_though_there_is_time_left():
 
 def test_barren_annealings_end_long_before_the_time_limit():
     """In a small table restarts find the same pattern again and again."""
-    params = KernelSearchParams(annealing=PivotAnnealingParams(trials=100), barren=2)
-    search = KernelSearch.of(linked(4), ENDLESS, params=params)
+    annealing = PivotAnnealingParams(trials=100, most_priced=0, effort=20)
+    search = KernelSearch.of(linked(4), ENDLESS, params=KernelSearchParams(annealing=annealing, barren=2))
     ledgers: list[Ledger] = []
-    assert search is not None
+    assert search is not None and not search.is_priced and not search.is_exhausted
     search.annealed(Deadline(10_000.0), 0.0, ledgers.append)
-    assert not ledgers
+    assert not ledgers and search.is_exhausted
+
+
+def test_restarts_that_know_of_capacities_take_more_and_more_time(monkeypatch: pytest.MonkeyPatch):
+    """Until they find nothing any more; called again, they go on where they were."""
+    trials: list[int] = []
+    run = PivotAnnealing.run
+
+    def counting(chain: PivotAnnealing, *args: Any, slowness: float, **options: Any) -> None:
+        if chain._columns is search._chains[0]._columns:
+            trials.append(int(slowness))
+        run(chain, *args, slowness=1.0, **options)
+
+    monkeypatch.setattr(PivotAnnealing, "run", counting)
+    params = KernelSearchParams(annealing=PivotAnnealingParams(effort=2), slower=3.0)
+    search = KernelSearch.of(linked(4), ENDLESS, params=params)
+    assert search is not None and search.is_priced
+    for _ in range(2):
+        search.annealed(Deadline(10_000.0), 0.0, lambda ledger: None)
+        assert search.is_exhausted
+    assert trials == [1, 3, 9, 27]

@@ -68,7 +68,9 @@ class AutoStepsParams(Params):
         0.6, "Share of the time in which elimination may look for its first pattern.", least=0, most=1
     )
     most_annealing: float = param(
-        90.0, "Seconds of pivot annealing, at most: after that exchanges are worth more.", least=0
+        90.0,
+        "Seconds of pivot annealing that does not know of capacities, at most: exchanges are worth more.",
+        least=0,
     )
     polish_trials: int = param(2_000, "Trials of ruin and recreate by cubes, without a time limit.", least=0)
     trials: int = param(100, "Trials of ruin and recreate by programs, without a time limit.", least=0)
@@ -184,6 +186,12 @@ class AutoState(Incumbent):
     def can_anneal(self) -> bool:
         """The null space has few enough dimensions."""
         return self.kernel_search is not None and self.kernel_search.can_anneal
+
+    def can_anneal_on(self) -> bool:
+        """There is a time limit, and slower annealings have found more each time."""
+        search, is_asked = self.kernel_search, self.deadline.limit is not None
+        has_more = search is not None and search.is_priced and not search.is_exhausted
+        return is_asked and has_more and not self.is_cheapest(self.least)
 
     def can_eliminate_again(self) -> bool:
         """There is a time limit, and the null space has too many dimensions for annealing."""

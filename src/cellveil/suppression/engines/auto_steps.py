@@ -113,7 +113,8 @@ class AutoRun(AutoState):
     def anneal(self, deadline: Deadline) -> None:
         """Pivot annealing in the null space, with check and repair."""
         assert self.kernel_search is not None
-        deadline = deadline.share(1.0, self.params.most_annealing)
+        if not self.kernel_search.is_priced:
+            deadline = deadline.share(1.0, self.params.most_annealing)
         self.kernel_search.annealed(deadline, self.least, lambda ledger: self._take_ledger(ledger, deadline))
 
     def exchange(self, deadline: Deadline) -> None:

@@ -57,6 +57,11 @@ class KernelExchangeParams(Params):
         least=1,
     )
     most_programs: int = param(8, "Paid programs of one trial, at most.", least=1)
+    roomy: float = param(
+        30.0,
+        "Room that paid programs take for endless, in units of the amount: they become easier.",
+        least=1,
+    )
     most_coordinates: int = param(600, "Degrees of freedom of a pattern, at most.", least=1)
     pattern_kernel: PatternKernelParams = part(PatternKernelParams)
 
@@ -90,7 +95,7 @@ class KernelExchange:
         self.ledger, self.params = ledger, params or KernelExchangeParams()
         self.relations = relations or spanning_relations(ledger.problem)
         self._rng = np.random.default_rng(seed)
-        self._movement = BudgetedMovement(ledger, self.relations)
+        self._movement = BudgetedMovement(ledger, self.relations, self.params.roomy)
         self._failures = np.zeros((2, len(ledger.hidden)), dtype=np.int64)
         self._ruined = self.params.ruined
         self.trials = self.programs = self.barren = 0

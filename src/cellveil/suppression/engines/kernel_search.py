@@ -56,15 +56,24 @@ class KernelSearchParams(Params):
     most_offered: int = param(1_000, "Columns offered at most.", least=1)
     most_annealed: int = param(1_000, "Degrees of freedom up to which a vector is annealed.", least=0)
     first_share: float = param(0.25, "Share of the time for the first annealing.", least=0, most=1)
+    slow_share: float = param(
+        0.85, "The same where falling short has a price, for every restart.", least=0, most=1
+    )
     next_share: float = param(0.2, "Share of the time left for each further one.", least=0, most=1)
     chains: int = param(2, "Annealings side by side.", least=1)
     restarts: float = param(
         0.8, "Share of the time in which annealings begin afresh, where all their trials fit in.", least=0
     )
+    slower: float = param(
+        8.0,
+        "Trials of a restart in units of those of the one before, where falling short has a price.",
+        least=1,
+    )
     rounds: int = param(2, "Annealings without a time limit.", least=0)
     barren: int = param(
         60, "Annealings in a row without a cheaper pattern, after which no more are made.", least=1
     )
+    slow_barren: int = param(2, "The same where each one is slower than the one before.", least=1)
     pattern_kernel: PatternKernelParams = part(PatternKernelParams)
     annealing: PivotAnnealingParams = part(PivotAnnealingParams)
     repair: KernelRepairParams = part(KernelRepairParams)
@@ -77,6 +86,11 @@ class KernelSearch:
     ----------
     tableau
         Of all movable cells.
+
+    Attributes
+    ----------
+    is_exhausted
+        Whether annealings ended because they found nothing any more.
     """
 
     def __init__(self, problem: Problem, tableau: Tableau, seed: int, params: KernelSearchParams) -> None:
@@ -88,6 +102,8 @@ class KernelSearch:
         ledger = Ledger(problem)
         asked = np.maximum(ledger.need_up, ledger.need_down).max(initial=0)
         self._is_tight = (np.minimum(problem.up, problem.down)[cells] < asked) & ~self._is_primary
+        self._chains: list[PivotAnnealing] = []
+        self._slowness, self.is_exhausted = 1.0, False
 
     @classmethod
     def of(
@@ -108,9 +124,17 @@ class KernelSearch:
         """Whether there are few enough degrees of freedom."""
         return len(self.tableau.basic) <= self.params.most_annealed
 
+    @property
+    def is_priced(self) -> bool:
+        """Whether there are so few that annealing knows of capacities, and gains by taking its time."""
+        return len(self.tableau.basic) <= self.params.annealing.most_priced
+
     def annealed(self, deadline: Deadline, least: float, keep: Callable[[Ledger], None]) -> None:
-        """Anneal and repair, again and again; patterns cheaper than `least` are handed to `keep`."""
-        params, chains = self.params, self._chains(deadline)
+        """Anneal and repair, again and again; patterns cheaper than `least` are handed to `keep`.
+
+        Called again, it goes on with further and slower annealings.
+        """
+        params, chains = self.params, self._some_chains(deadline)
         repairs = [KernelRepair(params.repair) for _ in chains]
         nothing = np.zeros(len(self.tableau.cells), dtype=bool)
         best: NDArray[np.int32] | None = None
@@ -119,9 +143,8 @@ class KernelSearch:
             is_fresh = number == 0 or (chains[0].is_finished and self._begins_afresh(deadline))
             for chain in chains:
                 chain.take(chain.first if is_fresh else chain.vector if best is None else best)
-            share = deadline.share(params.first_share if is_fresh else params.next_share)
             free = nothing if is_fresh else is_free
-            _run_all(chains, share, free, again=not is_fresh)
+            self._run_all(deadline, free, is_fresh)
             ledgers = [self._ledger_of(chain.support | free) for chain in chains]
             _repair_all(repairs, ledgers, deadline, least)
             barren += 1
@@ -130,20 +153,35 @@ class KernelSearch:
                     least, best, barren = ledger.cost, chain.vector.copy(), 0
                     is_free = ledger.hidden[self.tableau.cells] & ~chain.support
                     keep(ledger)
-            is_last = number + 1 >= params.rounds if deadline.limit is None else barren >= params.barren
+            self.is_exhausted = barren >= (params.slow_barren if self.is_priced else params.barren)
+            is_last = number + 1 >= params.rounds if deadline.limit is None else self.is_exhausted
             if deadline.is_over or is_last:
                 return
+
+    def _run_all(self, deadline: Deadline, is_free: Bool, is_fresh: bool) -> None:
+        """Run annealings side by side; those that begin afresh and know of capacities ever slower."""
+        params, is_slow = self.params, is_fresh and self.is_priced
+        slowness = self._slowness if is_slow else 1.0
+        share = params.slow_share if is_slow else params.first_share if is_fresh else params.next_share
+        until, chains = deadline.share(share), self._chains
+
+        def run(first: int, end: int) -> None:
+            for chain in chains[first:end]:
+                chain.run(until, is_free=is_free, again=not is_fresh, slowness=slowness)
+
+        in_parts(run, len(chains), LEAST_PART)
+        self._slowness *= params.slower if is_slow else 1.0
 
     def _begins_afresh(self, deadline: Deadline) -> bool:
         """Whether restarts are worth more than another annealing of the best vector."""
         left, limit = deadline.left, deadline.limit
         return left is not None and limit is not None and left > (1 - self.params.restarts) * limit
 
-    def _chains(self, deadline: Deadline) -> list[PivotAnnealing]:
+    def _some_chains(self, deadline: Deadline) -> list[PivotAnnealing]:
         """Annealings side by side: as many as there are workers, with a time limit."""
         number = self.params.chains if deadline.limit is None else min(self.params.chains, num_workers())
         order, params = self._order(self._weight), self.params.annealing
-        return [
+        self._chains += [
             PivotAnnealing(
                 self.problem,
                 self.tableau.copy(),
@@ -152,8 +190,9 @@ class KernelSearch:
                 seed=(self.seed, chain),
                 params=params,
             )
-            for chain in range(number)
+            for chain in range(len(self._chains), number)
         ]
+        return self._chains
 
     def _ledger_of(self, hidden: Bool) -> Ledger:
         """A ledger of a pattern that is given by the places of its cells."""
@@ -238,13 +277,3 @@ def _repair_all(repairs: list[KernelRepair], ledgers: list[Ledger], deadline: De
             repair.repair(ledger, deadline, least)
 
     in_parts(run, len(ledgers), LEAST_PART)
-
-
-def _run_all(chains: list[PivotAnnealing], deadline: Deadline, is_free: Bool, *, again: bool) -> None:
-    """Run annealings side by side."""
-
-    def run(first: int, end: int) -> None:
-        for chain in chains[first:end]:
-            chain.run(deadline, is_free=is_free, again=again)
-
-    in_parts(run, len(chains), LEAST_PART)

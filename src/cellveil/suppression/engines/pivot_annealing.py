@@ -46,9 +46,9 @@ class PivotAnnealingParams(Params):
         0.03, "Price of a demand that the vector falls short of, in units of the cost.", least=0
     )
     most_priced: int = param(200, "Columns of a tableau up to which falling short has a price.", least=0)
-    priced_hot: float = param(3e-2, "First temperature where falling short has a price.", least=0)
+    priced_hot: float = param(2e-2, "First temperature where falling short has a price.", least=0)
     priced_warm: float = param(1e-2, "The same when a pattern is annealed again.", least=0)
-    priced_cold: float = param(1e-3, "Last temperature where falling short has a price.", least=0)
+    priced_cold: float = param(2e-3, "Last temperature where falling short has a price.", least=0)
     trials_at_once: int = param(50, "Trials at one temperature.", least=1)
     trials: int = param(20_000, "Trials of one annealing, without a time limit.", least=0)
     effort: int = param(
@@ -118,8 +118,25 @@ class PivotAnnealing:
         """Go on from another vector."""
         self.vector[:] = vector
 
-    def run(self, deadline: Deadline, *, is_free: Bool | None = None, again: bool = False) -> None:
-        """Anneal from the present vector; cells that are `is_free` are hidden anyway."""
+    def run(
+        self,
+        deadline: Deadline,
+        *,
+        is_free: Bool | None = None,
+        again: bool = False,
+        slowness: float = 1.0,
+    ) -> None:
+        """Anneal from the present vector.
+
+        Parameters
+        ----------
+        is_free
+            Cells that are hidden anyway.
+        again
+            Begin less hot.
+        slowness
+            With a time limit, this many times the trials of an ordinary annealing.
+        """
         from cellveil.suppression.engines._pivot_annealing_jit import Chain, Goal, anneal, install, shortfall
 
         params, space = self.params, self._space
@@ -136,7 +153,7 @@ class PivotAnnealing:
         hot, cold = (heat * cost for heat in self._heats(bool(price), again))
         done = 0.0
         limit, trials = deadline.left, 0
-        most = max(params.trials, 1) if limit is None else params.effort * len(self._basic)
+        most = max(params.trials, 1) if limit is None else slowness * params.effort * len(self._basic)
         while cost > 0.0 and done < 1.0 and not deadline.is_over:
             heats = np.full(params.trials_at_once, hot ** (1.0 - done) * cold**done)
             anneal(chain, goal, space, heats, params.turns, price, self._rng)

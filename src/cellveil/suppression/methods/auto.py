@@ -129,6 +129,7 @@ SMALL: Plan = (
     Stage("cubes for the rest", ALL, _Run.needs_cubes, _Run.pack_rest),
     Stage("programs for the rest", ALL, _Run.is_unfinished, _Run.finish_by_steps),
     Stage("exchanges", 1.20, _Run.can_exchange, _Run.exchange),
+    Stage("annealing on", 1.20, _Run.can_anneal_on, _Run.anneal),
     Stage("search", 0.09, _Run.is_complete, _Run.search),
     Stage(BETTER_BOUND, 0.02, _Run.may_get_close, _Run.bound_better),
     Stage("branch and cut", 0.16, _Run.is_for_exact, _Run.branch_and_cut),
@@ -150,6 +151,7 @@ IRREGULAR: Plan = (
     Stage("joint solves for the rest", ALL, _Run.is_open, _Run.group_rest),
     Stage("programs for the rest", ALL, _Run.is_unfinished, _Run.finish_by_harvests),
     Stage("exchanges", 0.55, _Run.can_exchange, _Run.exchange),
+    Stage("annealing on", 0.30, _Run.can_anneal_on, _Run.anneal),
     Stage("search", 0.12, _Run.is_without_exchanges, _Run.search),
     Stage(BETTER_BOUND, 0.06, _Run.needs_bound, _Run.bound_better),
 )
