@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from cellveil.arrays import Float
+from cellveil.attack.windows import WindowSize
 from cellveil.clock import Deadline
 from cellveil.deviations.components import Component
 from cellveil.deviations.integer_kernel import Lattice
@@ -43,7 +44,16 @@ class IntervalParams(Params):
 
     most_tied: int = param(30_000, "Most cells of a component for ties and a null-space basis.", least=0)
     few: float = param(0.4, "Most degrees of freedom per relation for the program of coordinates.", least=0)
-    window: int = param(8_000, "Cells of a window, where a component has more than `most_tied`.", least=1)
+    windows: int = param(4, "Windows, one larger than the other, in which a cell is moved first.", least=0)
+    window: int = param(16, "Cells of each relation of the cell that the smallest window begins with.", least=1)
+    growth: int = param(4, "Factor from window to window.", least=2)
+    beyond: float = param(1 / 64, "Cells of each further relation, as a share of these.", least=0)
+    tied: int = param(16, "Most cells that tie a window together, as a multiple of these.", least=1)
+
+    def window_sizes(self) -> list[WindowSize]:
+        """The windows, the smallest first."""
+        widths = [self.window * self.growth**number for number in range(self.windows)]
+        return [WindowSize(width, int(width * self.beyond), width * self.tied) for width in widths]
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,7 +68,7 @@ class OutsiderAttack:
         A table that agrees with the view, where one is known: only a starting point, it changes no answer.
     observe
         Called with each deviation that a solve ends with: its component, and the movement of each of its
-        cells in units of the last digit.
+        cells in units of the last digit. Tells whether it could be used.
     hidden
         The components, where they are known already.
 
@@ -84,7 +84,7 @@ class OutsiderAttack:
         view: PublicView,
         origin: Int | None = None,
         deadline: Deadline = NO_LIMIT,
-        observe: Callable[[Component, Float], None] | None = None,
+        observe: Callable[[Component, Float], bool] | None = None,
         params: IntervalParams | None = None,
         hidden: HiddenComponents | None = None,
     ) -> None:
@@ -156,34 +156,36 @@ class OutsiderAttack:
         return float(self._origin[cell] + (found.own if up else -found.own))
 
     def _shows_in_window(self, number: int, cell: int, up: bool, wanted: float) -> bool:
-        """Whether the cell gets so far inside a window of a large component, all else standing still."""
+        """Whether the cell gets so far inside windows of a large component, all else standing still."""
         params, whole = self._hidden.params, self._components[number]
-        if len(whole.cells) <= max(params.most_tied, params.window) or self._deadline.is_over:
+        if len(whole.cells) <= params.most_tied:
             return False
-        rises, falls = self._rooms(whole)
         if self._windows is None or self._windows[0] != number:
-            self._windows = (number, Windows(whole, np.minimum(rises, falls)))
-        window = self._windows[1].around(cell, params.window)
-        front = CellFront(window, Ties.none(len(window.cells)), *self._rooms(window))
-        self.num_lps += 1
-        found = front.by(cell, up, wanted, self._deadline)
-        if found is None or not found.own > 0:
-            return False
-        self._harvest(front, found)
-        return True
+            self._windows = (number, Windows(whole, np.minimum(*self._rooms(whole))))
+        for size in params.window_sizes():
+            window = self._windows[1].around(cell, size)
+            if self._deadline.is_over:
+                return False
+            if not len(window.cells):
+                continue
+            front = CellFront(window, Ties.none(len(window.cells)), *self._rooms(window))
+            self.num_lps += 1
+            found = front.by(cell, up, wanted, self._deadline)
+            if found is not None and found.own > 0 and self._harvest(front, found):
+                return True
+        return False
 
     def _rooms(self, component: Component) -> tuple[Float, Float]:
         """How far its cells can rise and fall from the origin."""
         cells, origin = component.cells, self._origin[component.cells]
         return self._upper[cells] - origin, origin - self._lower[cells]
 
-    def _harvest(self, front: Front, found: Moved) -> None:
-        """Record what a solution shows of all cells."""
+    def _harvest(self, front: Front, found: Moved) -> bool:
+        """Record what a solution shows of all cells; tells whether who observes could use it."""
         if found.cells is None:
-            return
+            return False
         self._record(front.component.cells, found.cells)
-        if self._observe is not None:
-            self._observe(front.component, found.cells)
+        return self._observe is None or self._observe(front.component, found.cells)
 
     def _record(self, cells: Int, moved: Float) -> None:
         point = self._origin[cells] + moved

@@ -14,6 +14,7 @@ from cellveil.attack.intervals import HiddenComponents, OutsiderAttack
 from cellveil.attack.network_intervals import NetworkFlows
 from cellveil.clock import Deadline
 from cellveil.deviations.components import Component
+from cellveil.deviations.cube_sums import CubeSumParams
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.joint_witness import JointWitness
@@ -37,6 +38,7 @@ class OutsiderParams(Params):
     most_joint: int = param(30_000, "Most hidden cells for joint witnesses.", least=0)
     joint_seconds: float = param(60.0, "Seconds for joint witnesses, at most.", least=0)
     most_eliminated: int = param(30_000, "Largest component for the integer kernel.", least=0)
+    cubes: CubeSumParams = part(CubeSumParams, most_touched=20_000)
     intervals: IntervalParams = part(IntervalParams)
 
 
@@ -138,8 +140,11 @@ class CellJudge:
         """Whether the cell was shown to get to `enough`."""
         return bool(self.ledger.shown(cell, up=up) >= abs(enough - self.problem.table.values[cell]))
 
-    def _lift(self, component: Component, moved: Float) -> None:
-        """Make a deviation exact and note what it shows; one that stays inexact shows nothing."""
+    def _lift(self, component: Component, moved: Float) -> bool:
+        """Make a deviation exact and note what it shows; one that stays inexact shows nothing.
+
+        Tells whether it was made exact.
+        """
         cells = component.cells
         rooms = self.ledger.room_down[cells], self.ledger.room_up[cells]
         witness = lift(component, moved, *rooms)
@@ -147,6 +152,7 @@ class CellJudge:
             witness = self._lattice_of(cells, np.minimum(*rooms)).lift(moved, *rooms)
         if witness is not None:
             self.ledger.add(witness, stretch=True)
+        return witness is not None
 
     def _lattice_of(self, cells: Int, room: Int) -> Lattice:
         """Of a component; the last one is kept, as the cells of a component are examined together."""
