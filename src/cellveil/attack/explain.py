@@ -222,9 +222,8 @@ class Explainer:
         attack = OutsiderAttack(self.view, self._given_origin, self._deadline, observe=self._observe)
         return attack, attack.lowest.copy()
 
-    def _observe(self, component: Component, moved: Float) -> bool:
+    def _observe(self, component: Component, moved: Float) -> None:
         self._moved = moved
-        return True
 
 
 class _Dual:

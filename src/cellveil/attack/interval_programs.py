@@ -44,16 +44,19 @@ class IntervalParams(Params):
 
     most_tied: int = param(30_000, "Most cells of a component for ties and a null-space basis.", least=0)
     few: float = param(0.4, "Most degrees of freedom per relation for the program of coordinates.", least=0)
-    windows: int = param(4, "Windows, one larger than the other, in which a cell is moved first.", least=0)
-    window: int = param(16, "Cells of each relation of the cell that the smallest window begins with.", least=1)
-    growth: int = param(4, "Factor from window to window.", least=2)
-    beyond: float = param(1 / 64, "Cells of each further relation, as a share of these.", least=0)
-    tied: int = param(16, "Most cells that tie a window together, as a multiple of these.", least=1)
+    windows: int = param(5, "Windows of components beyond `most_tied`, one larger than the other.", least=0)
+    window: int = param(16, "Cells of each relation of a cell that its smallest window begins with.", least=1)
+    narrow: int = param(2, "Windows with cells of its own relations and those that tie them only.", least=0)
+    tied: int = param(
+        4096, "Most cells that tie such a window together, for each number of relations.", least=1
+    )
 
-    def window_sizes(self) -> list[WindowSize]:
-        """The windows, the smallest first."""
-        widths = [self.window * self.growth**number for number in range(self.windows)]
-        return [WindowSize(width, int(width * self.beyond), width * self.tied) for width in widths]
+    def window_size(self, number: int) -> WindowSize:
+        """The size of a window: width by width, then farther and farther out."""
+        width, step = self.window * 4**number, 2 ** max(number - self.narrow, 0)
+        if number < self.narrow:
+            return WindowSize(width, 0, self.tied)
+        return WindowSize(width, 2 * step, self.tied * step // 2, self.tied * step // 8)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,11 @@ A deviation of the cells of a window, all others standing still, is a deviation 
 can show that a cell moves, at a small part of the price, and never that it does not.
 
 A cell moves only if another one of each of its relations does. So a window begins with cells of the relations
-of the one asked for, those that can move farthest; a larger one goes on with some of their relations. Then
-come cells that tie these together: those with two relations that the window holds already, then those with
-three, and so on. In a table with dimensions that makes a subtable of some codes. Cells that are alone in a
-relation cannot move, and are left out.
+of the one asked for, those that can move farthest; a larger one goes on with some of their relations, and
+with cells from all over the component that can move farthest, such as hidden totals. Then come cells that tie
+these together: those with two relations that the window holds already, then those with three, and so on. In
+a table with dimensions that makes a subtable of some codes. Cells that are alone in a relation cannot move,
+and are left out.
 """
 
 from __future__ import annotations
@@ -35,13 +36,16 @@ class WindowSize:
         Cells of each relation of the cell it is around.
     beyond
         Cells of each of their relations.
-    most
-        Cells, at most, that tie these together by a number of relations.
+    tied
+        Cells, at most, that tie these together by each number of relations.
+    anywhere
+        Cells from all over the component.
     """
 
     width: int
     beyond: int
-    most: int
+    tied: int
+    anywhere: int = 0
 
 
 class Windows:
@@ -72,14 +76,19 @@ class Windows:
         return matrix.indices[np.lexsort((-self._room[matrix.indices], row))], matrix.indptr
 
     @cached_property
+    def _all_by_room(self) -> Int:
+        return np.argsort(-self._room, kind="stable")
+
+    @cached_property
     def _num_relations(self) -> Int:
-        return np.diff(self._by_cell.indptr)
+        return np.asarray(np.diff(self._by_cell.indptr))
 
     def around(self, cell: int, size: WindowSize) -> Component:
         """The window of a size around a cell; empty where the cell cannot move in it."""
         own = int(np.searchsorted(self.component.cells, cell))
-        begin = self._farthest(np.array([own]), size.width)
-        inside, rows, matrix = self._movable(self._tied(self._farthest(begin, size.beyond), size.most))
+        near = self._farthest(self._farthest(np.array([own]), size.width), size.beyond)
+        begin = np.union1d(near, self._all_by_room[: size.anywhere])
+        inside, rows, matrix = self._movable(self._tied(begin, size.tied))
         if own not in inside:
             inside, rows, matrix = inside[:0], rows[:0], matrix[:0, :0]
         return Component(self.component.cells[inside], self.component.rows[rows], matrix.tocsc())
