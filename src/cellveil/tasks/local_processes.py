@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Collection
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
@@ -95,6 +96,7 @@ def _perform_for(client: int, version: str, shared: Sealed, call: Sealed) -> Sea
     if not _is_watched.is_set():
         _is_watched.set()
         Thread(target=_end_with, args=(client,), daemon=True).start()
+        _keep_memory()
         if current_thread() is main_thread():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
     return perform(version, _opened_before(shared), call)
@@ -105,6 +107,13 @@ def _opened_before(shared: Sealed) -> Sealed:
     if not _latest or not _latest[0].has_content_of(shared):
         _latest[:] = [shared]
     return _latest[0]
+
+
+def _keep_memory() -> None:
+    """Have the worker not ended for what it keeps: large tables are no leak."""
+    from joblib.externals.loky import process_executor
+
+    process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize
 
 
 def _end_with(client: int) -> None:
