@@ -38,19 +38,25 @@ class CubeSumParams(CubeParams):
     toll: float = param(0.01, "Fixed cost of a cube, as a share of the median weight.", least=0)
     nearly: float = param(1.5, "Cubes up to this ratio to the best of their beam are taken with it.", least=1)
     most_touched: int = param(500_000, "Most cells that one sum of cubes may move.", least=1)
-    fewest: float = param(
-        0.02, "Least share of the open demands that a round of sums meets, for another one.", least=0, most=1
-    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CubeProofParams(CubeSumParams):
+    """Parameters of sums of cubes of hidden cells."""
+
+    most_touched: int = param(20_000, "Most cells that one sum of cubes may move.", least=1)
+    fewest: float = param(0.02, "Least share of open demands a round must meet to go on.", least=0, most=1)
 
 
 def prove_by_cubes_and_sums(
-    ledger: Ledger, params: CubeSumParams | None = None, deadline: Deadline = NO_LIMIT
+    ledger: Ledger, params: CubeProofParams | None = None, deadline: Deadline = NO_LIMIT
 ) -> None:
     """Meet open demands by cubes of hidden cells, single ones and sums, where the table has cubes."""
+    params = params or CubeProofParams()
     if ledger.num_open and has_cubes(ledger.problem.table):
         found = CubeSums(ledger, params)
         found.prove(deadline)
-        found.prove_by_sums(deadline)
+        found.prove_by_sums(deadline, fewest=params.fewest)
         ledger.note_widths()
 
 
@@ -69,10 +75,10 @@ class CubeSums(HiddenCubes):
         self.sums = self._sums(seed)
         self._most_entries += len(self.sums.touched)
 
-    def prove_by_sums(self, deadline: Deadline = NO_LIMIT) -> int:
+    def prove_by_sums(self, deadline: Deadline = NO_LIMIT, *, fewest: float = 0.0) -> int:
         """Meet open demands by sums of cubes of hidden cells; return how many are open still.
 
-        Much is drawn at random, so what stays open is tried again while that meets some.
+        Much is drawn at random, so what stays open is tried again while that meets more than this share.
         """
         from cellveil.deviations import _cube_sums_jit as kernels
 
@@ -82,7 +88,7 @@ class CubeSums(HiddenCubes):
             tuning = params.nearly, params.most_beams, self._most_entries
             return int(kernels.prove_sums(self.ledger.arrays, self.sums, cells, up, done, *tuning))
 
-        while 0 < self.ledger.num_open < before * (1 - params.fewest) and not deadline.is_over:
+        while 0 < self.ledger.num_open < before * (1 - fewest) and not deadline.is_over:
             before = self.ledger.num_open
             cells, up, _ = self.ledger.open_demands()
             self._run(loop, cells, up, deadline)

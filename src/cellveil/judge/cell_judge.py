@@ -14,7 +14,7 @@ from cellveil.attack.intervals import HiddenComponents, OutsiderAttack
 from cellveil.attack.network_intervals import NetworkFlows
 from cellveil.clock import Deadline
 from cellveil.deviations.components import Component
-from cellveil.deviations.cube_sums import CubeSumParams
+from cellveil.deviations.cube_sums import CubeProofParams
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.integer_kernel import Lattice
 from cellveil.deviations.joint_witness import JointWitness, Task
@@ -38,7 +38,7 @@ class OutsiderParams(Params):
     most_joint: int = param(30_000, "Most hidden cells for joint witnesses.", least=0)
     joint_seconds: float = param(60.0, "Seconds for joint witnesses, at most.", least=0)
     most_eliminated: int = param(30_000, "Largest component for the integer kernel.", least=0)
-    cubes: CubeSumParams = part(CubeSumParams, most_touched=20_000)
+    cubes: CubeProofParams = part(CubeProofParams)
     intervals: IntervalParams = part(IntervalParams)
 
 

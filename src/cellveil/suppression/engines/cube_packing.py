@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 class CubePackingParams(CubeSumParams):
     """Parameters of cube packing."""
 
-    recreate_beams: int = param(20, "The same for a sum that replaces a published cell.", least=0)
+    recreate_beams: int = param(20, "Most beam searches for a sum that replaces a published cell.", least=0)
     hardly: float = param(0.002, "Cells below this share of a sum's cost are not refined.", least=0)
     cheaper: float = param(0.999, "A refinement costs less than this share of the cell.", least=0, most=1)
     repairs: int = param(4, "Most cubes added to a witness to put a published cell to rest.", least=0)
