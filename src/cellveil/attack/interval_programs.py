@@ -44,18 +44,16 @@ class IntervalParams(Params):
 
     most_tied: int = param(30_000, "Most cells of a component for ties and a null-space basis.", least=0)
     few: float = param(0.4, "Most degrees of freedom per relation for the program of coordinates.", least=0)
-    windows: int = param(5, "Windows of components beyond `most_tied`, one larger than the other.", least=0)
+    windows: int = param(6, "Windows of components beyond `most_tied`, one larger than the other.", least=0)
     window: int = param(16, "Cells of each relation of a cell that its smallest window begins with.", least=1)
-    narrow: int = param(2, "Windows with cells of its own relations and those that tie them only.", least=0)
-    tied: int = param(
-        4096, "Most cells that tie such a window together, for each number of relations.", least=1
-    )
+    tied: int = param(4096, "Most cells that tie a window together, for each number of relations.", least=1)
+    narrow: int = param(3, "Windows without cells from all over the component.", least=0)
 
     def window_size(self, number: int) -> WindowSize:
-        """The size of a window: width by width, then farther and farther out."""
+        """The size of a window: wider and wider, then farther out, then with cells from all over."""
         width, step = self.window * 4**number, 2 ** max(number - self.narrow, 0)
         if number < self.narrow:
-            return WindowSize(width, 0, self.tied)
+            return WindowSize(width, 4 * (number // 2), self.tied)
         return WindowSize(width, 2 * step, self.tied * step // 2, self.tied * step // 8)
 
 

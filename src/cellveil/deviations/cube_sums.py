@@ -44,6 +44,7 @@ class CubeSumParams(CubeParams):
 class CubeProofParams(CubeSumParams):
     """Parameters of sums of cubes of hidden cells."""
 
+    beam_width: int = param(24, "Partial cubes that the beam search keeps.", least=1)
     most_touched: int = param(20_000, "Most cells that one sum of cubes may move.", least=1)
     fewest: float = param(0.02, "Least share of open demands a round must meet to go on.", least=0, most=1)
 
