@@ -96,10 +96,11 @@ def test_levels_beyond_what_is_possible_are_not_shown(protected: tuple[Problem, 
 def test_the_certificate_is_the_same_byte_by_byte(
     protected: tuple[Problem, Pattern], workers: Callable[[], TaskPool]
 ) -> None:
-    problem, pattern = protected
-    alone = judged(problem, pattern, params_of(most_batches=3)).certificate.to_bytes()
+    """By simplex: the last digits of interior points are the solver's affair."""
+    (problem, pattern), params = protected, params_of(replace(WINDOWS, windows=3), most_batches=3)
+    alone = judged(problem, pattern, params).certificate.to_bytes()
     with using_pool(workers()):
-        found = judged(problem, pattern, params_of(most_batches=3))
+        found = judged(problem, pattern, params)
     assert found.is_safe and found.certificate.to_bytes() == alone
 
 
