@@ -7,10 +7,11 @@
 
 A three-way table is protected by `auto`, whose time limit counts seconds of the processor. Then the pattern
 alone, without what the search knows, is audited against outsiders until every primary cell has an exact
-witness: cubes first, then batches of cells by linear programs in windows. One worker and two workers take
-turns in the same run; certificates are compared byte by byte. `processor` are seconds of the processor of
-this program and of its workers; `ideal` is what they would come to on cores that nobody else uses: the
-seconds of all, over those of this program and of the busier worker.
+witness: cubes and sums of cubes first, in this program, then batches of cells by linear programs in windows.
+One worker and two workers take turns in the same run; certificates are compared byte by byte. `own` and
+`others` are seconds of the processor of this program and of its workers; `ideal` is what they would come to
+on cores that nobody else uses: the seconds of one worker, over those of this program and of the busier one of
+two workers.
 """
 
 from __future__ import annotations
@@ -141,7 +142,8 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=0, help="batches at most; 0 for all")
     parser.add_argument("--dask", action="store_true")
     given = parser.parse_args()
-    os.environ["PYTHONPATH"] = str(TESTS)  # where the workers find what loads them
+    paths = [str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # where the workers find what loads them
     shape = tuple(int(size) for size in given.shape.split("x"))
     problem, pattern = protected(shape, given.contributors, given.limit)
     print(f"{problem}, {int(pattern.hidden.sum())} cells hidden", flush=True)

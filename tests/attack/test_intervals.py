@@ -112,7 +112,7 @@ def test_a_published_primary_is_never_safe() -> None:
 
 @pytest.mark.parametrize("exact", [True, False])
 def test_no_time_means_not_safe(exact: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cellveil.judge.outsider.prove_by_cubes", lambda *args, **options: 0)
+    monkeypatch.setattr("cellveil.judge.outsider.prove_by_cubes_and_sums", lambda *args, **options: 0)
     problem = two_way([[20, 50, 9], [8, 19, 7], [5, 6, 9]], primaries={(0, 0): 3})
     everything = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "all")
     report = audit_outsider(problem, everything, exact=exact, deadline=Deadline(0.0))

@@ -301,7 +301,7 @@ def test_the_audit_says_the_same_with_and_without_flows(shape: str, monkeypatch:
 def test_the_audit_of_networks_needs_lps_only_for_what_is_not_safe(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cellveil.judge.outsider.prove_by_cubes", lambda *args, **options: 0)
+    monkeypatch.setattr("cellveil.judge.outsider.prove_by_cubes_and_sums", lambda *args, **options: 0)
     problem = table_of(kind, 1)
     safe, few, many = verdicts_with_and_without(problem, some_hidden(problem, 1, 0.35), monkeypatch)
     assert set(safe) == {True, False}

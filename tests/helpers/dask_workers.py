@@ -65,7 +65,9 @@ class DaskWorkers:
 
     def _start(self, command: str, *arguments: str) -> subprocess.Popen[bytes]:
         number = len(list(self._folder.glob("*.log")))
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "tests"), str(ROOT)])}
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(str(ROOT / part) for part in ("src", "tests", "."))
+        }
         with (self._folder / f"{number}.log").open("wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "distributed.cli.dask_" + command, *arguments],

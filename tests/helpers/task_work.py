@@ -60,7 +60,16 @@ def slow(folder: str, task: int) -> int:
 
 
 def loaded(shared: Any, task: Any) -> None:
-    """Load what an audit needs, before a clock starts."""
+    """Load and compile what an audit needs, before a clock starts: by a small one."""
+    from cellveil.attack.interval_programs import IntervalParams
+    from cellveil.datasets import random_table
+    from cellveil.judge.auditing import AuditParams, audit
+    from cellveil.judge.cell_judge import OutsiderParams
+    from cellveil.pattern import Pattern
 
-    import cellveil.judge.outsider
-    import cellveil.solvers.lp  # noqa: F401
+    problem = random_table((7, 7, 6), contributors=3, zeros=0.1, seed=4)
+    hidden = problem.hidden_at_start | (problem.table.values % 2 == 0)
+    for narrow in (0, 5):
+        intervals = IntervalParams(most_tied=0, narrow=narrow, window=2, tied=64)
+        params = AuditParams(outsider=OutsiderParams(most_joint=0, intervals=intervals))
+        audit(problem, Pattern.hiding(problem, hidden, "some"), exact=False, params=params)

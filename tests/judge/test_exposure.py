@@ -236,7 +236,7 @@ def test_without_answers_every_cell_counts_as_exposed(monkeypatch: pytest.Monkey
     problem = random_table((4, 4, 4), primaries=0.85, zeros=0.0, seed=2)
     before = exposure(problem)
     assert cells(before.E) < set(problem.primaries.tolist())
-    monkeypatch.setattr("cellveil.judge.outsider.prove_by_cubes", lambda *args, **options: 0)
+    monkeypatch.setattr("cellveil.judge.outsider.prove_by_cubes_and_sums", lambda *args, **options: 0)
     monkeypatch.setattr("cellveil.judge.cell_judge.CellJudge.attack_together", lambda *_: None)
     monkeypatch.setattr(LiveLP, "solve", lambda *_, **__: LPAnswer(LPStatus.UNKNOWN, None))
     after = exposure(problem)

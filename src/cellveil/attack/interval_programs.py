@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from cellveil.arrays import Float
+from cellveil.attack.windows import WindowSize
 from cellveil.clock import Deadline
 from cellveil.deviations.components import Component
 from cellveil.deviations.integer_kernel import Lattice
@@ -43,7 +44,17 @@ class IntervalParams(Params):
 
     most_tied: int = param(30_000, "Most cells of a component for ties and a null-space basis.", least=0)
     few: float = param(0.4, "Most degrees of freedom per relation for the program of coordinates.", least=0)
-    window: int = param(8_000, "Cells of a window, where a component has more than `most_tied`.", least=1)
+    windows: int = param(6, "Windows of components beyond `most_tied`, one larger than the other.", least=0)
+    window: int = param(16, "Cells of each relation of a cell that its smallest window begins with.", least=1)
+    tied: int = param(4096, "Most cells that tie a window together, for each number of relations.", least=1)
+    narrow: int = param(3, "Windows without cells from all over the component.", least=0)
+
+    def window_size(self, number: int) -> WindowSize:
+        """The size of a window: wider and wider, then farther out, then with cells from all over."""
+        width, step = self.window * 4**number, 2 ** max(number - self.narrow, 0)
+        if number < self.narrow:
+            return WindowSize(width, 4 * (number // 2), self.tied)
+        return WindowSize(width, 2 * step, self.tied * step // 2, self.tied * step // 8)
 
 
 @dataclass(frozen=True, eq=False)

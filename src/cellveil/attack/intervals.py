@@ -8,8 +8,8 @@ numerically far kinder than the totals themselves and starts feasible; where no 
 Ensures: every recorded value stands in a table that agrees with the view (to the LP's tolerance); an extreme
 is recorded only when the solver proved it. Each solution is harvested: its values for all other cells are
 recorded too. Hidden cells split into independent components, with a live program each
-(`cellveil.attack.interval_programs`). In very large components, whether a cell can get so far is asked in a
-window first (`cellveil.attack.windows`).
+(`cellveil.attack.interval_programs`). In very large components, whether a cell can get so far may be asked in
+windows first (`cellveil.attack.windows`).
 
 Reference: equations (3) of Serpell, Smith, Clark & Staggemeier (2013).
 """
@@ -122,8 +122,6 @@ class OutsiderAttack:
         if wanted == 0:
             return float(self._origin[cell])
         number = int(self.component_of[cell])
-        if wanted is not None and not sparing and self._shows_in_window(number, cell, up, wanted):
-            return enough
         front = self._open(number)
         if self._deadline.is_over:
             return None
@@ -155,22 +153,30 @@ class OutsiderAttack:
             self._observe(front.component, found.cells)
         return float(self._origin[cell] + (found.own if up else -found.own))
 
-    def _shows_in_window(self, number: int, cell: int, up: bool, wanted: float) -> bool:
-        """Whether the cell gets so far inside a window of a large component, all else standing still."""
-        params, whole = self._hidden.params, self._components[number]
-        if len(whole.cells) <= max(params.most_tied, params.window) or self._deadline.is_over:
-            return False
-        rises, falls = self._rooms(whole)
-        if self._windows is None or self._windows[0] != number:
-            self._windows = (number, Windows(whole, np.minimum(rises, falls)))
-        window = self._windows[1].around(cell, params.window)
+    def num_windows(self, cell: int) -> int:
+        """How many windows there are around a cell: none in components that are not very large."""
+        params, number = self._hidden.params, int(self.component_of[cell])
+        if number < 0 or len(self._components[number].cells) <= params.most_tied:
+            return 0
+        return params.windows
+
+    def window(self, cell: int, number: int) -> Component:
+        """A window around a cell, the smallest first; empty where the cell cannot move in it."""
+        own, size = int(self.component_of[cell]), self._hidden.params.window_size(number)
+        if self._windows is None or self._windows[0] != own:
+            whole = self._components[own]
+            self._windows = (own, Windows(whole, np.minimum(*self._rooms(whole))))
+        return self._windows[1].around(cell, size)
+
+    def push_inside(self, window: Component, cell: int, *, up: bool, enough: float) -> None:
+        """Like `push` towards `enough`, with all cells outside a window standing still; may be in vain."""
+        if self._deadline.is_over:
+            return
         front = CellFront(window, Ties.none(len(window.cells)), *self._rooms(window))
         self.num_lps += 1
-        found = front.by(cell, up, wanted, self._deadline)
-        if found is None or not found.own > 0:
-            return False
-        self._harvest(front, found)
-        return True
+        found = front.by(cell, up, abs(enough - self._origin[cell]), self._deadline)
+        if found is not None and found.own > 0:
+            self._harvest(front, found)
 
     def _rooms(self, component: Component) -> tuple[Float, Float]:
         """How far its cells can rise and fall from the origin."""

@@ -21,8 +21,8 @@ from cellveil.deviations._cubes_jit import (
     next_leaf,
     usable_move,
 )
-from cellveil.deviations._ledger_jit import LedgerArrays
-from cellveil.jit.compiled import inner
+from cellveil.deviations._ledger_jit import LedgerArrays, add, asked, has_room, is_open
+from cellveil.jit.compiled import inner, outer
 from cellveil.jit.kinds import Arrays, Bits, Bool, Float, Int, Int32, IntTable, Number
 from cellveil.jit.random_words import stirred
 
@@ -264,3 +264,100 @@ def find_paid(
                 beam.a[i, j], beam.b[i, j] = old.a[beam.parents[i], j], old.b[beam.parents[i], j]
             beam.b[i, k] = beam.choices[i]
     return bool(beam.caps[0] > 0)
+
+
+@inner
+def apply(sums: Sums, size: Number, step: Number, touched: Number) -> Number:
+    """Add a multiple of the cube to the sum; return how many cells are touched then."""
+    grid = sums.grid
+    for i in range(size):
+        corner = grid.number[grid.cube_places[i]]
+        sums.moved[corner] += grid.cube_signs[i] * step
+        if not sums.is_touched[corner]:
+            sums.is_touched[corner] = True
+            sums.touched[touched] = corner
+            touched += 1
+    return touched
+
+
+@inner
+def gather(
+    ledger: LedgerArrays,
+    sums: Sums,
+    cell: Number,
+    sign: Number,
+    amount: Number,
+    budget: float,
+    nearly: float,
+    beams: Number,
+) -> tuple[Number, float]:
+    """Add up cubes until a cell moves by the amount; return how many cells are touched, and the cost.
+
+    Of each beam all cubes are taken that are nearly as good as the best. The cost is above the budget where
+    so many beams or the budget do not suffice.
+    """
+    touched: Number = 0
+    left, spent = amount, 0.0
+    beam, toll = sums.beam, sums.toll[0]
+    for _ in range(beams):
+        if not find_paid(ledger, sums, cell, sign, left, budget - spent):
+            break
+        good = nearly * beam.scores[0]
+        for i in range(len(beam.caps)):
+            if beam.caps[i] == 0 or beam.scores[i] > good:
+                break
+            size = corners_without(sums.grid, cell, sign, beam.a[i], beam.b[i], -1)
+            cost, cap = price(ledger, sums, size, 0, 1, 0.0, UNLIMITED, budget - spent)
+            if cap == 0 or (i > 0 and (cost + toll) / min(cap, left) > good):
+                continue
+            if touched + size > len(sums.touched):
+                return touched, np.inf
+            touched = apply(sums, size, min(cap, left), touched)
+            spent += cost
+            left -= min(cap, left)
+            if left == 0:
+                return touched, spent
+    return touched, np.inf
+
+
+@inner
+def conclude(ledger: LedgerArrays, sums: Sums, touched: Number, taken: bool, hiding: bool) -> Number:
+    """Clear the sum away, and take it into the ledger if that is wanted; return how many demands it meets.
+
+    Hiding, what it moves gets hidden.
+    """
+    moving = 0
+    for i in range(touched):
+        corner = sums.touched[i]
+        if sums.moved[corner] != 0:
+            sums.touched[moving], sums.sum_moves[moving] = corner, sums.moved[corner]
+            moving += 1
+        sums.moved[corner] = 0
+        sums.is_touched[corner] = False
+    if not taken:
+        return 0
+    return add(ledger, sums.touched[:moving], sums.sum_moves[:moving], 1, hiding)
+
+
+@outer
+def prove_sums(
+    ledger: LedgerArrays,
+    sums: Sums,
+    cells: Int,
+    up: Bool,
+    start: Number,
+    nearly: float,
+    beams: Number,
+    most: Number,
+) -> Number:
+    """Meet demands by sums of cubes of hidden cells, from number `start` on; see `prove_all` of cubes."""
+    for i in range(start, len(cells)):
+        cell = cells[i]
+        amount, sign = asked(ledger, cell, up[i]), 1 if up[i] else -1
+        if not is_open(ledger, cell, up[i]) or amount > room_left(ledger, sums, cell, sign):
+            continue
+        if not has_room(ledger, 4, most):
+            return i
+        touched, spent = gather(ledger, sums, cell, sign, amount, 0.0, nearly, beams)
+        conclude(ledger, sums, touched, spent < np.inf, False)
+    return len(cells)

@@ -14,9 +14,10 @@ from cellveil.attack.intervals import HiddenComponents, OutsiderAttack
 from cellveil.attack.network_intervals import NetworkFlows
 from cellveil.clock import Deadline
 from cellveil.deviations.components import Component
+from cellveil.deviations.cube_sums import CubeProofParams
 from cellveil.deviations.exact_rounding import lift
 from cellveil.deviations.integer_kernel import Lattice
-from cellveil.deviations.joint_witness import JointWitness
+from cellveil.deviations.joint_witness import JointWitness, Task
 from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem
@@ -37,6 +38,7 @@ class OutsiderParams(Params):
     most_joint: int = param(30_000, "Most hidden cells for joint witnesses.", least=0)
     joint_seconds: float = param(60.0, "Seconds for joint witnesses, at most.", least=0)
     most_eliminated: int = param(30_000, "Largest component for the integer kernel.", least=0)
+    cubes: CubeProofParams = part(CubeProofParams)
     intervals: IntervalParams = part(IntervalParams)
 
 
@@ -64,7 +66,10 @@ class AuditedView:
         return HiddenComponents(self.view, self.params.intervals)
 
     def __getstate__(self) -> dict[str, object]:
-        return {name: thing for name, thing in self.__dict__.items() if name != "hidden"}
+        """What crosses to workers: no contributions, which outsiders do not know."""
+        table = self.problem.table.replace(units=None, holdings=None)
+        kept = {name: thing for name, thing in self.__dict__.items() if name != "hidden"}
+        return kept | {"problem": self.problem.replace(table=table)}
 
 
 class CellJudge:
@@ -126,6 +131,8 @@ class CellJudge:
                 self.ledger.add(witness, stretch=True)
                 if self.ledger.shows(cell, up=up):
                     return
+        if enough is not None and self._shows_in_windows(cell, up, enough):
+            return
         reached = self.attack.push(cell, up=up, enough=enough)
         if reached == enough and enough is not None and not self.ledger.shows(cell, up=up):
             reached = self.attack.push(cell, up=up, enough=enough, sparing=True)
@@ -133,6 +140,34 @@ class CellJudge:
             reached = self.attack.push_whole(cell, up=up, enough=enough)
         if reached is None or (reached == enough and not self.ledger.shows(cell, up=up)):
             self.unclear.add(cell)
+
+    def _shows_in_windows(self, cell: int, up: bool, enough: float) -> bool:
+        """Whether the cell was shown to get to `enough` inside windows, the smallest first.
+
+        In small ones the others move as little as needed, so that vertices are mostly whole numbers. Where
+        nearly everything has to move, simplex takes long: in larger ones interior points are made exact.
+        """
+        for number in range(self.attack.num_windows(cell)):
+            window = self.attack.window(cell, number)
+            if self.deadline.is_over:
+                return False
+            if len(window.cells) and number < self.params.intervals.narrow:
+                self.attack.push_inside(window, cell, up=up, enough=enough)
+            elif len(window.cells) and not self.whole:
+                self._move_inside(window, cell, up, enough)
+            if self._is_settled(cell, up, enough):
+                return True
+        return False
+
+    def _move_inside(self, window: Component, cell: int, up: bool, enough: float) -> None:
+        """Look for a deviation of a window by an interior point, made exact on the lattice."""
+        amount = abs(int(enough) - int(self.problem.table.values[cell]))
+        allowed = np.zeros(self.problem.table.num_cells, dtype=bool)
+        allowed[window.cells] = True
+        joint = JointWitness(self.problem, self.deadline)
+        self.attack.num_lps += 1
+        if (witness := joint.exact(self.ledger, Task.single(cell, up, amount), allowed)) is not None:
+            self.ledger.add(witness, stretch=True)
 
     def _is_settled(self, cell: int, up: bool, enough: float) -> bool:
         """Whether the cell was shown to get to `enough`."""

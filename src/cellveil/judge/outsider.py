@@ -17,7 +17,7 @@ from cellveil.arrays import Float, Int
 from cellveil.certificate.certificate import Certificate, pattern_hash
 from cellveil.certificate.verifier import check_witnesses
 from cellveil.clock import NO_LIMIT, Deadline
-from cellveil.deviations.cubes import prove_by_cubes
+from cellveil.deviations.cube_sums import prove_by_cubes_and_sums
 from cellveil.deviations.witness import Witnesses
 from cellveil.errors import counted
 from cellveil.judge.attack_report import AttackReport, Ending
@@ -118,7 +118,7 @@ def audit_outsider(
         judge.ledger.add_claims(claims)
     if not exact:
         progress.stage("cubes")
-        prove_by_cubes(judge.ledger)
+        prove_by_cubes_and_sums(judge.ledger, params.cubes, deadline)
     left = problem.primaries[np.argsort(judge.attack.component_of[problem.primaries], kind="stable")]
     left = left if exact else left[~judge.safe_among(left)]
     few_hidden = int(pattern.hidden.sum()) <= params.most_joint

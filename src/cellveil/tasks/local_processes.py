@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
 from collections.abc import Collection
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
@@ -28,6 +29,9 @@ WATCH = 1.0
 """Seconds between looks at whether the process that waits is still there."""
 
 _is_watched = Event()
+
+_latest: list[Sealed] = []
+"""In a worker: what the latest task shared with others, opened; the next one mostly brings the same."""
 
 
 class LocalProcesses(RemotePool):
@@ -92,9 +96,24 @@ def _perform_for(client: int, version: str, shared: Sealed, call: Sealed) -> Sea
     if not _is_watched.is_set():
         _is_watched.set()
         Thread(target=_end_with, args=(client,), daemon=True).start()
+        _keep_memory()
         if current_thread() is main_thread():
             signal.signal(signal.SIGINT, signal.SIG_IGN)
-    return perform(version, shared, call)
+    return perform(version, _opened_before(shared), call)
+
+
+def _opened_before(shared: Sealed) -> Sealed:
+    """What is shared as it was opened by the task before, if that brought the same."""
+    if not _latest or not _latest[0].has_content_of(shared):
+        _latest[:] = [shared]
+    return _latest[0]
+
+
+def _keep_memory() -> None:
+    """Have the worker not ended for what it keeps: large tables are no leak."""
+    from joblib.externals.loky import process_executor
+
+    process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize
 
 
 def _end_with(client: int) -> None:

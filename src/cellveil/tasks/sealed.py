@@ -40,6 +40,10 @@ class Sealed:
             self._opened = pickle.loads(self._content)
         return self._opened
 
+    def has_content_of(self, other: Sealed) -> bool:
+        """Whether the same bytes are in another one."""
+        return self._content == other._content
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Sealed, (self._content,)
 

@@ -9,14 +9,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cellveil.deviations._cube_sums_jit import Sums, corners_without, find_paid, price
-from cellveil.deviations._cubes_jit import UNLIMITED, UNSET, go_back, prove, sync
+from cellveil.deviations._cube_sums_jit import (
+    Sums,
+    apply,
+    conclude,
+    corners_without,
+    find_paid,
+    gather,
+)
+from cellveil.deviations._cubes_jit import UNSET, go_back, prove, sync
 from cellveil.deviations._ledger_jit import (
     TRAIL,
     UP,
     WITNESSES,
     LedgerArrays,
-    add,
     asked,
     has_room,
     is_open,
@@ -42,53 +48,6 @@ class Policy(Arrays):
     sums: Sums
     tuning: Float
     limits: Int
-
-
-@inner
-def apply(sums: Sums, size: Number, step: Number, touched: Number) -> Number:
-    """Add a multiple of the cube to the sum; return how many cells are touched then."""
-    grid = sums.grid
-    for i in range(size):
-        corner = grid.number[grid.cube_places[i]]
-        sums.moved[corner] += grid.cube_signs[i] * step
-        if not sums.is_touched[corner]:
-            sums.is_touched[corner] = True
-            sums.touched[touched] = corner
-            touched += 1
-    return touched
-
-
-@inner
-def gather(
-    ledger: LedgerArrays, policy: Policy, cell: Number, sign: Number, amount: Number, budget: float
-) -> tuple[Number, float]:
-    """Add up cubes until a cell moves by the amount; return how many cells are touched, and the cost.
-
-    Of each beam all cubes are taken that are nearly as good as the best. The cost is above the budget where
-    so many beams or the budget do not suffice.
-    """
-    touched: Number = 0
-    sums, left, spent = policy.sums, amount, 0.0
-    beam, toll = sums.beam, sums.toll[0]
-    for _ in range(policy.limits[BEAMS]):
-        if not find_paid(ledger, sums, cell, sign, left, budget - spent):
-            break
-        good = policy.tuning[NEARLY] * beam.scores[0]
-        for i in range(len(beam.caps)):
-            if beam.caps[i] == 0 or beam.scores[i] > good:
-                break
-            size = corners_without(sums.grid, cell, sign, beam.a[i], beam.b[i], -1)
-            cost, cap = price(ledger, sums, size, 0, 1, 0.0, UNLIMITED, budget - spent)
-            if cap == 0 or (i > 0 and (cost + toll) / min(cap, left) > good):
-                continue
-            if touched + size > len(sums.touched):
-                return touched, np.inf
-            touched = apply(sums, size, min(cap, left), touched)
-            spent += cost
-            left -= min(cap, left)
-            if left == 0:
-                return touched, spent
-    return touched, np.inf
 
 
 @inner
@@ -124,26 +83,11 @@ def pack(
 
     Nothing is changed where the beams or the budget do not suffice.
     """
-    touched, spent = gather(ledger, policy, cell, sign, amount, budget)
+    nearly, beams = policy.tuning[NEARLY], policy.limits[BEAMS]
+    touched, spent = gather(ledger, policy.sums, cell, sign, amount, budget, nearly, beams)
     if 0.0 < spent < np.inf:
         touched = refine(ledger, policy, cell, touched, spent)
-    return conclude(ledger, policy.sums, touched, spent < np.inf and spent <= budget)
-
-
-@inner
-def conclude(ledger: LedgerArrays, sums: Sums, touched: Number, taken: bool) -> Number:
-    """Clear the sum away, and take it into the ledger if that is wanted; return how many demands it meets."""
-    moving = 0
-    for i in range(touched):
-        corner = sums.touched[i]
-        if sums.moved[corner] != 0:
-            sums.touched[moving], sums.sum_moves[moving] = corner, sums.moved[corner]
-            moving += 1
-        sums.moved[corner] = 0
-        sums.is_touched[corner] = False
-    if not taken:
-        return 0
-    return add(ledger, sums.touched[:moving], sums.sum_moves[:moving], 1, True)
+    return conclude(ledger, policy.sums, touched, spent < np.inf and spent <= budget, True)
 
 
 @inner
@@ -172,7 +116,7 @@ def repair(
         touched = apply(sums, size, min(beam.caps[0], abs(moved)), touched)
         limit -= beam.costs[0]
     sums.barred[cell], sums.barred[target] = True, False
-    return conclude(ledger, sums, touched, sums.moved[cell] == 0)
+    return conclude(ledger, sums, touched, sums.moved[cell] == 0, True)
 
 
 @inner

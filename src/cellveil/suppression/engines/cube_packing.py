@@ -1,10 +1,6 @@
 """Cube packing: which cells to hide so that sums of cubes protect all demands, without any solver.
 
-Cubes (`cellveil.deviations.cubes`) add up, so a demand (cell p, amount d) has the witness
-
-    y = Σ t_j · cube_j,   p a corner of each cube,   Σ t_j = d,
-
-each t_j as large as the rooms of the corners allow after what was added before.
+Sums of cubes (`cellveil.deviations.cube_sums`) are taken at the least new weight per unit moved.
 
 - `prove` looks for one cube of hidden cells that moves p by d.
 - `protect` packs for the rest: cube after cube, the least new weight per unit moved (beam search), which
@@ -30,35 +26,28 @@ import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline
-from cellveil.deviations.cubes import SPARE, CubeParams, HiddenCubes, line_bits
+from cellveil.deviations.cube_sums import CubeSumParams, CubeSums
+from cellveil.deviations.cubes import SPARE, line_bits
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import Witness
 from cellveil.params import param
-from cellveil.problem import Status
 
 if TYPE_CHECKING:
-    from cellveil.deviations._cube_sums_jit import Beam, Sums
     from cellveil.suppression.engines._cube_packing_jit import Policy
 
 
 @dataclass(frozen=True, kw_only=True)
-class CubePackingParams(CubeParams):
+class CubePackingParams(CubeSumParams):
     """Parameters of cube packing."""
 
-    beam_width: int = param(6, "Partial cubes that the beam search keeps.", least=1)
-    leaf_tries: int = param(24, "Leaf cells drawn below a cell that is an aggregate.", least=1)
-    most_beams: int = param(20_000, "Most beam searches for one sum of cubes.", least=0)
-    recreate_beams: int = param(20, "The same for a sum that replaces a published cell.", least=0)
-    toll: float = param(0.01, "Fixed cost of a cube, as a share of the median weight.", least=0)
-    nearly: float = param(1.5, "Cubes up to this ratio to the best of their beam are taken with it.", least=1)
+    recreate_beams: int = param(20, "Most beam searches for a sum that replaces a published cell.", least=0)
     hardly: float = param(0.002, "Cells below this share of a sum's cost are not refined.", least=0)
     cheaper: float = param(0.999, "A refinement costs less than this share of the cell.", least=0, most=1)
     repairs: int = param(4, "Most cubes added to a witness to put a published cell to rest.", least=0)
-    most_touched: int = param(500_000, "Most cells that one sum of cubes may move.", least=1)
     least_gain: float = param(1e-4, "A round of ruin and recreate below this gain is the last.", least=0)
 
 
-class Packing(HiddenCubes):
+class Packing(CubeSums):
     """Cubes for a ledger; see the head of the module.
 
     Parameters
@@ -71,9 +60,8 @@ class Packing(HiddenCubes):
 
     def __init__(self, ledger: Ledger, params: CubePackingParams | None = None, *, seed: int = 0) -> None:
         self.params = params or CubePackingParams()
-        super().__init__(ledger, self.params)
-        self._policy = self._policy_of(seed)
-        self._most_entries += len(self._policy.sums.touched)
+        super().__init__(ledger, self.params, seed=seed)
+        self._policy = self._policy_of()
         self._rng = np.random.default_rng(seed)
 
     def protect(self, deadline: Deadline = NO_LIMIT) -> int:
@@ -168,43 +156,11 @@ class Packing(HiddenCubes):
 
         self._run(loop, cells, np.zeros(len(cells), dtype=bool) if up is None else up, deadline)
 
-    def _policy_of(self, seed: int) -> Policy:
+    def _policy_of(self) -> Policy:
         from cellveil.suppression.engines._cube_packing_jit import LIMITS, TUNING, Policy
 
         return Policy(
-            self._sums(seed),
+            self.sums,
             np.array([getattr(self.params, name) for name in TUNING]),
             np.array([*(getattr(self.params, name) for name in LIMITS), 0, 0], dtype=np.int64),
         )
-
-    def _sums(self, seed: int) -> Sums:
-        from cellveil.deviations._cube_sums_jit import Sums
-        from cellveil.deviations._cubes_jit import UNSET
-
-        problem, params = self.ledger.problem, self.params
-        n, dims = problem.table.num_cells, len(problem.table.dimensions)
-        weight = problem.weight[problem.weight > 0]
-        return Sums(
-            grid=self.grid,
-            movable=line_bits(problem.table, problem.status != Status.FROZEN),
-            barred=np.zeros(n, dtype=bool),
-            moved=np.zeros(n, dtype=np.int64),
-            is_touched=np.zeros(n, dtype=bool),
-            touched=np.zeros(min(n, params.most_touched), dtype=np.int32),
-            sum_moves=np.zeros(min(n, params.most_touched), dtype=np.int64),
-            unset=np.full(dims, UNSET),
-            drawn=np.zeros((params.leaf_tries, dims), dtype=np.int64),
-            beam=_beam(params.beam_width, dims),
-            old_beam=_beam(params.beam_width, dims),
-            toll=np.array([params.toll * (float(np.median(weight)) if len(weight) else 1.0)]),
-            random=np.random.default_rng(seed).integers(1, 2**63, 1).astype(np.uint64),
-        )
-
-
-def _beam(width: int, dims: int) -> Beam:
-    from cellveil.deviations._cube_sums_jit import Beam
-
-    a, b = np.zeros((2, width, dims), dtype=np.int64)
-    scores, costs = np.zeros((2, width))
-    caps, parents, choices = np.zeros((3, width), dtype=np.int64)
-    return Beam(a, b, scores, costs, caps, parents, choices)
