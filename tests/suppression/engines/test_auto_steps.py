@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 import pytest
@@ -16,6 +17,7 @@ from cellveil.solvers.parallel import using
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.engines.auto_state import AutoStepsParams
 from cellveil.suppression.engines.auto_steps import AutoRun
+from cellveil.suppression.engines.splitting_search import SplittingSearchParams
 from cellveil.tables.structure import structured
 
 LONG = 10_000.0
@@ -29,7 +31,8 @@ def table() -> Problem:
 
 def test_the_pattern_of_cubes_is_polished_beside_what_follows() -> None:
     problem, deadline = table(), Deadline(LONG)
-    run = AutoRun(problem, cover_bound(problem), deadline, 0, Progress(), AutoStepsParams())
+    params = AutoStepsParams(ample=math.inf)
+    run = AutoRun(problem, cover_bound(problem), deadline, 0, Progress(), params)
     run.pack(deadline)
     assert run.start is not None
     packed = run.start.cost
@@ -41,6 +44,26 @@ def test_the_pattern_of_cubes_is_polished_beside_what_follows() -> None:
     assert run.beside is None and not run.start.num_open
     assert run.kept is not None and run.least <= run.start.cost <= packed
     assert are_deviations(problem, run.start.hidden, run.start.witnesses()).all()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_where_time_is_ample_all_workers_do_the_splitting(workers: int) -> None:
+    problem, deadline = table(), Deadline(LONG)
+    params = AutoStepsParams(ample=0.0, splitting=SplittingSearchParams(single_share=0.0))
+    run = AutoRun(problem, cover_bound(problem), deadline, 0, Progress(), params)
+    run.pack(deadline)
+    with using(workers):
+        run.polish_start(deadline)
+        assert run.beside is None
+        run.split(deadline)
+        if run.is_open():
+            run.pack_rest(deadline)
+        assert run.can_deepen() == (workers == 2), "only several workers leave time"
+        before = run.ledger.cost
+        if run.can_deepen():
+            run.deepen(deadline)
+    assert not run.is_open() and run.ledger.cost <= before
+    assert are_deviations(problem, run.ledger.hidden, run.ledger.witnesses()).all()
 
 
 @pytest.mark.parametrize("workers", [1, 2])

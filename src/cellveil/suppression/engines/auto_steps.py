@@ -55,12 +55,15 @@ class AutoRun(AutoState):
         self.ledger.add_all(self.start.witnesses(), hide=True)
 
     def polish_start(self, deadline: Deadline) -> None:
-        """Ruin and recreate by cubes; with a time limit and two threads beside the stages that follow."""
+        """Ruin and recreate by cubes; several workers leave it out, or do it beside the stages that follow.
+
+        With a time limit, that is: where time is ample all of them are for the splitting.
+        """
         assert self.start is not None
-        if num_workers() > 1 and deadline.limit is not None:
-            self.beside = BackgroundTask(self._packing(self.start).improve, self.deadline)
-        else:
+        if num_workers() < 2 or deadline.limit is None:
             self._polish(self.start, deadline)
+        elif not self.has_ample_time():
+            self.beside = BackgroundTask(self._packing(self.start).improve, self.deadline)
 
     def join(self) -> None:
         """End what runs beside the stages, and take what it has come to."""
@@ -223,6 +226,13 @@ class AutoRun(AutoState):
         """Reweighted Douglas–Rachford splitting, made exact: large demands singly, the others in groups."""
         self._splitting_search().build(self.ledger, deadline.or_when(self._is_late))
 
+    def deepen(self, deadline: Deadline) -> None:
+        """The same with more demands one by one, from where the first groups began."""
+        deeper = self._splitting_search().deepened(deadline, self.ledger.cost)
+        if not deeper.num_open and deeper.cost < self.ledger.cost:
+            self.ledger = deeper
+            self.tell(deeper)
+
     def regrow(self, deadline: Deadline) -> None:
         """Ruin and recreate by splitting; by programs through windows after sparse elimination."""
         if self.is_windowed:
@@ -234,7 +244,10 @@ class AutoRun(AutoState):
     def _splitting_search(self) -> SplittingSearch:
         if self.splitting is None or self.splitting.problem is not self.ledger.problem:
             own, params = self.ledger.problem, self.params.splitting
-            self.splitting = SplittingSearch(own, params, seed=self.seed, deadline=self.deadline)
+            workers = num_workers() if self.has_ample_time() else 1
+            self.splitting = SplittingSearch(
+                own, params, seed=self.seed, deadline=self.deadline, workers=workers
+            )
         return self.splitting
 
     def _is_late(self) -> bool:
