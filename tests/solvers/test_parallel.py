@@ -52,7 +52,7 @@ def test_works_run_at_the_same_time() -> None:
 @pytest.mark.parametrize("bad", [fails, interrupted])
 @pytest.mark.parametrize("place", [0, 1])
 def test_when_one_ends_badly_the_other_ends(bad: Callable[[Deadline], str], place: int) -> None:
-    works = [until_over, until_over]
+    works: list[Callable[[Deadline], str]] = [until_over, until_over]
     works[place] = bad
     with using(2), pytest.raises((ValueError, KeyboardInterrupt)):
         side_by_side(works, NO_LIMIT)

@@ -12,8 +12,10 @@ from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem
 from cellveil.solvers.parallel import using
+from cellveil.suppression.draft import MethodEnding
 from cellveil.suppression.engines.exact_tasks import ExactTasks
 from cellveil.suppression.engines.splitting_search import SplittingSearch, SplittingSearchParams
+from cellveil.suppression.methods.auto import AutoParams, auto
 from cellveil.tables.structure import structured
 
 
@@ -51,6 +53,19 @@ def test_windows_are_shared_out_among_workers() -> None:
     assert first.hidden.tolist() == second.hidden.tolist()
     assert first.num_open < Ledger(problem).num_open / 4
     assert are_deviations(problem, first.hidden, first.witnesses()).all()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_auto_gives_the_same_pattern_for_the_same_seed_and_workers(workers: int) -> None:
+    problem, params = table(trees=[]), AutoParams(small=0, without="better bound")
+    drafts = []
+    for _ in range(2):
+        with using(workers):
+            drafts.append(auto(problem, seed=3, params=params))
+    first, second = drafts
+    assert first.reason is MethodEnding.COMPLETE and not first.infeasible
+    assert first.hidden.tolist() == second.hidden.tolist()
+    assert are_deviations(problem, first.hidden, first.witnesses).all()
 
 
 @pytest.mark.parametrize("place", [0, 1])

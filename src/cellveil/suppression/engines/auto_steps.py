@@ -228,7 +228,8 @@ class AutoRun(AutoState):
 
     def deepen(self, deadline: Deadline) -> None:
         """The same with more demands one by one, from where the first groups began."""
-        deeper = self._splitting_search().deepened(deadline, self.ledger.cost)
+        assert self.splitting is not None
+        deeper = self.splitting.deepened(deadline, self.ledger.cost)
         if not deeper.num_open and deeper.cost < self.ledger.cost:
             self.ledger = deeper
             self.tell(deeper)

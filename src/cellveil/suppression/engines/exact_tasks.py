@@ -219,7 +219,7 @@ class TaskTeam:
             for member, own, quest, states in zip(self.members, ledgers, quests, found, strict=False)
         ]
         side_by_side(works, deadline)
-        added = []
+        added: list[float] = []
         for own in ledgers:
             if own is not ledger:
                 ledger.hide(np.flatnonzero(own.hidden & ~ledger.hidden))

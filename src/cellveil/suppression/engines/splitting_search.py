@@ -128,7 +128,7 @@ class SplittingSearch:
 
         Several workers come to a pattern in a part of the time, and leave the rest to `deepened`.
         """
-        self._build(ledger, deadline, deadline.share(1 / self._team.size))
+        self._build(ledger, deadline, deadline.share(self.params.single_share / self._team.size))
 
     @property
     def can_deepen(self) -> bool:
@@ -139,15 +139,15 @@ class SplittingSearch:
         """From where `build` went over to groups: more demands one by one, until it costs as much as that."""
         assert self._begun is not None
         ledger, self._begun = self._begun, None
-        self._build(ledger, deadline.or_when(lambda: ledger.cost >= least), deadline)
+        until_vain = deadline.or_when(lambda: ledger.cost >= least)
+        self._build(ledger, until_vain, deadline.share(self.params.single_share))
         if not ledger.num_open:
             drop_unused(ledger)
         return ledger
 
-    def _build(self, ledger: Ledger, deadline: Deadline, paced: Deadline) -> None:
-        """See `build`; shares of the time are those of `paced`."""
+    def _build(self, ledger: Ledger, deadline: Deadline, singly: Deadline) -> None:
+        """See `build`; no demand is begun by itself when `singly` is over."""
         params = self.params
-        singly = paced.share(params.single_share)
         self._one_by_one(ledger, deadline, most=params.giants, only_dear=True, starts=singly)
         if deadline.limit is None:
             self._one_by_one(ledger, deadline, most=params.tail, starts=singly)
@@ -156,15 +156,15 @@ class SplittingSearch:
             return
         if self._team.size > 1 and singly.is_over and ledger.num_open and self._begun is None:
             self._begun = ledger.copied()
-        self._protect_in_groups(ledger, deadline, paced)
+        self._protect_in_groups(ledger, deadline)
         if self._team.size > 1:
             self._one_by_one(ledger, deadline, most=self._team.size, starts=deadline)
 
-    def _protect_in_groups(self, ledger: Ledger, deadline: Deadline, paced: Deadline) -> None:
+    def _protect_in_groups(self, ledger: Ledger, deadline: Deadline) -> None:
         """Rounds of groups at rising prices: the last ones, as many as there is time for."""
         prices, pace = self.params.prices, self.params.round_demands * self._pace
         while prices and ledger.num_open and not deadline.is_over:
-            begin, left = counted_time(), paced.left
+            begin, left = counted_time(), deadline.left
             if left is not None and pace > 0:
                 prices = prices[-max(int(left / pace), 1) :]
             self.harvest(ledger, deadline)
