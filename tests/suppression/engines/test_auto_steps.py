@@ -54,8 +54,9 @@ def test_where_time_is_ample_all_workers_do_the_splitting(workers: int) -> None:
     run.pack(deadline)
     with using(workers):
         run.polish_start(deadline)
-        assert run.beside is None
+        assert (run.beside is not None) == (workers == 2)
         run.split(deadline)
+        assert run.beside is None, "nothing else runs beside the splitting"
         if run.is_open():
             run.pack_rest(deadline)
         assert run.can_deepen() == (workers == 2), "only several workers leave time"
