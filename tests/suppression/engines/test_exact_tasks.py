@@ -18,6 +18,9 @@ from cellveil.suppression.engines.splitting_search import SplittingSearch, Split
 from cellveil.suppression.methods.auto import AutoParams, auto
 from cellveil.tables.structure import structured
 
+LONG = 10_000.0
+"""A time limit that is never reached."""
+
 
 def table(*, trees: list[int]) -> Problem:
     problem = random_table((9, 8, 7), hierarchical=trees, seed=2)
@@ -55,17 +58,24 @@ def test_windows_are_shared_out_among_workers() -> None:
     assert are_deviations(problem, first.hidden, first.witnesses()).all()
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_auto_gives_the_same_pattern_for_the_same_seed_and_workers(workers: int) -> None:
+def test_without_a_limit_auto_gives_the_same_pattern_for_any_number_of_workers() -> None:
     problem, params = table(trees=[]), AutoParams(small=0, without="better bound")
     drafts = []
-    for _ in range(2):
+    for workers in (1, 2, 2):
         with using(workers):
             drafts.append(auto(problem, seed=3, params=params))
-    first, second = drafts
-    assert first.reason is MethodEnding.COMPLETE and not first.infeasible
-    assert first.hidden.tolist() == second.hidden.tolist()
-    assert are_deviations(problem, first.hidden, first.witnesses).all()
+    patterns = [draft.hidden.tolist() for draft in drafts]
+    assert patterns[0] == patterns[1] == patterns[2]
+    assert drafts[0].reason is MethodEnding.COMPLETE and not drafts[0].infeasible
+    assert are_deviations(problem, drafts[0].hidden, drafts[0].witnesses).all()
+
+
+def test_with_ample_time_auto_is_complete_and_exact() -> None:
+    problem, params = table(trees=[]), AutoParams(small=0, ample=0.0, without="better bound,search")
+    with using(2):
+        draft = auto(problem, seed=3, deadline=Deadline(LONG), params=params)
+    assert not draft.infeasible
+    assert are_deviations(problem, draft.hidden, draft.witnesses).all()
 
 
 @pytest.mark.parametrize("place", [0, 1])

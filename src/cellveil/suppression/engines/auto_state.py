@@ -299,9 +299,9 @@ class AutoState(Incumbent):
         return has_time and self.needs_bound()
 
     def has_ample_time(self) -> bool:
-        """Whether a pattern by splitting is to be expected long before the time is up."""
+        """Whether there is a limit, and a pattern by splitting is to be expected long before it."""
         limit = self.deadline.limit
-        return limit is None or limit >= self.params.ample * self.packing_time
+        return limit is not None and limit >= self.params.ample * self.packing_time
 
     def is_close(self) -> bool:
         """Whether the gap is small."""

@@ -255,6 +255,7 @@ class AutoRun(AutoState):
     def _splitting_search(self) -> SplittingSearch:
         if self.splitting is None or self.splitting.problem is not self.ledger.problem:
             own, params = self.ledger.problem, self.params.splitting
+            # Without a limit the pattern is to be the same for any number of workers.
             workers = num_workers() if self.has_ample_time() else 1
             self.splitting = SplittingSearch(
                 own, params, seed=self.seed, deadline=self.deadline, workers=workers
