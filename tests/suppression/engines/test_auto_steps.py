@@ -17,7 +17,6 @@ from cellveil.solvers.parallel import using
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.engines.auto_state import AutoStepsParams
 from cellveil.suppression.engines.auto_steps import AutoRun
-from cellveil.suppression.engines.splitting_search import SplittingSearchParams
 from cellveil.tables.structure import structured
 
 LONG = 10_000.0
@@ -49,7 +48,7 @@ def test_the_pattern_of_cubes_is_polished_beside_what_follows() -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_where_time_is_ample_all_workers_do_the_splitting(workers: int) -> None:
     problem, deadline = table(), Deadline(LONG)
-    params = AutoStepsParams(ample=0.0, splitting=SplittingSearchParams(single_share=0.0))
+    params = AutoStepsParams(ample=0.0)
     run = AutoRun(problem, cover_bound(problem), deadline, 0, Progress(), params)
     run.pack(deadline)
     with using(workers):
@@ -59,11 +58,7 @@ def test_where_time_is_ample_all_workers_do_the_splitting(workers: int) -> None:
         assert run.beside is None, "nothing else runs beside the splitting"
         if run.is_open():
             run.pack_rest(deadline)
-        assert run.can_deepen() == (workers == 2), "only several workers leave time"
-        before = run.ledger.cost
-        if run.can_deepen():
-            run.deepen(deadline)
-    assert not run.is_open() and run.ledger.cost <= before
+    assert not run.is_open()
     assert are_deviations(problem, run.ledger.hidden, run.ledger.witnesses()).all()
 
 

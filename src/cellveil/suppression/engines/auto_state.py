@@ -238,10 +238,6 @@ class AutoState(Incumbent):
         """There is a time limit, and the pattern is complete and dearer than the bound."""
         return self.deadline.limit is not None and self.has_cubes() and self._can_polish(self.ledger)
 
-    def can_deepen(self) -> bool:
-        """There are several workers, no demand is open, and time ended what was done for single demands."""
-        return self.is_complete() and self.splitting is not None and self.splitting.can_deepen
-
     def can_regrow(self) -> bool:
         """There is a time limit, and no demand is open."""
         return self.deadline.limit is not None and self.is_complete()

@@ -236,14 +236,6 @@ class AutoRun(AutoState):
         self._wait()
         self._splitting_search().build(self.ledger, deadline.or_when(self._is_late))
 
-    def deepen(self, deadline: Deadline) -> None:
-        """The same with more demands one by one, from where the first groups began."""
-        assert self.splitting is not None
-        deeper = self.splitting.deepened(deadline, self.ledger.cost)
-        if not deeper.num_open and deeper.cost < self.ledger.cost:
-            self.ledger = deeper
-            self.tell(deeper)
-
     def regrow(self, deadline: Deadline) -> None:
         """Ruin and recreate by splitting; by programs through windows after sparse elimination."""
         if self.is_windowed:

@@ -91,7 +91,6 @@ class SplittingSearch:
         self._largest = float(np.maximum(problem.upl, problem.lpl).max(initial=0))
         self._pace = 0.0  # seconds that a single demand takes
         self.deadline = deadline
-        self._begun: Ledger | None = None
         self._team = TaskTeam(problem, self.params, workers, rng=self.rng, seed=seed, deadline=deadline)
         first, most = self._team.first, 2 * self.params.window
         self.is_windowed = not first.is_irregular and first.whole.projection.size > most
@@ -126,36 +125,16 @@ class SplittingSearch:
         time: with a time limit only those that cost much are met one by one. In very large tables they are
         looked at through windows, and not all of the rest is.
 
-        Several workers come to a pattern in a part of the time, and leave the rest to `deepened`.
+        Several workers do as many of these as one does, in a part of the time.
         """
-        self._build(ledger, deadline, deadline.share(self.params.single_share / self._team.size))
-
-    @property
-    def can_deepen(self) -> bool:
-        """Whether time ended the search for what single demands need."""
-        return self._begun is not None
-
-    def deepened(self, deadline: Deadline, least: float) -> Ledger:
-        """From where `build` went over to groups: more demands one by one, until it costs as much as that."""
-        assert self._begun is not None
-        ledger, self._begun = self._begun, None
-        until_vain = deadline.or_when(lambda: ledger.cost >= least)
-        self._build(ledger, until_vain, deadline.share(self.params.single_share))
-        if not ledger.num_open:
-            drop_unused(ledger)
-        return ledger
-
-    def _build(self, ledger: Ledger, deadline: Deadline, singly: Deadline) -> None:
-        """See `build`; no demand is begun by itself when `singly` is over."""
         params = self.params
+        singly = deadline.share(params.single_share / self._team.size)
         self._one_by_one(ledger, deadline, most=params.giants, only_dear=True, starts=singly)
         if deadline.limit is None:
             self._one_by_one(ledger, deadline, most=params.tail, starts=singly)
         if self.is_windowed:
             self._protect_in_windows(ledger, deadline)
             return
-        if self._team.size > 1 and singly.is_over and ledger.num_open and self._begun is None:
-            self._begun = ledger.copied()
         self._protect_in_groups(ledger, deadline)
         if self._team.size > 1:
             self._one_by_one(ledger, deadline, most=self._team.size, starts=deadline)

@@ -162,7 +162,6 @@ LARGE: Plan = (
     Stage("cubes for the rest", ALL, _Run.needs_cubes, _Run.pack_rest),
     Stage("programs for the rest", ALL, _Run.is_unfinished, _Run.finish_by_steps),
     Stage("polish", 0.20, _Run.can_polish, _Run.polish_cheapest),
-    Stage("deeper splitting", 0.60, _Run.can_deepen, _Run.deepen),
     Stage("search", 0.02, _Run.can_regrow, _Run.regrow),
     Stage(BETTER_BOUND, 0.10, _Run.has_time_to_bound, _Run.bound_better),
 )
