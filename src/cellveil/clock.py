@@ -111,6 +111,10 @@ class Deadline:
         """
         return _DeadlineOr(self, is_met)
 
+    def alone(self) -> Deadline:
+        """The same moment, without conditions."""
+        return self
+
     def for_a_solve(self) -> Deadline:
         """The same, or one that leaves a solve the least it needs."""
         return self if self.left is None or self.left >= LEAST_SECONDS else Deadline(LEAST_SECONDS)
@@ -132,6 +136,9 @@ class _DeadlineOr(Deadline):
     @property
     def is_over(self) -> bool:
         return self._deadline.is_over or self._is_met()
+
+    def alone(self) -> Deadline:
+        return self._deadline.alone()
 
 
 NO_LIMIT = Deadline(None)

@@ -10,7 +10,9 @@ as it can, the signs drawn at random, and again with others as long as that pays
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import Witness
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
+from cellveil.solvers.parallel import side_by_side
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,18 +122,35 @@ class JointWitness:
             self._lattice = Lattice(self.problem.table.relations, cells, room)
         return self._lattice
 
-    def harvest(self, ledger: Ledger, rng: np.random.Generator, *, rounds: int | None = None) -> None:
-        """Meet open demands inside what is hidden, as many as possible by one deviation."""
+    def harvest(
+        self,
+        ledger: Ledger,
+        rng: np.random.Generator,
+        *,
+        rounds: int | None = None,
+        others: Sequence[JointWitness] = (),
+    ) -> None:
+        """Meet open demands inside what is hidden, as many as possible by one deviation.
+
+        `others` work beside it, on further groups of demands.
+        """
+        team = [self, *others]
         for _ in range(self.params.rounds if rounds is None else rounds):
-            left = ledger.num_open
-            for task in grouped(ledger, rng, params=self.params):
+            left, tasks = ledger.num_open, grouped(ledger, rng, params=self.params)
+            while tasks:
                 if self.is_over:
                     return
-                witness = self.exact(ledger, task, ledger.hidden)
-                if witness is not None:
-                    ledger.add(witness, stretch=True)
+                pairs = zip(team, tasks, strict=False)
+                works = [partial(each._inside, ledger, task) for each, task in pairs]
+                for witness in side_by_side(works, self.deadline):
+                    if witness is not None:
+                        ledger.add(witness, stretch=True)
+                del tasks[: len(team)]
             if ledger.num_open > (1 - self.params.fewest) * left:
                 return
+
+    def _inside(self, ledger: Ledger, task: Task, deadline: Deadline) -> Witness | None:
+        return self.exact(ledger, task, ledger.hidden)
 
     @property
     def is_over(self) -> bool:

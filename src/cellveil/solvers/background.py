@@ -28,6 +28,10 @@ class BackgroundTask:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="cellveil-beside")
         self._future = self._pool.submit(work, deadline.or_when(self._is_stopped.is_set))
 
+    def wait(self) -> None:
+        """Wait for the work to end by itself."""
+        self._future.exception()
+
     def stop(self) -> None:
         """Have the work come to its end, and wait for that; an exception of its own is raised here."""
         self._is_stopped.set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 
 import pytest
@@ -29,7 +30,8 @@ def table() -> Problem:
 
 def test_the_pattern_of_cubes_is_polished_beside_what_follows() -> None:
     problem, deadline = table(), Deadline(LONG)
-    run = AutoRun(problem, cover_bound(problem), deadline, 0, Progress(), AutoStepsParams())
+    params = AutoStepsParams(ample=math.inf)
+    run = AutoRun(problem, cover_bound(problem), deadline, 0, Progress(), params)
     run.pack(deadline)
     assert run.start is not None
     packed = run.start.cost
@@ -41,6 +43,23 @@ def test_the_pattern_of_cubes_is_polished_beside_what_follows() -> None:
     assert run.beside is None and not run.start.num_open
     assert run.kept is not None and run.least <= run.start.cost <= packed
     assert are_deviations(problem, run.start.hidden, run.start.witnesses()).all()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_where_time_is_ample_all_workers_do_the_splitting(workers: int) -> None:
+    problem, deadline = table(), Deadline(LONG)
+    params = AutoStepsParams(ample=0.0)
+    run = AutoRun(problem, cover_bound(problem), deadline, 0, Progress(), params)
+    run.pack(deadline)
+    with using(workers):
+        run.polish_start(deadline)
+        assert (run.beside is not None) == (workers == 2)
+        run.split(deadline)
+        assert run.beside is None, "nothing else runs beside the splitting"
+        if run.is_open():
+            run.pack_rest(deadline)
+    assert not run.is_open()
+    assert are_deviations(problem, run.ledger.hidden, run.ledger.witnesses()).all()
 
 
 @pytest.mark.parametrize("workers", [1, 2])

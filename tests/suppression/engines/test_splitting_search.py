@@ -50,8 +50,9 @@ def test_narrow_windows_are_for_the_smaller_demands_and_for_time_limits() -> Non
 
     def places(amount: float, deadline: Deadline) -> int:
         search = SplittingSearch(problem, params, deadline=deadline)
-        near = search._near(Ledger(problem), cell, amount, is_wide=search._is_wide(amount))
-        return near.projection.size
+        near = search._window(Ledger(problem), cell, amount, is_wide=search._is_wide(amount))
+        assert near is not None
+        return near.size
 
     assert places(largest, Deadline(LONG)) == places(1.0, NO_LIMIT) > places(1.0, Deadline(LONG))
 

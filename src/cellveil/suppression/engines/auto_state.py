@@ -60,6 +60,9 @@ class AutoStepsParams(Params):
     finish: float = param(
         0.12, "Share of the time, beside that of packing, below which no cubes are packed again.", least=0
     )
+    ample: float = param(
+        40.0, "How many times as long as packing a limit is for all workers to do the splitting.", least=0
+    )
     most_for_exact: int = param(1_500, "Cells up to which branch and cut follows the search.", least=0)
     most_flows_for_exact: int = param(5_000, "The same in networks.", least=0)
     most_if_close: int = param(5_000, "The same where the gap is small.", least=0)
@@ -298,6 +301,11 @@ class AutoState(Incumbent):
         """There is no time limit, the search has ended before it, or a better bound is wished for."""
         has_time = self.deadline.limit is None or self.has_stalled or self.params.better_bound
         return has_time and self.needs_bound()
+
+    def has_ample_time(self) -> bool:
+        """Whether there is a limit, and a pattern by splitting is to be expected long before it."""
+        limit = self.deadline.limit
+        return limit is not None and limit >= self.params.ample * self.packing_time
 
     def is_close(self) -> bool:
         """Whether the gap is small."""

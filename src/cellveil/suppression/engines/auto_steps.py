@@ -15,7 +15,7 @@ from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.ledger import Ledger
 from cellveil.problem import Problem
 from cellveil.solvers.background import BackgroundTask
-from cellveil.solvers.parallel import num_workers
+from cellveil.solvers.parallel import num_workers, using
 from cellveil.suppression.engines.auto_state import AutoState
 from cellveil.suppression.engines.cube_packing import Packing
 from cellveil.suppression.engines.exchange_team import ExchangeTeam
@@ -55,12 +55,16 @@ class AutoRun(AutoState):
         self.ledger.add_all(self.start.witnesses(), hide=True)
 
     def polish_start(self, deadline: Deadline) -> None:
-        """Ruin and recreate by cubes; with a time limit and two threads beside the stages that follow."""
+        """Ruin and recreate by cubes; with a time limit and several workers beside the harvest.
+
+        Where time is not ample, beside the splitting as well, which is left to one worker then.
+        """
         assert self.start is not None
-        if num_workers() > 1 and deadline.limit is not None:
-            self.beside = BackgroundTask(self._packing(self.start).improve, self.deadline)
-        else:
+        if num_workers() < 2 or deadline.limit is None:
             self._polish(self.start, deadline)
+        else:
+            until = deadline if self.has_ample_time() else self.deadline
+            self.beside = BackgroundTask(self._packing(self.start).improve, until)
 
     def join(self) -> None:
         """End what runs beside the stages, and take what it has come to."""
@@ -68,6 +72,12 @@ class AutoRun(AutoState):
             beside, self.beside = self.beside, None
             beside.stop()
             self.tell(self.start)
+
+    def _wait(self) -> None:
+        """Let what runs beside come to its own end, where all workers are for what follows."""
+        if self.beside is not None and self.has_ample_time():
+            self.beside.wait()
+            self.join()
 
     def polish_cheapest(self, deadline: Deadline) -> None:
         """Ruin and recreate by cubes, from the cheaper pattern: that of cubes or that of splitting."""
@@ -218,10 +228,13 @@ class AutoRun(AutoState):
 
     def harvest(self, deadline: Deadline) -> None:
         """Joint witnesses inside what is hidden."""
-        self._splitting_search().harvest(self.ledger, deadline.or_when(self._is_late))
+        search = self._splitting_search()
+        with using(1 if self.beside is not None else num_workers()):
+            search.harvest(self.ledger, deadline.or_when(self._is_late))
 
     def split(self, deadline: Deadline) -> None:
         """Reweighted Douglas–Rachford splitting, made exact: large demands singly, the others in groups."""
+        self._wait()
         self._splitting_search().build(self.ledger, deadline.or_when(self._is_late))
 
     def regrow(self, deadline: Deadline) -> None:
@@ -235,7 +248,11 @@ class AutoRun(AutoState):
     def _splitting_search(self) -> SplittingSearch:
         if self.splitting is None or self.splitting.problem is not self.ledger.problem:
             own, params = self.ledger.problem, self.params.splitting
-            self.splitting = SplittingSearch(own, params, seed=self.seed, deadline=self.deadline)
+            # Without a limit the pattern is to be the same for any number of workers.
+            workers = num_workers() if self.has_ample_time() else 1
+            self.splitting = SplittingSearch(
+                own, params, seed=self.seed, deadline=self.deadline, workers=workers
+            )
         return self.splitting
 
     def _is_late(self) -> bool:

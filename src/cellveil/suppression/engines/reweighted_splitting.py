@@ -17,6 +17,7 @@ The deviations are floating-point numbers and no proof; `joint_witness` makes th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from math import inf, prod
 
 import numpy as np
@@ -28,6 +29,7 @@ from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
 from cellveil.solvers import tolerances
 from cellveil.solvers.douglas_rachford import DouglasRachfordParams, Goals, Splitting, State
+from cellveil.solvers.parallel import side_by_side
 from cellveil.solvers.projection import Projection, TensorProjection
 from cellveil.tables.dimension import Dimension
 
@@ -80,23 +82,21 @@ class ReweightedSplitting:
         priced = problem.weight[self._movable & ~problem.hidden_at_start]
         self._unit = float(np.median(priced[priced > 0])) if (priced > 0).any() else 1.0
 
-    def cheapest(
-        self, hidden: Bool, tasks: list[Task], deadline: Deadline, terms: Terms
-    ) -> tuple[State, Bool]:
-        """Deviations of least slope cost that do the tasks, and all cells that were moved on the way."""
-        state = self.engine.start(len(tasks), self.params.first_step)
-        touched = np.zeros(len(hidden), dtype=bool)
-        for slope in self.params.slopes:
-            if deadline.is_over:
-                break
-            state = self._at_slope(hidden, tasks, state, slope, terms, self.params.accuracy)
-            touched |= self.moved(state)
-        return state, touched
+    def start(self, tasks: list[Task]) -> State:
+        """Deviations of nothing."""
+        return self.engine.start(len(tasks), self.params.first_step)
 
     def closer(self, hidden: Bool, tasks: list[Task], state: State, terms: Terms) -> State:
         """Go on from a state with what is hidden by now for free, to a higher accuracy."""
         fresh = State(state.z, state.x, np.zeros_like(state.u), self.params.last_step, state.errors)
-        return self._at_slope(hidden, tasks, fresh, self.params.slopes[-1], terms, self.params.last_accuracy)
+        at = self.params.slopes[-1], self.how_far(state)
+        return self.at_slope(hidden, tasks, fresh, at, terms, self.params.last_accuracy)
+
+    def how_far(self, state: State) -> Float:
+        """How far a state moves each cell of the table at most, in units of its tasks."""
+        far = np.zeros(len(self._movable))
+        far[self.projection.cells] = np.abs(state.z[self.projection.places]).max(axis=1)
+        return far
 
     def moved(self, state: State) -> Bool:
         """The cells that a state moves."""
@@ -112,15 +112,21 @@ class ReweightedSplitting:
         inside[self.projection.cells] = True
         return np.asarray(inside & cells)
 
-    def _at_slope(
-        self, hidden: Bool, tasks: list[Task], state: State, slope: float, terms: Terms, tolerance: float
+    def at_slope(
+        self,
+        hidden: Bool,
+        tasks: list[Task],
+        state: State,
+        at: tuple[float, Float],
+        terms: Terms,
+        tolerance: float,
     ) -> State:
-        cells, places = self.projection.cells, self.projection.places
+        """Go on from a state with the weights of an ε, and of how far each cell is moved already."""
+        (slope, far), cells, places = at, self.projection.cells, self.projection.places
         is_free = (hidden | ~self._movable)[cells]
         weight = np.where(is_free, 0.0, self.problem.weight[cells] / self._unit)
-        moved = np.abs(state.z[places]).max(axis=1)
         cost = np.zeros(self.projection.size)
-        cost[places] = weight / (moved + slope) + self.params.trace * self.rng.random(len(weight))
+        cost[places] = weight / (far[cells] + slope) + self.params.trace * self.rng.random(len(weight))
         reward = min(self.params.reward * float(weight.max(initial=1.0)), terms.price)
         return self.engine.run(
             state,
@@ -148,6 +154,47 @@ class ReweightedSplitting:
         amounts = np.concatenate([task.signs * task.amounts / task.unit for task in tasks]) * (1 + slack)
         places = self.projection.places[np.searchsorted(self.projection.cells, cells)]
         return Goals(places, number, amounts, np.full(len(cells), reward))
+
+
+@dataclass(frozen=True)
+class Quest:
+    """Tasks whose deviations share what they move, and where and on which terms they are looked for."""
+
+    tasks: list[Task]
+    terms: Terms
+    slopes: ReweightedSplitting
+
+
+def cheapest(hidden: Bool, quests: list[Quest], deadline: Deadline) -> list[tuple[State, Bool]]:
+    """For each quest deviations of least slope cost that do the tasks, and all cells moved on the way.
+
+    Quests are worked on side by side. Weights follow from how far a cell is moved by any of them, so that
+    what one of them needs much becomes cheap for all.
+    """
+    states = [quest.slopes.start(quest.tasks) for quest in quests]
+    touched = [np.zeros(len(hidden), dtype=bool) for _ in quests]
+    params = quests[0].slopes.params
+    for slope in params.slopes:
+        if deadline.is_over:
+            break
+        far = np.max(
+            [quest.slopes.how_far(state) for quest, state in zip(quests, states, strict=True)], axis=0
+        )
+        works = [
+            partial(_reweighted, hidden, quest, state, (slope, far))
+            for quest, state in zip(quests, states, strict=True)
+        ]
+        states = side_by_side(works, deadline)
+        for mine, quest, state in zip(touched, quests, states, strict=True):
+            mine |= quest.slopes.moved(state)
+    return list(zip(states, touched, strict=True))
+
+
+def _reweighted(
+    hidden: Bool, quest: Quest, state: State, at: tuple[float, Float], deadline: Deadline
+) -> State:
+    slopes = quest.slopes
+    return slopes.at_slope(hidden, quest.tasks, state, at, quest.terms, slopes.params.accuracy)
 
 
 def window(

@@ -2,12 +2,8 @@
 
 Most of the cost sits in a few large demands: these are protected one by one, both directions together. The
 others, grouped by size and each in a direction drawn at random, share one deviation as far as they do not
-stand in each other's way. What to hide for such a *task* is found by `reweighted_splitting`; in tables too
-large for that as a whole, one demand at a time through windows.
-
-A float is not a proof: each deviation is then settled inside what is hidden, made exact by the lattice of
-these cells, and only then written into the ledger. What does not come out exact stays open and comes up
-again, with what it lacked at a price.
+stand in each other's way. Such *tasks* are done by `exact_tasks`, as many at a time as there are workers; in
+tables too large for that as a whole, through windows.
 
 Requires any relations. Ensures that what a ledger holds is exact. Does not ensure that no demand stays open.
 """
@@ -16,40 +12,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from cellveil.arrays import Bool
 from cellveil.clock import NO_LIMIT, Deadline, counted_time
-from cellveil.deviations.joint_witness import JointWitness, Task, grouped
+from cellveil.deviations.joint_witness import Task, grouped
 from cellveil.deviations.ledger import Ledger
-from cellveil.params import Params, param, part
-from cellveil.problem import Problem, Status
-from cellveil.solvers import tolerances
-from cellveil.solvers.projection import Projection, SparseProjection, projection_of
+from cellveil.params import param
+from cellveil.problem import Problem
+from cellveil.solvers.projection import Projection
+from cellveil.suppression.engines.exact_tasks import Assignment, ExactTasksParams, TaskTeam
 from cellveil.suppression.engines.local_search import drop_unused, trial
 from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams, Strategy
-from cellveil.suppression.engines.reweighted_splitting import (
-    ReweightedSplitting,
-    ReweightedSplittingParams,
-    Terms,
-    window,
-)
+from cellveil.suppression.engines.reweighted_splitting import Terms, window
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplittingSearchParams(Params):
+class SplittingSearchParams(ExactTasksParams):
     """Parameters of the search by splitting."""
 
-    slack: float = param(0.01, "Margin on amounts and rooms, for rounding to exact witnesses.", least=0)
-    more_slack: float = param(3.0, "Factor on the margin from try to try.", least=1)
-    most_slack: float = param(0.2, "Largest margin.", least=0, most=1)
-    attempts: int = param(4, "Tries to make a deviation exact before its demands stay open.", least=1)
-    most_for_programs: int = param(
-        15_000, "Movable cells of an irregular table up to which interior points find what to hide.", least=0
-    )
-    program_slopes: tuple[float, ...] = param((0.1, 0.01), "Falling ε of their reweighting.", least=0)
     most_to_settle: int = param(60_000, "Hidden cells up to which joint witnesses are looked for.", least=0)
     most_in_time: int = param(25_000, "The same with a time limit.", least=0)
     harvest_rounds: int = param(6, "Rounds of joint witnesses inside the pattern.", least=0)
@@ -84,11 +66,16 @@ class SplittingSearchParams(Params):
     free_tries: int = param(2, "Joint witnesses tried inside the pattern of a window.", least=0)
     ruined: float = param(0.3, "Share of the secondaries published in ruin and recreate.", least=0, most=1)
     barren: int = param(4, "Trials in vain, one after the other, that end it.", least=1)
-    reweighting: ReweightedSplittingParams = part(ReweightedSplittingParams)
 
 
 class SplittingSearch:
-    """The splitting engine on the demands of one problem."""
+    """The splitting engine on the demands of one problem.
+
+    Parameters
+    ----------
+    workers
+        How many tasks are done side by side.
+    """
 
     def __init__(
         self,
@@ -97,21 +84,20 @@ class SplittingSearch:
         *,
         seed: int = 0,
         deadline: Deadline = NO_LIMIT,
+        workers: int = 1,
     ) -> None:
         self.problem, self.params = problem, params or SplittingSearchParams()
         self.rng = np.random.default_rng(seed)
-        self._movable = problem.status != Status.FROZEN
         self._largest = float(np.maximum(problem.upl, problem.lpl).max(initial=0))
         self._pace = 0.0  # seconds that a single demand takes
-        self.deadline, self._joint = deadline, JointWitness(problem, deadline)
-        self._whole = self._engine(projection_of(problem.table))
-        projection = self._whole.projection
-        self._is_irregular = isinstance(projection, SparseProjection)
-        self.is_windowed = not self._is_irregular and projection.size > 2 * self.params.window
+        self.deadline = deadline
+        self._team = TaskTeam(problem, self.params, workers, rng=self.rng, seed=seed, deadline=deadline)
+        first, most = self._team.first, 2 * self.params.window
+        self.is_windowed = not first.is_irregular and first.whole.projection.size > most
 
     def within(self, deadline: Deadline) -> SplittingSearch:
         """The same, with another time limit from now on."""
-        self.deadline = self._joint.deadline = deadline
+        self.deadline = self._team.deadline = deadline
         return self
 
     # -- what to do ----------------------------------------------------------------------------------------
@@ -126,11 +112,11 @@ class SplittingSearch:
         most = params.most_in_time if is_hurried else params.most_to_settle
         if int(ledger.hidden.sum()) <= most and not deadline.is_over:
             usual = params.rounds_in_time if is_hurried else params.harvest_rounds
-            own, self._joint.deadline = self._joint.deadline, deadline if is_hurried else self.deadline
+            own, self._team.deadline = self._team.deadline, deadline if is_hurried else self.deadline
             try:
-                self._joint.harvest(ledger, self.rng, rounds=usual if rounds is None else rounds)
+                self._team.harvest(ledger, rounds=usual if rounds is None else rounds)
             finally:
-                self._joint.deadline = own
+                self._team.deadline = own
 
     def build(self, ledger: Ledger, deadline: Deadline) -> None:
         """Hide what open demands need, and meet them: one by one, the largest first, then in groups.
@@ -138,9 +124,11 @@ class SplittingSearch:
         Demands that share a deviation cost a little more than one after the other, and a small part of the
         time: with a time limit only those that cost much are met one by one. In very large tables they are
         looked at through windows, and not all of the rest is.
+
+        Several workers do as many of these as one does, in a part of the time.
         """
         params = self.params
-        singly = deadline.share(params.single_share)
+        singly = deadline.share(params.single_share / self._team.size)
         self._one_by_one(ledger, deadline, most=params.giants, only_dear=True, starts=singly)
         if deadline.limit is None:
             self._one_by_one(ledger, deadline, most=params.tail, starts=singly)
@@ -148,6 +136,8 @@ class SplittingSearch:
             self._protect_in_windows(ledger, deadline)
             return
         self._protect_in_groups(ledger, deadline)
+        if self._team.size > 1:
+            self._one_by_one(ledger, deadline, most=self._team.size, starts=deadline)
 
     def _protect_in_groups(self, ledger: Ledger, deadline: Deadline) -> None:
         """Rounds of groups at rising prices: the last ones, as many as there is time for."""
@@ -157,9 +147,11 @@ class SplittingSearch:
             if left is not None and pace > 0:
                 prices = prices[-max(int(left / pace), 1) :]
             self.harvest(ledger, deadline)
-            for task in grouped(ledger, self.rng):
-                if not deadline.is_over:
-                    self._pay(ledger, [task], deadline, Terms(self.params.slack, prices[0]), self._whole)
+            terms = Terms(self.params.slack, prices[0])
+            groups = [Assignment([task], terms) for task in grouped(ledger, self.rng)]
+            while groups and not deadline.is_over:
+                self._team.do(ledger, groups[: self._team.size], deadline)
+                del groups[: self._team.size]
             prices, pace = prices[1:], counted_time() - begin
 
     def regrow(self, ledger: Ledger, deadline: Deadline, tell: Callable[[Ledger], None]) -> None:
@@ -192,42 +184,66 @@ class SplittingSearch:
     ) -> None:
         """The largest open demands: as long as they cost much, or all; none begins when `starts` is over."""
         tried: set[int] = set()
-        cheap, begin = 0, counted_time()
-        while len(tried) < most and not (only_dear and cheap >= self.params.cheap_ones):
-            cells, up, _ = ledger.open_demands()
-            untried = np.flatnonzero(~np.isin(cells, list(tried)))
-            if not len(untried) or starts.is_over or deadline.is_over:
+        cheap, begin, params = 0, counted_time(), self.params
+        while len(tried) < most and not (only_dear and cheap >= params.cheap_ones):
+            chosen = self._largest_open(ledger, tried, min(self._team.size, most - len(tried)))
+            if not chosen or starts.is_over or deadline.is_over:
                 break
-            cell = int(cells[untried[0]])
-            tried.add(cell)
-            before = ledger.cost
-            self.protect(ledger, cell, bool(up[untried[0]]), deadline)
-            cheap = cheap + 1 if ledger.cost - before < self.params.cheap * ledger.cost else 0
-            if len(tried) % self.params.harvest_every == 0:
+            before, harvests = ledger.cost, len(tried) // params.harvest_every
+            tried.update(chosen)
+            for added in self._team.do(ledger, [self._both_ways(ledger, cell) for cell in chosen], deadline):
+                before += added
+                cheap = cheap + 1 if added < params.cheap * before else 0
+            if len(tried) // params.harvest_every > harvests:
                 self.harvest(ledger, deadline, rounds=1)
         self._pace = (counted_time() - begin) / max(len(tried), 1)
 
     def _protect_in_windows(self, ledger: Ledger, deadline: Deadline) -> None:
-        """Window after window around the largest open demand: what it shows of others like it as a group."""
+        """Windows around the largest open demands: what each shows of others like it as a group."""
         tried: set[int] = set()
         is_hurried = deadline.limit is not None
-        for _ in range(self.params.windows_in_time if is_hurried else self.params.windowed_groups):
-            cells, _, amounts = ledger.open_demands()
-            untried = np.flatnonzero(~np.isin(cells, list(tried)))
-            if not len(untried) or deadline.is_over:
+        most = self.params.windows_in_time if is_hurried else self.params.windowed_groups
+        while len(tried) < most and not deadline.is_over:
+            chosen = self._largest_open(ledger, tried, min(self._team.size, most - len(tried)))
+            if not chosen:
                 return
-            first = untried[0]
-            tried.add(int(cells[first]))
-            slopes = self._near(ledger, int(cells[first]), float(amounts[first]), is_wide=not is_hurried)
-            for _ in range(self.params.free_tries):
-                for task in grouped(ledger, self.rng, slopes.projection.cells)[:1]:
-                    self._settle(ledger, task, slopes.inside(ledger.hidden))
-            group = grouped(ledger, self.rng, slopes.projection.cells)
-            if group and not deadline.is_over:
-                self._pay(ledger, group[:1], deadline, Terms(self.params.slack), slopes)
+            tried.update(chosen)
+            groups, seen = [], np.zeros(len(ledger.hidden), dtype=bool)
+            for cell, amount in chosen.items():
+                near = self._window(ledger, cell, amount, is_wide=not is_hurried)
+                assert near is not None
+                self._meet_inside(ledger, near)
+                for task in grouped(ledger, self.rng, near.cells[~seen[near.cells]])[:1]:
+                    groups.append(Assignment([task], Terms(self.params.slack), near))
+                seen[near.cells] = True
+            if groups:
+                self._team.do(ledger, groups, deadline)
+
+    def _meet_inside(self, ledger: Ledger, near: Projection) -> None:
+        """Meet demands of a window inside what it shows of the pattern."""
+        inside = np.zeros(len(ledger.hidden), dtype=bool)
+        inside[near.cells] = True
+        for _ in range(self.params.free_tries):
+            for task in grouped(ledger, self.rng, near.cells)[:1]:
+                self._team.first.settle(ledger, task, inside & ledger.hidden)
+
+    def _largest_open(self, ledger: Ledger, tried: set[int], most: int) -> dict[int, float]:
+        """Cells with the largest open demands, up to so many, and their amounts."""
+        cells, _, amounts = ledger.open_demands()
+        chosen: dict[int, float] = {}
+        for place in np.flatnonzero(~np.isin(cells, list(tried))).tolist():
+            if len(chosen) == most:
+                break
+            chosen.setdefault(int(cells[place]), float(amounts[place]))
+        return chosen
 
     def protect(self, ledger: Ledger, cell: int, up: bool, deadline: Deadline) -> bool:
         """Hide what an open demand needs, and its opposite if that is open too; tells whether it was met."""
+        self._team.do(ledger, [self._both_ways(ledger, cell)], deadline)
+        return bool((ledger.witness_up if up else ledger.witness_down)[cell] >= 0)
+
+    def _both_ways(self, ledger: Ledger, cell: int) -> Assignment:
+        """The open demands of a cell."""
         tasks = [
             Task(np.array([cell]), np.array([sign]), np.array([float(need[cell])]), False)
             for sign, need, witness in (
@@ -237,17 +253,17 @@ class SplittingSearch:
             if need[cell] > 0 and witness[cell] < 0
         ]
         amount = tasks[0].unit
-        near = self._near(ledger, cell, amount, is_wide=self._is_wide(amount))
-        self._pay(ledger, tasks, deadline, Terms(self.params.slack), near)
-        return bool((ledger.witness_up if up else ledger.witness_down)[cell] >= 0)
+        near = self._window(ledger, cell, amount, is_wide=self._is_wide(amount))
+        return Assignment(tasks, Terms(self.params.slack), near)
 
     def protect_together(self, ledger: Ledger, task: Task, deadline: Deadline) -> None:
         """Hide what a group of demands needs, and meet as many as one deviation can.
 
         In very large tables through windows around its largest demands, until each has been in one.
         """
+        terms = Terms(self.params.slack)
         if not self.is_windowed:
-            self._pay(ledger, [task], deadline, Terms(self.params.slack), self._whole)
+            self._team.do(ledger, [Assignment([task], terms)], deadline)
             return
         for first in np.argsort(-task.amounts, kind="stable").tolist():
             cell, rises = int(task.cells[first]), bool(task.signs[first] > 0)
@@ -255,97 +271,26 @@ class SplittingSearch:
                 return
             if not ledger.is_open(cell, rises):
                 continue
-            slopes = self._near(ledger, cell, float(task.amounts[first]))
-            inside = np.isin(task.cells, slopes.projection.cells)
+            near = self._window(ledger, cell, float(task.amounts[first]))
+            assert near is not None
+            inside = np.isin(task.cells, near.cells)
             inside &= [ledger.is_open(one, rises) for one in task.cells.tolist()]
             part = Task(task.cells[inside], task.signs[inside], task.amounts[inside], task.both_ways)
-            self._pay(ledger, [part], deadline, Terms(self.params.slack), slopes)
+            self._team.do(ledger, [Assignment([part], terms, near)], deadline)
 
-    def _pay(
-        self, ledger: Ledger, tasks: list[Task], deadline: Deadline, terms: Terms, slopes: ReweightedSplitting
-    ) -> None:
-        """Look for the deviations, hide what they move, and make them exact.
-
-        Where something was read off too early to be feasible, the least that is missing is looked for among
-        what was moved at one time or other; then from where the search stands, with what is hidden by now for
-        free and more slack.
-        """
-        if self._is_irregular and self._movable.sum() <= self.params.most_for_programs:
-            for task in tasks:
-                if not deadline.is_over:
-                    self._pay_by_programs(ledger, task)
-            return
-        state, touched = slopes.cheapest(ledger.hidden, tasks, deadline, terms)
-        if deadline.is_over:  # what moves at large ε is far too much
-            return
-        for _ in range(self.params.attempts):
-            moved = slopes.moved(state)
-            ledger.hide(np.flatnonzero(moved & ~ledger.hidden))
-            few = moved | slopes.inside(self.problem.hidden_at_start)
-            left = [
-                k
-                for k, task in enumerate(tasks)
-                if not (
-                    _is_met(ledger, task)
-                    or self._settle(ledger, task, few)
-                    or self._settle(ledger, task, few, touched)
-                )
-            ]
-            if not left or deadline.is_over:
-                return
-            tasks, state = [tasks[k] for k in left], state.part(left)
-            more = min(terms.slack * self.params.more_slack, self.params.most_slack)
-            terms = replace(terms, slack=more)
-            state = slopes.closer(ledger.hidden, tasks, state, terms)
-
-    def _near(self, ledger: Ledger, cell: int, amount: float, *, is_wide: bool = True) -> ReweightedSplitting:
-        """The engine in a window around a demand, or on the whole table if that is not much larger."""
+    def _window(self, ledger: Ledger, cell: int, amount: float, *, is_wide: bool = True) -> Projection | None:
+        """A window around a demand; none where the whole table is not much larger."""
         if not self.is_windowed:
-            return self._whole
+            return None
         free, most = (
             self.params.reweighting.free_counts,
             self.params.window if is_wide else self.params.narrow,
         )
-        part = window(self.problem, ledger.hidden, cell, amount, most, free)
-        return self._engine(part)
+        return window(self.problem, ledger.hidden, cell, amount, most, free)
 
     def _is_wide(self, amount: float) -> bool:
         """Whether a demand is among the largest, or time does not matter."""
         return self.deadline.limit is None or amount >= self.params.largest * self._largest
-
-    def _engine(self, projection: Projection) -> ReweightedSplitting:
-        return ReweightedSplitting(self.problem, projection, self._joint, self.rng, self.params.reweighting)
-
-    def _pay_by_programs(self, ledger: Ledger, task: Task) -> None:
-        """The same by interior points on the whole table, where there is no cheap projection."""
-        moved = self._joint.missing(task, ledger.hidden, self._movable)
-        for slope in self.params.program_slopes:
-            if moved is None:
-                return
-            again = self._joint.missing(task, ledger.hidden, self._movable, slope=1 / (np.abs(moved) + slope))
-            moved = moved if again is None else again
-        if moved is not None:
-            ledger.hide(
-                np.flatnonzero((np.abs(moved) > tolerances.PROGRAM_SUPPORT) & ~ledger.hidden & self._movable)
-            )
-            self._settle(ledger, task, ledger.hidden)
-
-    # -- exactness -----------------------------------------------------------------------------------------
-
-    def _settle(self, ledger: Ledger, task: Task, allowed: Bool, candidates: Bool | None = None) -> bool:
-        """Do the task inside the allowed cells, exactly, and write the deviation down; tells whether it met.
-
-        With `candidates` further cells may be used at their price, and are hidden.
-        """
-        if candidates is not None:
-            moved = self._joint.missing(task, allowed, candidates)
-            if moved is None:
-                return False
-            new = (np.abs(moved) > tolerances.SOLVED_SUPPORT) & ~ledger.hidden
-            ledger.hide(np.flatnonzero(new))
-            allowed = allowed | new
-        witness = self._joint.exact(ledger, task, allowed)
-        return witness is not None and ledger.add(witness, stretch=True) > 0
 
 
 class SplittingFirst(Strategy):
@@ -375,11 +320,3 @@ class SplittingFirst(Strategy):
 def stepwise(ledger: Ledger, *, seed: int = 0, params: OneDemandParams | None = None) -> OneDemand:
     """Linear programs for small components, the splitting engine for large ones."""
     return OneDemand(ledger, params, strategy=SplittingFirst(ledger.problem, seed=seed))
-
-
-def _is_met(ledger: Ledger, task: Task) -> bool:
-    """Whether nothing of a task is open any more: the deviation of another one, reversed, may do it."""
-    return not any(
-        ledger.is_open(cell, sign > 0)
-        for cell, sign in zip(task.cells.tolist(), task.signs.tolist(), strict=True)
-    )
