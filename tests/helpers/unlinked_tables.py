@@ -41,6 +41,8 @@ class TamperedPool(InProcess):
     def __init__(self, changed: Callable[[int, Reply[Any]], Reply[Any]]) -> None:
         self._changed = changed
 
-    def replies(self, work: Any, shared: Any, tasks: Sequence[Any]) -> Iterator[tuple[int, Reply[Any]]]:
+    def replies(
+        self, work: Any, shared: Any, tasks: Sequence[Any], *, may_stop: bool = False
+    ) -> Iterator[tuple[int, Reply[Any]]]:
         for number, reply in super().replies(work, shared, tasks):
             yield number, self._changed(number, Reply(reply.value, reply.error))

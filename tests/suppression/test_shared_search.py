@@ -13,15 +13,18 @@ import numpy as np
 import pytest
 
 from cellveil.certificate import verify
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations.demand import Demand
 from cellveil.errors import InfeasibleError, InputError, WorkerError
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
-from cellveil.suppression import Draft, Suppression, suppress
-from cellveil.suppression.shared_search import is_certified
+from cellveil.suppression import METHODS, Draft, Suppression, suppress
+from cellveil.suppression.draft import MethodEnding
+from cellveil.suppression.shared_search import PartSearch, SearchRecipe, is_certified, searched
 from cellveil.tasks import InProcess, Reply, TaskPool, cluster, using_pool
 from cellveil.tasks.local_processes import LocalProcesses
+from cellveil.tasks.stopping import ask_to_stop, marked
 from helpers import task_work
 from helpers.dask_workers import DaskWorkers
 from helpers.unlinked_tables import TamperedPool, side_by_side
@@ -129,6 +132,11 @@ def test_a_wrong_number_of_seeds_is_refused(tables: list[Problem], wrong: Any) -
         suppress(tables[0], seeds=wrong)
 
 
+def test_several_seeds_do_not_write_one_file(tables: list[Problem], tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="one file"):
+        suppress(tables[0], "genetic", seeds=2, options={"checkpoint": str(tmp_path / "state")})
+
+
 # -- what comes back -----------------------------------------------------------------------------------------
 
 
@@ -172,8 +180,6 @@ def test_a_bound_above_the_cost_of_a_proven_pattern_is_dropped(tables: list[Prob
 
 
 def test_a_worker_that_calls_a_feasible_problem_infeasible_is_not_believed(tables: list[Problem]) -> None:
-    from cellveil.deviations.demand import Demand
-
     with using_pool(changing(0, lambda draft: replace(draft, infeasible=[Demand(1, True, 1)]))):
         assert suppress(tables[0], seeds=2).is_safe
 
@@ -228,7 +234,7 @@ def test_a_search_that_is_lost_leaves_the_others(tables: list[Problem]) -> None:
 
 def test_a_pool_that_is_gone_keeps_what_is_complete(tables: list[Problem], whole: Problem) -> None:
     class Gone(InProcess):
-        def replies(self, work: Any, shared: Any, tasks: Any) -> Any:
+        def replies(self, work: Any, shared: Any, tasks: Any, *, may_stop: bool = False) -> Any:
             yield next(iter(super().replies(work, shared, tasks)))
             raise WorkerError("the scheduler is gone")
 
@@ -265,6 +271,22 @@ def test_an_interrupt_before_anything_is_found_ends_it(whole: Problem) -> None:
         suppress(whole, options=SPLIT, progress=Interrupting("bound", 1))
 
 
+def test_what_stopped_searches_bring_back_is_kept(tables: list[Problem]) -> None:
+    stopped = changing(-1, lambda draft: replace(draft, reason=MethodEnding.INTERRUPTED_SEARCH))
+    with using_pool(stopped):
+        found = suppress(tables[0], seeds=2, time_limit=3600.0)
+    assert found.was_interrupted and found.is_safe and is_proven(tables[0], found)
+
+
+def test_a_search_that_is_stopped_before_it_has_a_pattern_says_so(tables: list[Problem]) -> None:
+    recipe = SearchRecipe("auto", METHODS["auto"].read({}), (tables[0],))
+    ask_to_stop("this one")
+    with marked("this one"), pytest.raises(WorkerError, match="before it had a pattern"):
+        searched(recipe, PartSearch(0, 0, 1.0, NO_LIMIT))
+    with marked("another one"):
+        assert is_certified(tables[0], searched(recipe, PartSearch(0, 0, 1.0, NO_LIMIT)))
+
+
 def test_progress_tells_of_the_whole(whole: Problem) -> None:
     told: list[dict[str, Any]] = []
 
@@ -279,8 +301,6 @@ def test_progress_tells_of_the_whole(whole: Problem) -> None:
 
 
 def test_certified_means_that_the_verifier_accepts_it(tables: list[Problem]) -> None:
-    from cellveil.suppression.methods import METHODS
-
-    draft = METHODS["auto"].run(tables[0], deadline=Deadline(None), seed=0)
+    draft = METHODS["auto"].run(tables[0], deadline=NO_LIMIT, seed=0)
     assert is_certified(tables[0], draft)
     assert not is_certified(tables[0], replace(draft, hidden=tables[0].hidden_at_start.copy()))

@@ -7,6 +7,8 @@ import pickle
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import gettempdir
+from typing import Any
 
 import pytest
 
@@ -31,6 +33,7 @@ from cellveil.tasks.local_processes import LocalProcesses
 from cellveil.tasks.sealed import Sealed, perform
 from helpers import task_work
 from helpers.dask_workers import DaskWorkers
+from helpers.waiting import wait_until
 
 POOLS = ("in process", "processes", "dask")
 
@@ -110,6 +113,39 @@ def test_certificates_are_the_same_whoever_examines(pool: TaskPool) -> None:
     assert found.outsider.num_lps == alone.outsider.num_lps > 0
     ours, theirs = found.outsider.certificate, alone.outsider.certificate
     assert isinstance(ours, Certificate) and ours.to_bytes() == theirs.to_bytes() and len(ours) > 1
+
+
+def test_an_interrupt_asks_the_tasks_to_stop(pool: TaskPool, tmp_path: Path) -> None:
+    """What is at work replies with what it has, the rest is not begun, and then the interrupt is raised."""
+    if isinstance(pool, InProcess):
+        return
+    whole, replies = pool.wait, {}  # type: ignore[attr-defined]
+
+    def interrupted(futures: Any) -> Any:
+        pool.wait = whole  # type: ignore[attr-defined]
+        wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
+        raise KeyboardInterrupt
+
+    pool.wait = interrupted  # type: ignore[attr-defined]
+    with pytest.raises(KeyboardInterrupt):
+        for number, reply in pool.replies(
+            task_work.until_stopped, str(tmp_path), list(range(4)), may_stop=True
+        ):
+            replies[number] = reply.get()
+    assert replies == {0: "stopped", 1: "stopped"}
+    assert not list(Path(gettempdir()).glob("cellveil-stop-*"))
+
+
+def test_tasks_that_cannot_stop_are_ended_by_an_interrupt(pool: TaskPool, tmp_path: Path) -> None:
+    if isinstance(pool, InProcess):
+        return
+
+    def interrupted(futures: Any) -> Any:
+        raise KeyboardInterrupt
+
+    pool.wait = interrupted  # type: ignore[attr-defined]
+    with pytest.raises(KeyboardInterrupt):
+        list(pool.replies(task_work.slow, str(tmp_path), [1, 2]))
 
 
 # -- lost workers --------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from typing import Any
 from cellveil.certificate import verify
 from cellveil.certificate.certificate import Certificate, pattern_hash
 from cellveil.clock import Deadline
-from cellveil.errors import WorkerError, counted
+from cellveil.errors import InputError, WorkerError, counted
 from cellveil.params import Params, param, part
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
@@ -36,7 +36,11 @@ from cellveil.suppression.presolve.independent_parts import (
     put_together,
     whole_part,
 )
-from cellveil.tasks import InProcess, Reply, TaskPool, pool_in_use, task_pool
+from cellveil.tasks import InProcess, Reply, StoppableProgress, TaskPool, pool_in_use, task_pool
+
+
+ONE_FILE = ("checkpoint", "plot")
+"""Parameters of methods that name a file of one search."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,14 +86,25 @@ class PartSearch:
 
 
 def searched(recipe: SearchRecipe, task: PartSearch) -> Draft:
-    """Do one of the searches: the task that is shared out."""
-    return METHODS[recipe.method].run(
-        recipe.problems[task.part],
-        deadline=task.deadline.share(task.share),
-        seed=task.seed,
-        progress=recipe.watchers[task.part] if recipe.watchers else Progress(),
-        params=recipe.params,
-    )
+    """Do one of the searches: the task that is shared out.
+
+    Raises
+    ------
+    WorkerError
+        When it was asked to stop before it had a pattern.
+    """
+    try:
+        return METHODS[recipe.method].run(
+            recipe.problems[task.part],
+            deadline=task.deadline.share(task.share),
+            seed=task.seed,
+            progress=recipe.watchers[task.part] if recipe.watchers else StoppableProgress(),
+            params=recipe.params,
+        )
+    except KeyboardInterrupt:
+        if recipe.watchers:
+            raise
+        raise WorkerError("a search was stopped before it had a pattern.") from None
 
 
 def shared_search(
@@ -107,11 +122,17 @@ def shared_search(
 
     Raises
     ------
+    InputError
+        When there are several seeds, and the method keeps a file of one search.
     KeyboardInterrupt
         When it was interrupted before any part had a pattern.
     WorkerError
         When all searches of a part were lost.
     """
+    if seeds > 1 and any(getattr(params, name, "") for name in ONE_FILE):
+        raise InputError(
+            "several seeds would write one file", remedy="Leave out checkpoint and plot, or seeds."
+        )
     parts = parts_of(problem, settings.parts) if METHODS[method].is_divisible else [whole_part(problem)]
     if len(parts) * seeds == 1:
         return METHODS[method].run(problem, deadline=deadline, seed=seed, progress=progress, params=params)
@@ -187,8 +208,11 @@ class _Searches:
             for (number, seed), share in zip(places, shares_of_time(sizes, pool.num_workers), strict=True)
         ]
         try:
-            for done, (place, reply) in enumerate(pool.replies(searched, self._recipe, tasks)):
-                self._take(tasks[place], reply)
+            replies = pool.replies(searched, self._recipe, tasks, may_stop=True)
+            for done, (place, reply) in enumerate(replies):
+                is_over = self._take(tasks[place], reply)
+                if is_over and isinstance(pool, InProcess):
+                    raise KeyboardInterrupt
                 self._progress.stage(f"{done + 1} of {len(tasks)} searches")
                 self._progress.advance(done + 1, len(tasks), **self._standings.figures())
         except KeyboardInterrupt:
@@ -196,7 +220,7 @@ class _Searches:
         except WorkerError as error:
             self._errors.append(error)
         self._finish(seeds[0])
-        if self._errors:
+        if self._errors and not self._is_interrupted:
             lost = counted(len(tasks) - sum(map(len, self.found)), "search was", "searches were")
             self._progress.note(f"{lost} lost by the workers; what the others found was kept")
 
@@ -209,21 +233,20 @@ class _Searches:
         pays = is_even and sum(sizes) >= self._settings.worth_processes
         return task_pool(workers) if pays else InProcess()
 
-    def _take(self, task: PartSearch, reply: Reply[Draft]) -> None:
-        """Keep what came back; raises what is no matter of a worker, and an interrupt."""
+    def _take(self, task: PartSearch, reply: Reply[Draft]) -> bool:
+        """Keep what came back; returns whether it was interrupted, raises what is no matter of a worker."""
         if isinstance(reply.error, WorkerError) and reply.cause is None:
             self._errors.append(reply.error)
-            return
+            return False
         draft, problem = reply.get(), self._recipe.problems[task.part]
         if not (isinstance(draft, Draft) and draft.is_about(problem)):
             self._errors.append(WorkerError("a search came back with something else than a pattern."))
-            return
+            return False
         self.found[task.part][task.seed] = draft
         if not draft.infeasible:
             bound = draft.lower_bound or 0.0
             self._standings.note(task.part, cost_of(problem, draft), bound, int(draft.hidden.sum()))
-        if draft.reason.is_interrupt:
-            raise KeyboardInterrupt
+        return draft.reason.is_interrupt
 
     def _finish(self, seed: int) -> None:
         """Where some parts have a pattern when it is interrupted: find one for the others, fast."""

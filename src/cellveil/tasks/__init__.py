@@ -2,10 +2,12 @@
 
 from cellveil.tasks.choice import cluster, default_workers, pool_in_use, task_pool, using_pool
 from cellveil.tasks.pool import InProcess, Reply, TaskPool
+from cellveil.tasks.stopping import StoppableProgress
 
 __all__ = [
     "InProcess",
     "Reply",
+    "StoppableProgress",
     "TaskPool",
     "cluster",
     "default_workers",

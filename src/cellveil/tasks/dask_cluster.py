@@ -17,6 +17,7 @@ from uuid import uuid4
 from cellveil.errors import InputError, MissingExtraError, WorkerError
 from cellveil.tasks.remote import LostTaskError, RemotePool
 from cellveil.tasks.sealed import Sealed, perform
+from cellveil.tasks.stopping import ask_to_stop
 
 ADDRESS = re.compile(r"([a-z]+://)?[^/\s]+:\d+")
 """What an address looks like."""
@@ -134,6 +135,14 @@ class DaskCluster(RemotePool):
         if not isinstance(found, Sealed):
             raise WorkerError(f"the cluster at {self.address} gave another answer than that of a task.")
         return found
+
+    def new_mark(self) -> str:
+        """See `RemotePool`."""
+        return _drawn_key()
+
+    def stop(self, mark: str) -> None:
+        """See `RemotePool`: workers hear it while they are at work."""
+        self._ask(self._client.run, ask_to_stop, mark, on_error="ignore")
 
     def cancel(self, futures: Collection[Any]) -> None:
         """See `RemotePool`."""

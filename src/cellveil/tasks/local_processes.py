@@ -12,8 +12,11 @@ import time
 from collections.abc import Collection
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from tempfile import gettempdir
 from threading import Event, Thread, current_thread, main_thread
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from cellveil.tasks.pool import Reply, Work, replied
 from cellveil.tasks.remote import LostTaskError, RemotePool
@@ -67,6 +70,18 @@ class LocalProcesses(RemotePool):
     def cancel(self, futures: Collection[Any]) -> None:
         """See `RemotePool`: ends the processes, as nothing else ends what they are doing."""
         self._executor().shutdown(wait=False, kill_workers=True)
+
+    def new_mark(self) -> str:
+        """See `RemotePool`: the path of a file that is not there."""
+        return str(Path(gettempdir()) / f"cellveil-stop-{uuid4().hex}")
+
+    def stop(self, mark: str) -> None:
+        """See `RemotePool`."""
+        Path(mark).touch()
+
+    def forget(self, mark: str) -> None:
+        """See `RemotePool`."""
+        Path(mark).unlink(missing_ok=True)
 
     def again(self, work: Work[T], shared: Any, task: Any) -> Reply[T]:
         """See `RemotePool`: this process does it."""
