@@ -53,6 +53,8 @@ def test_every_job_has_its_line_and_its_links(opened: Callable[..., Opened], pag
     assert "INFEASIBLE" in texts[3] and "FAILED" in texts[4] and "interrupted" in texts[5]
     assert seen.page.get_by_role("link", name="report on January").get_attribute("href") == "../a/r.html"
     assert seen.page.get_by_role("link", name="public files").count() == 2
+    seen.page.get_by_role("link", name="why April released nothing").click()
+    assert seen.page.locator("dt:target").inner_text() == "April (april.toml)"
     reasons = seen.page.locator(".reasons").inner_text()
     assert "Free space." in reasons and "January" not in reasons
 
@@ -64,6 +66,7 @@ def test_narrow_lines_name_their_figures(opened: Callable[..., Opened], page: st
         "(row) => [...row.querySelectorAll('td')].map((e) => getComputedStyle(e, '::before').content)"
     )
     assert any("Published" in text for text in named) and any("Gap" in text for text in named)
+    assert "–" not in seen.page.locator(".programme tbody tr").last.inner_text()  # nothing to say
 
 
 def test_it_prints(opened: Callable[..., Opened], page: str) -> None:

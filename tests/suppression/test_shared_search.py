@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,15 +21,11 @@ from cellveil.progress import Progress
 from cellveil.suppression import METHODS, Draft, Suppression, suppress
 from cellveil.suppression.draft import MethodEnding
 from cellveil.suppression.shared_search import PartSearch, SearchRecipe, is_certified, searched
-from cellveil.tasks import InProcess, Reply, TaskPool, cluster, using_pool
-from cellveil.tasks.local_processes import LocalProcesses
+from cellveil.tasks import InProcess, Reply, using_pool
 from cellveil.tasks.stopping import ask_to_stop, marked
-from helpers import task_work
-from helpers.dask_workers import DaskWorkers
 from helpers.unlinked_tables import TamperedPool, side_by_side
 
 SPLIT = {"run.shared.parts.least_cells": 1}
-POOLS = ("in process", "processes", "dask")
 
 
 @pytest.fixture(scope="module")
@@ -41,25 +36,6 @@ def tables() -> list[Problem]:
 @pytest.fixture(scope="module")
 def whole(tables: list[Problem]) -> Problem:
     return side_by_side(*tables)
-
-
-@pytest.fixture(scope="module")
-def workers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskWorkers]:
-    pytest.importorskip("distributed", reason="needs the extra cluster")
-    with DaskWorkers(2, tmp_path_factory.mktemp("dask")) as started:
-        yield started
-
-
-@pytest.fixture(params=POOLS)
-def pool(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[TaskPool]:
-    folder = str(Path(task_work.__file__).parents[1])
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([folder, os.environ.get("PYTHONPATH", "")]))
-    if request.param == "dask":
-        with cluster(request.getfixturevalue("workers").address) as dask:
-            yield dask
-    else:
-        with using_pool(InProcess() if request.param == "in process" else LocalProcesses(2)) as own:
-            yield own
 
 
 def is_proven(problem: Problem, found: Suppression) -> bool:
@@ -84,16 +60,6 @@ def test_parts_cost_what_they_cost_alone(tables: list[Problem], whole: Problem) 
 def test_every_method_may_run_part_by_part(whole: Problem, method: str) -> None:
     found = suppress(whole, method, options=SPLIT)
     assert found.is_safe and is_proven(whole, found)
-
-
-def test_the_result_does_not_depend_on_who_searches(whole: Problem, pool: TaskPool) -> None:
-    given: dict[str, Any] = {"seeds": 2, "seed": 3, "options": SPLIT}
-    found = suppress(whole, **given)
-    with using_pool(InProcess()):
-        here = suppress(whole, **given)
-    assert np.array_equal(found.pattern.hidden, here.pattern.hidden)
-    assert found.certificate.to_bytes() == here.certificate.to_bytes()
-    assert (found.cost, found.lower_bound, found.outcome) == (here.cost, here.lower_bound, here.outcome)
 
 
 def test_a_part_that_nothing_protects_is_named(tables: list[Problem]) -> None:

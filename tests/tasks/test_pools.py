@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
 
+import numpy as np
 import pytest
 
 import cellveil
@@ -28,11 +29,13 @@ from cellveil.judge import audit
 from cellveil.judge.auditing import AuditParams
 from cellveil.judge.cell_judge import OutsiderParams
 from cellveil.pattern import Pattern
+from cellveil.suppression import suppress
 from cellveil.tasks import InProcess, TaskPool, cluster, using_pool
 from cellveil.tasks.local_processes import LocalProcesses
 from cellveil.tasks.sealed import Sealed, perform
 from helpers import task_work
 from helpers.dask_workers import DaskWorkers
+from helpers.unlinked_tables import side_by_side
 from helpers.waiting import wait_until
 
 POOLS = ("in process", "processes", "dask")
@@ -113,6 +116,17 @@ def test_certificates_are_the_same_whoever_examines(pool: TaskPool) -> None:
     assert found.outsider.num_lps == alone.outsider.num_lps > 0
     ours, theirs = found.outsider.certificate, alone.outsider.certificate
     assert isinstance(ours, Certificate) and ours.to_bytes() == theirs.to_bytes() and len(ours) > 1
+
+
+def test_a_search_in_parts_and_with_seeds_comes_to_the_same_whoever_does_it(pool: TaskPool) -> None:
+    problem = side_by_side(*(random_table((6, 5), contributors=2, seed=seed) for seed in (1, 2)))
+    given: dict[str, Any] = {"seeds": 2, "seed": 3, "options": {"run.shared.parts.least_cells": 1}}
+    found = suppress(problem, **given)
+    with using_pool(InProcess()):
+        here = suppress(problem, **given)
+    assert found.is_safe and np.array_equal(found.pattern.hidden, here.pattern.hidden)
+    assert found.certificate.to_bytes() == here.certificate.to_bytes()
+    assert (found.cost, found.lower_bound, found.outcome) == (here.cost, here.lower_bound, here.outcome)
 
 
 def test_an_interrupt_asks_the_tasks_to_stop(pool: TaskPool, tmp_path: Path) -> None:

@@ -38,7 +38,6 @@ from cellveil.suppression.presolve.independent_parts import (
 )
 from cellveil.tasks import InProcess, Reply, StoppableProgress, TaskPool, pool_in_use, task_pool
 
-
 ONE_FILE = ("checkpoint", "plot")
 """Parameters of methods that name a file of one search."""
 
