@@ -20,7 +20,7 @@ from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression import METHODS, Draft, Suppression, suppress
 from cellveil.suppression.draft import MethodEnding
-from cellveil.suppression.shared_search import PartSearch, SearchRecipe, is_certified, searched
+from cellveil.suppression.shared_search import SearchRecipe, SearchTask, is_certified, searched
 from cellveil.tasks import InProcess, Reply, using_pool
 from cellveil.tasks.stopping import ask_to_stop, marked
 from helpers.unlinked_tables import TamperedPool, side_by_side
@@ -248,9 +248,9 @@ def test_a_search_that_is_stopped_before_it_has_a_pattern_says_so(tables: list[P
     recipe = SearchRecipe("auto", METHODS["auto"].read({}), (tables[0],))
     ask_to_stop("this one")
     with marked("this one"), pytest.raises(WorkerError, match="before it had a pattern"):
-        searched(recipe, PartSearch(0, 0, 1.0, NO_LIMIT))
+        searched(recipe, SearchTask(0, 0, 1.0, NO_LIMIT))
     with marked("another one"):
-        assert is_certified(tables[0], searched(recipe, PartSearch(0, 0, 1.0, NO_LIMIT)))
+        assert is_certified(tables[0], searched(recipe, SearchTask(0, 0, 1.0, NO_LIMIT)))
 
 
 def test_progress_tells_of_the_whole(whole: Problem) -> None:

@@ -47,6 +47,7 @@ class SharedSearchParams(Params):
     """Parameters of a search that is shared out."""
 
     parts: PartsParams = part(PartsParams)
+    most_seeds: int = param(100, "Seeds at most: more searches of one problem are a mistake.", least=1)
     worth_processes: int = param(
         5_000, "Cells of all searches together from which on they run in processes of their own.", least=0
     )
@@ -75,7 +76,7 @@ class SearchRecipe:
 
 
 @dataclass(frozen=True)
-class PartSearch:
+class SearchTask:
     """One search: of a part, with a seed, in a share of the time that is left when it begins."""
 
     part: int
@@ -84,7 +85,7 @@ class PartSearch:
     deadline: Deadline
 
 
-def searched(recipe: SearchRecipe, task: PartSearch) -> Draft:
+def searched(recipe: SearchRecipe, task: SearchTask) -> Draft:
     """Do one of the searches: the task that is shared out.
 
     Raises
@@ -203,7 +204,7 @@ class _Searches:
         pool = self._pool(sizes)
         places = [(number, seed) for seed in seeds for number in range(len(self._parts))]
         tasks = [
-            PartSearch(number, seed, share, deadline)
+            SearchTask(number, seed, share, deadline)
             for (number, seed), share in zip(places, shares_of_time(sizes, pool.num_workers), strict=True)
         ]
         try:
@@ -232,7 +233,7 @@ class _Searches:
         pays = is_even and sum(sizes) >= self._settings.worth_processes
         return task_pool(workers) if pays else InProcess()
 
-    def _take(self, task: PartSearch, reply: Reply[Draft]) -> bool:
+    def _take(self, task: SearchTask, reply: Reply[Draft]) -> bool:
         """Keep what came back; returns whether it was interrupted, raises what is no matter of a worker."""
         if isinstance(reply.error, WorkerError) and reply.cause is None:
             self._errors.append(reply.error)
@@ -257,7 +258,7 @@ class _Searches:
         for number in missing:
             until = Deadline(self._settings.finish_seconds / len(missing))
             recipe = replace(self._recipe, watchers=())
-            self.found[number][seed] = searched(recipe, PartSearch(number, seed, 1.0, until))
+            self.found[number][seed] = searched(recipe, SearchTask(number, seed, 1.0, until))
 
     def chosen(self, number: int) -> Draft:
         """The cheapest certified draft of a part, with the best bound; the cheapest where none is certified.

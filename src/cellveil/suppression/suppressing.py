@@ -46,9 +46,6 @@ REMEDY = "Give a longer time limit"
 FASTER = ", or take the method hypercube, which is the fastest"
 
 
-MOST_SEEDS = 100
-"""More searches of one problem are a mistake."""
-
 RUN = "run."
 """How the names of options of the run begin; others are those of the method."""
 
@@ -169,12 +166,12 @@ def suppress(
     check_kind(time_limit, (int, float, type(None)), "the time limit", "Give seconds, for example 60.")
     check_kind(seed, int, "the seed", "Give a whole number, for example 1.")
     check_kind(seeds, int, "the number of seeds", "Give a whole number, for example 4.")
-    if not 1 <= seeds <= MOST_SEEDS:
-        raise InputError(f"the number of seeds is not from 1 to {MOST_SEEDS}", remedy="Give for example 4.")
     attackers = as_attackers(attackers)
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     chosen, frame = read_options(method, options or {}, params)
+    if not 1 <= seeds <= (most := frame.shared.most_seeds):
+        raise InputError(f"the number of seeds is not from 1 to {most}", remedy="Give for example 4.")
     workers = default_workers() if workers is None else workers
     several = OutsiderParams(workers=workers)
     watch, deadline, progress = Stopwatch(), Deadline(time_limit), progress or Progress()

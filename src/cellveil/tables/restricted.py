@@ -61,7 +61,7 @@ def _bare(table: Table) -> Table:
 
 def _restricted(dimension: Dimension, keys: Codes) -> tuple[Dimension, Codes]:
     """The codes that occur, and what is left of the equations between them."""
-    used, keys = np.unique(keys, return_inverse=True)
+    used, places = np.unique(keys, return_inverse=True)
     number = {code: place for place, code in enumerate(used.tolist())}
     equations = (_renumbered(equation, number) for equation in dimension.equations)
     codes = tuple(dimension.codes[code] for code in used.tolist())
@@ -71,7 +71,7 @@ def _restricted(dimension: Dimension, keys: Codes) -> tuple[Dimension, Codes]:
         tuple(equation for equation in equations if equation is not None),
         number.get(dimension.total, -1),
     )
-    return left, keys.reshape(-1).astype(np.int32)
+    return left, places.reshape(-1).astype(np.int32)
 
 
 def _renumbered(equation: Equation, number: dict[int, int]) -> Equation | None:

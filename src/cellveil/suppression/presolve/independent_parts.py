@@ -110,14 +110,16 @@ def _bundles(component: Int, asked: Int, params: PartsParams) -> list[list[int]]
 def _part_of(problem: Problem, cells: Int, own: Bool) -> Problem:
     """The problem of some cells, of which only its own may be hidden."""
     kept = own[cells]
-    levels = {name: np.where(kept, getattr(problem, name)[cells], 0) for name in LEVELS}
+    lpl, upl, spl = (np.where(kept, getattr(problem, name)[cells], 0) for name in LEVELS)
     return Problem(
         restricted(problem.table, cells),
         status=np.where(kept, problem.status[cells], Status.FROZEN).astype(np.int8),
         weight=problem.weight[cells],
         lb=problem.lb[cells],
         ub=problem.ub[cells],
-        **levels,
+        lpl=lpl,
+        upl=upl,
+        spl=spl,
     )
 
 
