@@ -170,7 +170,8 @@ def suppress(
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     chosen, frame = read_options(method, options or {}, params)
-    if not 1 <= seeds <= (most := frame.shared.most_seeds):
+    most = frame.shared.most_seeds
+    if not 1 <= seeds <= most:
         raise InputError(f"the number of seeds is not from 1 to {most}", remedy="Give for example 4.")
     workers = default_workers() if workers is None else workers
     several = OutsiderParams(workers=workers)
