@@ -61,14 +61,14 @@ def slow(folder: str, task: int) -> int:
 
 def until_stopped(folder: str, task: int) -> str:
     """Note that it began, and go on until it is asked to stop."""
-    (Path(folder) / str(task)).touch()
-    progress = StoppableProgress()
-    for step in range(6_000):
-        try:
+    try:
+        (Path(folder) / str(task)).touch()
+        progress = StoppableProgress()
+        for step in range(6_000):
             progress.advance(step)
-        except KeyboardInterrupt:
-            return "stopped"
-        time.sleep(0.02)
+            time.sleep(0.02)
+    except KeyboardInterrupt:
+        return "stopped"
     return "done"
 
 

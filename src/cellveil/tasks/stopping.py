@@ -1,7 +1,8 @@
 """Tasks that are asked to stop early, and come back with the best that they have.
 
-An interrupt is for whoever waits: it asks the workers to stop. Processes of this machine look for an empty
-file that appears then, workers of a cluster are told. A search looks each time that it tells how far it is.
+An interrupt is for whoever waits: it asks the workers to stop. For processes of this machine an empty file
+appears then, and they get a signal where the system has some; workers of a cluster are told. A search also
+looks each time that it tells how far it is.
 """
 
 from __future__ import annotations
@@ -36,6 +37,12 @@ def marked(mark: str) -> Iterator[None]:
         yield
     finally:
         _mark.reset(token)
+
+
+def is_asked() -> bool:
+    """Whether the task that runs here is asked to stop."""
+    mark = _mark.get()
+    return bool(mark) and (mark in _asked or Path(mark).exists())
 
 
 class StoppableProgress(Progress):
