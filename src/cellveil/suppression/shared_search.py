@@ -133,9 +133,10 @@ def shared_search(
         raise InputError(
             "several seeds would write one file", remedy="Leave out checkpoint and plot, or seeds."
         )
-    parts = parts_of(problem, settings.parts) if METHODS[method].is_divisible else [whole_part(problem)]
-    if len(parts) * seeds == 1:
+    parts = parts_of(problem, settings.parts) if METHODS[method].is_divisible else []
+    if seeds == 1 and not parts:
         return METHODS[method].run(problem, deadline=deadline, seed=seed, progress=progress, params=params)
+    parts = parts or [whole_part(problem)]
     search = _Searches(method, params, parts, problem.table.num_cells, progress, settings)
     search.run(range(seed, seed + seeds), deadline)
     return put_together(problem, parts, [search.chosen(number) for number in range(len(parts))])
@@ -258,23 +259,24 @@ class _Searches:
         for number in missing:
             until = Deadline(self._settings.finish_seconds / len(missing))
             recipe = replace(self._recipe, watchers=())
-            self.found[number][seed] = searched(recipe, SearchTask(number, seed, 1.0, until))
+            try:
+                self.found[number][seed] = searched(recipe, SearchTask(number, seed, 1.0, until))
+            except WorkerError:  # interrupted once more
+                raise KeyboardInterrupt from None
 
     def chosen(self, number: int) -> Draft:
         """The cheapest certified draft of a part, with the best bound; the cheapest where none is certified.
 
         Where every search says that nothing protects the part: what the first one says.
         """
-        problem, drafts = (
-            self._recipe.problems[number],
-            [draft for _, draft in sorted(self.found[number].items())],
-        )
+        problem = self._recipe.problems[number]
+        drafts = [draft for _, draft in sorted(self.found[number].items())]
         ranked = sorted(drafts, key=lambda draft: (bool(draft.infeasible), cost_of(problem, draft)))
-        best = ranked[0]
-        if len(drafts) > 1 and not best.infeasible:
-            best = next((draft for draft in ranked if is_certified(problem, draft)), best)
+        best, feasible = ranked[0], [draft for draft in ranked if not draft.infeasible]
+        if len(drafts) > 1 and feasible:
+            best = next((draft for draft in feasible if is_certified(problem, draft)), best)
             most = cost_of(problem, best) * (1 + tolerances.EQUAL)
-            bounds = [draft.lower_bound for draft in drafts if draft.lower_bound is not None]
+            bounds = [draft.lower_bound for draft in feasible if draft.lower_bound is not None]
             best = replace(best, lower_bound=max((bound for bound in bounds if bound <= most), default=None))
         reason = MethodEnding.INTERRUPTED_SEARCH if self._is_interrupted else best.reason
         return replace(best, reason=reason, num_lps=sum(draft.num_lps for draft in drafts))

@@ -9,7 +9,7 @@ import pytest
 
 from cellveil.datasets import random_table
 from cellveil.problem import Problem, Status
-from cellveil.suppression.presolve.independent_parts import PartsParams, parts_of
+from cellveil.suppression.presolve.independent_parts import PartsParams, parts_of, whole_part
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
@@ -39,18 +39,20 @@ def test_tables_without_a_common_cell_are_parts(tables: list[Problem]) -> None:
     assert [part.size for part in parts_of(whole, ANY)] == sorted(part.size for part in parts)
 
 
-def test_one_table_is_one_part(tables: list[Problem]) -> None:
-    (part,) = parts_of(tables[0], ANY)
-    assert len(part.cells) == tables[0].table.num_cells and part.problem.table.units is None
+def test_one_table_has_no_parts(tables: list[Problem]) -> None:
+    assert parts_of(tables[0], ANY) == []
+    whole = whole_part(tables[0])
+    assert len(whole.cells) == tables[0].table.num_cells and whole.problem.table.units is None
 
 
 def test_small_components_go_together(tables: list[Problem]) -> None:
     whole = side_by_side(*tables)
-    assert len(parts_of(whole, PartsParams(least_cells=10_000))) == 1
+    assert parts_of(whole, PartsParams(least_cells=10_000)) == []
+    assert parts_of(whole, PartsParams(least_cells=1, most_cells=3)) == []
     assert len(parts_of(whole, PartsParams(least_cells=1, most=2))) == 2
     sizes = [part.size for part in parts_of(whole, ANY)]
     two = parts_of(whole, PartsParams(least_cells=min(sizes) + 1))
-    assert len(two) <= 2 and sum(part.size for part in two) == sum(sizes)
+    assert len(two) == 2 and sum(part.size for part in two) == sum(sizes)
 
 
 def test_what_has_no_demand_is_in_no_part(tables: list[Problem]) -> None:
@@ -71,7 +73,7 @@ def test_a_cell_that_must_be_published_parts_what_it_ties() -> None:
         relations,
     )
     free = Problem.of(table, {1: 2, 3: 1})
-    assert len(parts_of(free, ANY)) == 1
+    assert parts_of(free, ANY) == []
     parts = parts_of(free.replace(status=np.where(np.arange(5) == 0, Status.FROZEN, free.status)), ANY)
     assert len(parts) == 2
     for part in parts:  # both keep the published cell, and may not hide what is the other's

@@ -65,22 +65,22 @@ def whole_part(problem: Problem) -> IndependentPart:
 
 
 def parts_of(problem: Problem, params: PartsParams | None = None) -> list[IndependentPart]:
-    """The independent parts of a problem, by size; the whole where there are no several.
+    """The independent parts of a problem, by size; none where there are no several that are worth it.
 
     Examples
     --------
     >>> from cellveil.datasets import two_way
     >>> problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
-    >>> len(parts_of(problem, PartsParams(least_cells=1)))
-    1
+    >>> parts_of(problem, PartsParams(least_cells=1))
+    []
     """
     params = params or PartsParams()
     if problem.table.num_cells > params.most_cells:
-        return [whole_part(problem)]
+        return []
     component = component_numbers(problem.table.relations, problem.status != Status.FROZEN)
     bundles = _bundles(component, np.unique(component[problem.primaries]), params)
-    if len(bundles) < 2:
-        return [whole_part(problem)]
+    if not bundles:
+        return []
     tied = component_numbers(problem.table.relations, np.ones(problem.table.num_cells, dtype=bool))
     parts = []
     for bundle in bundles:
