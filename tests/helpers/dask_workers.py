@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+
+import pytest
 
 from helpers.pages import ROOT
 
@@ -16,14 +19,30 @@ PATIENCE = 120
 """Seconds in which a scheduler is there, however busy the machine is."""
 
 
+PAIR = ("cert", "key")
+
+
+def tls_files(folder: Path) -> Path:
+    """Make an authority of one: a certificate that has signed itself, as ca.pem and cert.pem, and its key."""
+    program = shutil.which("openssl")
+    if program is None:
+        pytest.skip("there is no openssl to make certificates with")
+    asked = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=office"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "cert.pem")]
+    subprocess.run([program, *asked, *files], check=True, capture_output=True)
+    shutil.copy(folder / "cert.pem", folder / "ca.pem")
+    return folder
+
+
 class DaskWorkers:
     """A scheduler with some workers of one thread each; ends with the block.
 
-    Everything they print goes into the files `log` names.
+    Everything they print goes into the files `log` names. With `tls`, the folder of `tls_files`, they speak
+    with those only who have a certificate of that authority.
     """
 
-    def __init__(self, number: int, folder: Path) -> None:
-        self._folder, self._number = folder, number
+    def __init__(self, number: int, folder: Path, tls: Path | None = None) -> None:
+        self._folder, self._number, self._tls = folder, number, tls
         self._workers: list[subprocess.Popen[bytes]] = []
         self._scheduler: subprocess.Popen[bytes] | None = None
         self.address = ""
@@ -31,6 +50,7 @@ class DaskWorkers:
     def __enter__(self) -> DaskWorkers:
         file = self._folder / "scheduler.json"
         options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
+        options += [] if self._tls is None else ["--protocol", "tls"]
         self._scheduler = self._start("scheduler", *options)
         end = time.monotonic() + PATIENCE
         while not self.address and time.monotonic() < end:
@@ -59,15 +79,26 @@ class DaskWorkers:
         process.wait()
 
     @property
+    def python_path(self) -> str:
+        """Where they look for modules: this tree, not another one that is installed."""
+        return os.pathsep.join(map(str, (ROOT / "src", ROOT / "tests", ROOT)))
+
+    @property
     def log(self) -> str:
         """What they have printed so far."""
         return "".join(file.read_text("utf-8", "replace") for file in self._folder.glob("*.log"))
 
     def _start(self, command: str, *arguments: str) -> subprocess.Popen[bytes]:
         number = len(list(self._folder.glob("*.log")))
-        environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join(str(ROOT / part) for part in ("src", "tests", "."))
-        }
+        environment = os.environ | {"PYTHONPATH": self.python_path}
+        if self._tls is not None:
+            place = "DASK_DISTRIBUTED__COMM__TLS__"
+            environment[f"{place}CA_FILE"] = str(self._tls / "ca.pem")
+            for role in ("SCHEDULER", "WORKER"):
+                environment |= {
+                    f"{place}{role}__{kind.upper()}": str(self._tls / f"{kind}.pem") for kind in PAIR
+                }
+            environment["DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION"] = "True"
         with (self._folder / f"{number}.log").open("wb") as log:
             return subprocess.Popen(
                 [sys.executable, "-m", "distributed.cli.dask_" + command, *arguments],

@@ -11,7 +11,7 @@ import numpy as np
 
 from cellveil.clock import Deadline
 from cellveil.errors import InfeasibleError
-from cellveil.tasks import default_workers, task_pool
+from cellveil.tasks import StoppableProgress, default_workers, task_pool
 
 
 def drawn(shared: int, seed: int) -> list[float]:
@@ -57,6 +57,19 @@ def slow(folder: str, task: int) -> int:
     (Path(folder) / f"{task}-{os.getpid()}").touch()
     time.sleep(0.3)
     return task * task
+
+
+def until_stopped(folder: str, task: int) -> str:
+    """Note that it began, and go on until it is asked to stop."""
+    try:
+        (Path(folder) / str(task)).touch()
+        progress = StoppableProgress()
+        for step in range(6_000):
+            progress.advance(step)
+            time.sleep(0.02)
+    except KeyboardInterrupt:
+        return "stopped"
+    return "done"
 
 
 def loaded(shared: Any, task: Any) -> None:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import cellveil as cv
 from cellveil.certificate.certificate import Certificate, pattern_hash
 from cellveil.errors import InputError, WorkerError
 from cellveil.job import finding, programme
+from cellveil.job.finding import Finding
+from cellveil.job.ready_job import ReadyJob
 from cellveil.judge import Audit
 from cellveil.report.programme_overview import Overview, OverviewLine
 from cellveil.tasks import InProcess, cluster, using_pool
@@ -146,6 +151,23 @@ def test_what_comes_back_without_a_proof_is_not_released(
     assert not (cv.read_job(three[0]).output / "public").exists()
 
 
+def test_what_comes_back_about_another_problem_is_not_released(
+    three: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that proves a pattern for levels that are not the job's has proven nothing."""
+    whole = finding.find
+
+    def of_another(ready: ReadyJob, *given: Any) -> Finding:
+        problem = ready.past.problem
+        easier = problem.replace(upl=np.minimum(problem.upl, 1), lpl=np.minimum(problem.lpl, 1))
+        return whole(replace(ready, past=replace(ready.past, problem=easier)), *given)
+
+    monkeypatch.setattr(programme, "find", of_another)
+    overview = cv.run_jobs(three[:1], workers=1)
+    assert overview.lines[0].state == "failed" and "does not prove" in overview.lines[0].verdict
+    assert not (cv.read_job(three[0]).output / "public").exists()
+
+
 def test_an_interrupt_keeps_what_is_complete(three: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     whole, calls = finding.find, []
 
@@ -164,7 +186,7 @@ def test_an_interrupt_keeps_what_is_complete(three: list[Path], monkeypatch: pyt
 
 def test_a_pool_that_is_lost_fails_what_is_left(three: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     class Lost(InProcess):
-        def replies(self, work, shared, tasks):  # type: ignore[no-untyped-def]
+        def replies(self, work, shared, tasks, *, may_stop=False):  # type: ignore[no-untyped-def]
             yield next(iter(super().replies(work, shared, tasks)))
             raise WorkerError("the scheduler is gone")
 

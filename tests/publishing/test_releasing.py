@@ -514,8 +514,16 @@ def test_a_dimension_called_value_is_refused(tmp_path):
 def test_excel_is_an_extra(safe, tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
     with pytest.raises(MissingExtraError, match="openpyxl"):
-        release(safe[2], tmp_path / "out")
+        release(safe[2], tmp_path / "out", formats=["csv", "xlsx"])
     assert not list(tmp_path.iterdir())
+
+
+def test_a_workbook_that_nobody_asked_for_is_left_out_where_it_cannot_be_written(safe, tmp_path, monkeypatch):
+    assert "table.xlsx" in release(safe[2], tmp_path / "with").files
+    monkeypatch.setitem(__import__("sys").modules, "openpyxl", None)
+    done = release(safe[2], tmp_path / "without")
+    assert {"table.csv", "table.parquet"} < set(done.files) and "table.xlsx" not in done.files
+    assert done.skipped == {"xlsx": "it needs the extra excel (pip install 'cellveil[excel]')"}
 
 
 def test_too_many_rows_for_excel_are_said(safe, tmp_path, monkeypatch):

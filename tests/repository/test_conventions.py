@@ -33,7 +33,7 @@ MAX_PARAMETERS = 8
 
 SUPPRESSION = "cellveil.suppression."
 FLOORS = (
-    *("draft", "bounds", "presolve", "engines", "exact", "methods"),
+    *("draft", "bounds", "presolve", "engines", "exact", "methods", "part_progress", "shared_search"),
     *("infeasible", "other_attackers", "result", "suppressing"),
 )
 """The parts of suppression; each imports only from itself and from parts named before it.

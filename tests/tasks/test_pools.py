@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import os
 import pickle
+import socket
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from tempfile import gettempdir
+from threading import Thread
+from typing import Any
 
+import numpy as np
 import pytest
 
 import cellveil
@@ -26,11 +32,14 @@ from cellveil.judge import audit
 from cellveil.judge.auditing import AuditParams
 from cellveil.judge.cell_judge import OutsiderParams
 from cellveil.pattern import Pattern
+from cellveil.suppression import suppress as protected
 from cellveil.tasks import InProcess, TaskPool, cluster, using_pool
 from cellveil.tasks.local_processes import LocalProcesses
 from cellveil.tasks.sealed import Sealed, perform
 from helpers import task_work
 from helpers.dask_workers import DaskWorkers
+from helpers.unlinked_tables import side_by_side
+from helpers.waiting import wait_until
 
 POOLS = ("in process", "processes", "dask")
 
@@ -112,6 +121,50 @@ def test_certificates_are_the_same_whoever_examines(pool: TaskPool) -> None:
     assert isinstance(ours, Certificate) and ours.to_bytes() == theirs.to_bytes() and len(ours) > 1
 
 
+def test_a_search_in_parts_and_with_seeds_comes_to_the_same_whoever_does_it(pool: TaskPool) -> None:
+    problem = side_by_side(*(random_table((6, 5), contributors=2, seed=seed) for seed in (1, 2)))
+    given: dict[str, Any] = {"seeds": 2, "seed": 3, "options": {"run.shared.parts.least_cells": 1}}
+    found = protected(problem, **given)
+    with using_pool(InProcess()):
+        here = protected(problem, **given)
+    assert found.is_safe and np.array_equal(found.pattern.hidden, here.pattern.hidden)
+    assert found.certificate.to_bytes() == here.certificate.to_bytes()
+    assert (found.cost, found.lower_bound, found.outcome) == (here.cost, here.lower_bound, here.outcome)
+
+
+def test_an_interrupt_asks_the_tasks_to_stop(pool: TaskPool, tmp_path: Path) -> None:
+    """What is at work replies with what it has, the rest is not begun, and then the interrupt is raised."""
+    if isinstance(pool, InProcess):
+        return
+    whole, replies = pool.wait, {}  # type: ignore[attr-defined]
+
+    def interrupted(futures: Any) -> Any:
+        pool.wait = whole  # type: ignore[attr-defined]
+        wait_until(lambda: len(list(tmp_path.iterdir())) == 2)
+        raise KeyboardInterrupt
+
+    pool.wait = interrupted  # type: ignore[attr-defined]
+    with pytest.raises(KeyboardInterrupt):
+        for number, reply in pool.replies(
+            task_work.until_stopped, str(tmp_path), list(range(4)), may_stop=True
+        ):
+            replies[number] = reply.get()
+    assert replies == {0: "stopped", 1: "stopped"}
+    assert not list(Path(gettempdir()).glob("cellveil-stop-*"))
+
+
+def test_tasks_that_cannot_stop_are_ended_by_an_interrupt(pool: TaskPool, tmp_path: Path) -> None:
+    if isinstance(pool, InProcess):
+        return
+
+    def interrupted(futures: Any) -> Any:
+        raise KeyboardInterrupt
+
+    pool.wait = interrupted  # type: ignore[attr-defined]
+    with pytest.raises(KeyboardInterrupt):
+        list(pool.replies(task_work.slow, str(tmp_path), [1, 2]))
+
+
 # -- lost workers --------------------------------------------------------------------------------------------
 
 
@@ -181,6 +234,29 @@ def test_no_scheduler_there(address: str, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr("cellveil.tasks.dask_cluster.ANSWER", 1)
     with pytest.raises(InputError, match="no Dask scheduler answers"), cluster(address):
         pass
+
+
+@pytest.mark.parametrize("answer", [b"", b"\x08" + bytes(7) + b"\xff" * 100])
+def test_what_answers_and_is_no_scheduler(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes the call and says nothing, or something else; a client of Dask would wait without end."""
+    pytest.importorskip("distributed", reason="needs the extra cluster")
+    monkeypatch.setattr("cellveil.tasks.dask_cluster.ANSWER", 1)
+    monkeypatch.setattr("cellveil.tasks.dask_cluster.PATIENCE_OF_CALL", 1)
+    taken: list[socket.socket] = []
+
+    def take(listening: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                taken.append(listening.accept()[0])
+                taken[-1].sendall(answer)
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        Thread(target=take, args=(listening,), daemon=True).start()
+        address = f"tcp://127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(InputError, match="no Dask scheduler answers"), cluster(address):
+            pass
+    for connection in taken:
+        connection.close()
 
 
 def test_without_dask_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from cellveil.cli.options import (
     AsJson,
     AttackerName,
     AttackerNames,
+    ClusterAddress,
     Coalition,
     Instance,
     MethodOptions,
@@ -28,6 +29,7 @@ from cellveil.cli.options import (
     attackers_of,
 )
 from cellveil.cli.progress_view import progress
+from cellveil.cli.several_jobs import on_cluster
 from cellveil.cli.shell import check_targets, leave_interrupted, leave_with, remove, say, write_json
 from cellveil.cli.streams import write_error
 from cellveil.errors import InfeasibleError
@@ -62,10 +64,19 @@ def suppress(
         float | None, typer.Option(min=0.0, metavar="SECONDS", help="Time for the search; none by default.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="For methods that draw random numbers.")] = 0,
+    seeds: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            max=100,
+            help="Search with so many seeds, from --seed on, and keep the cheapest certified pattern.",
+        ),
+    ] = 1,
     workers: Annotated[
         int | None,
         typer.Option(min=1, help="Cores to use, two by default; the result does not depend on it."),
     ] = None,
+    cluster: ClusterAddress = None,
     relax: Relax = False,
     relaxed: RelaxedInstance = None,
     report: ReportFile = None,
@@ -98,13 +109,14 @@ def suppress(
     problem = _weighted(read_instance(instance), weights)
     try:
         phases = [Phase.SEARCH, *([Phase.OTHERS] if others else []), Phase.AUDIT]
-        with progress(quiet or as_json, phases) as shown:
+        with on_cluster(cluster), progress(quiet or as_json, phases) as shown:
             found = find_pattern(
                 problem,
                 method,
                 attackers=others,
                 time_limit=time_limit,
                 seed=seed,
+                seeds=seeds,
                 workers=workers,
                 relax=relax,
                 options=options,
@@ -119,6 +131,7 @@ def suppress(
         _tell_relaxed(found.relaxation)
     settings: dict[str, Any] = {"instance": instance.name, "weights": weights, "time_limit": time_limit}
     settings |= {"attackers": [asdict(other) for other in others]} if others else {}
+    settings |= {"seeds": seeds} if seeds > 1 else {}
     settings |= {"options": options} if options else {}
     figures = build_report(problem, found, found.audit, title=instance.name, parameters=settings)
     if found.is_safe:

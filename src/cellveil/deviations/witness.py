@@ -92,6 +92,17 @@ class Witnesses:
             np.concatenate([part.denominators for part in parts]),
         )
 
+    def are_about(self, num_cells: int) -> bool:
+        """Whether the arrays fit together, and name cells that there are."""
+        arrays = (self.starts, self.cells, self.numerators, self.denominators)
+        if any(not isinstance(array, np.ndarray) or array.dtype.kind != "i" for array in arrays):
+            return False
+        if any(array.ndim != 1 for array in arrays) or len(self.starts) != len(self.denominators) + 1:
+            return False
+        is_whole = self.starts[0] == 0 and self.starts[-1] == len(self.cells) == len(self.numerators)
+        is_known = not len(self.cells) or (self.cells.min() >= 0 and self.cells.max() < num_cells)
+        return bool(is_whole and is_known and (np.diff(self.starts) >= 0).all())
+
     def take(self, numbers: Int) -> Witnesses:
         """Return those with these numbers."""
         lengths = np.diff(self.starts)[numbers]

@@ -205,6 +205,13 @@ class SuppressJob(Section):
     method: Method = Field("auto", description="Name of the method; `cellveil methods` lists them.")
     time_limit: float | None = Field(None, gt=0, description="Seconds for the search.")
     seed: int = Field(0, ge=0, description="For methods that draw random numbers.")
+    seeds: int = Field(
+        1,
+        ge=1,
+        le=100,
+        description="Searches with so many seeds, from `seed` on, side by side where there are workers; the "
+        "cheapest certified pattern is kept.",
+    )
     relax: bool = Field(
         False,
         description="Where cells cannot be protected: free the cheapest cells that must be published, or "

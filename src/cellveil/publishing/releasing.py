@@ -25,7 +25,7 @@ from cellveil.files import checked_path, folded_name, is_reserved_name, write_te
 from cellveil.judge import Audit
 from cellveil.publishing.catalogue import LANGUAGES
 from cellveil.publishing.csv_parquet import header, write_csv, write_parquet
-from cellveil.publishing.excel import MAX_ROWS, fits_excel, require_excel, write_excel
+from cellveil.publishing.excel import MAX_ROWS, fits_excel, has_excel, require_excel, write_excel
 from cellveil.publishing.imprint import Imprint
 from cellveil.publishing.public_folder import ABOUT, SOFTWARE, digest_of, files_of_release, replaced_folder
 from cellveil.publishing.public_page import page_of
@@ -59,6 +59,9 @@ FORMATS: Mapping[str, Mapping[str, Writer]] = {
 
 EACH_ITS_FILE = ("csv", "parquet", "sdmx")
 """Formats in which each of several tables has a file of its own, named as the table."""
+
+USUAL = ("csv", "parquet", "xlsx")
+"""Formats that are written where nobody names any."""
 
 LONGEST_NAME = 60
 
@@ -143,7 +146,7 @@ def release(
     audit: Any,
     folder: Path | str,
     *,
-    formats: Sequence[str] | str = ("csv", "parquet", "xlsx"),
+    formats: Sequence[str] | str | None = None,
     symbol: str = "x",
     title: str = "",
     labels: Labels | None = None,
@@ -167,7 +170,8 @@ def release(
     audit
         The verdict, or what has one (a suppression, an adjustment); what is written is the view it is about.
     formats
-        Any of csv, parquet, sdmx, xlsx and html.
+        Any of csv, parquet, sdmx, xlsx and html; by default csv, parquet and xlsx, the last one only where
+        its package is installed: else `Release.skipped` says so.
     symbol
         Written in place of hidden values; "" leaves them empty.
     title, note, date, source, contact
@@ -219,7 +223,7 @@ def release(
         audit = getattr(audit, "audit", audit)
     if not isinstance(audit, Audit):
         raise InputError("a release needs an audit", remedy="Give what cellveil.audit(problem, …) returns.")
-    formats = [formats] if isinstance(formats, str) else formats
+    formats, missing = _chosen(formats)
     check_formats(formats)
     against = audit.objections
     if against and not (override or "").strip():
@@ -243,10 +247,20 @@ def release(
         publication.num_cells,
         publication.num_hidden,
         audit.against,
-        skipped,
+        missing | skipped,
         against,
         override.strip() if against and override else None,
     )
+
+
+def _chosen(formats: Sequence[str] | str | None) -> tuple[Sequence[str], dict[str, str]]:
+    """The formats to write; where nobody named any, the usual ones that can be, and why others cannot."""
+    if formats is not None:
+        return [formats] if isinstance(formats, str) else formats, {}
+    if has_excel():
+        return USUAL, {}
+    missing = {"xlsx": "it needs the extra excel (pip install 'cellveil[excel]')"}
+    return [name for name in USUAL if name not in missing], missing
 
 
 def check_formats(formats: Sequence[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cellveil.progress.line import clock
 from cellveil.publishing.page_templates import environment, template_text
 from cellveil.report.components import component_files
 from cellveil.report.html_report import STYLES
@@ -17,5 +18,5 @@ def overview_page(overview: Overview) -> str:
     return (
         environment("cellveil.report")
         .get_template("overview.html")
-        .render(overview=overview, head=HEAD, style=Markup("".join(style)))
+        .render(overview=overview, head=HEAD, took=clock(overview.seconds), style=Markup("".join(style)))
     )

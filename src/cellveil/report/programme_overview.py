@@ -121,7 +121,7 @@ class OverviewLine:
             "–" if self.published is None else f"{self.published:.1f} %",
             self.cost or "–",
             gap if shows_gap else "–",
-            "–" if self.seconds is None else f"{self.seconds:.1f}",
+            "–" if self.seconds is None else f"{self.seconds:,.1f}",
         )
 
 

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import numpy as np
+
 from cellveil.arrays import Bool
 from cellveil.deviations.demand import Demand
 from cellveil.deviations.witness import Witnesses
+from cellveil.problem import Problem, Status
 
 
 class MethodEnding(StrEnum):
@@ -71,6 +74,22 @@ class Draft:
     witnesses: Witnesses = field(default_factory=lambda: Witnesses.of([]))
     hurried: Bool | None = None
     figures: Mapping[str, int] = field(default_factory=dict)
+
+    def is_about(self, problem: Problem) -> bool:
+        """Whether it is a pattern of this problem, and every claim names cells that there are.
+
+        Whether the claims are true is another matter.
+        """
+        masks = [self.hidden] if self.hurried is None else [self.hidden, self.hurried]
+        if any(not isinstance(mask, np.ndarray) or mask.dtype != bool for mask in masks):
+            return False
+        num_cells, frozen = problem.table.num_cells, problem.status == Status.FROZEN
+        if any(mask.shape != (num_cells,) for mask in masks) or (self.hidden & frozen).any():
+            return False
+        hides_start = bool((self.hidden | ~problem.hidden_at_start).all())
+        are_named = all(0 <= demand.cell < num_cells for demand in self.infeasible)
+        is_bound = self.lower_bound is None or self.lower_bound >= 0
+        return hides_start and are_named and is_bound and self.witnesses.are_about(num_cells)
 
     def hide_for_lack_of_time(self, cells: Bool) -> None:
         """Hide these cells too, and note those that were not hidden before."""

@@ -37,6 +37,7 @@ from cellveil.suppression.methods import METHODS, unknown_method
 from cellveil.suppression.other_attackers.defence import Defence, DefenceParams
 from cellveil.suppression.other_attackers.outsider_shield import mended
 from cellveil.suppression.result import Suppression
+from cellveil.suppression.shared_search import SharedSearchParams, shared_search
 from cellveil.tables.structure import is_product
 from cellveil.tables.table import Table
 from cellveil.tasks import default_workers
@@ -72,6 +73,7 @@ class RunParams(Params):
     most_bounded_late: int = param(
         200_000, "Cells up to which one short solve gives a bound even if time is up.", least=0
     )
+    shared: SharedSearchParams = part(SharedSearchParams)
     cover: CoverParams = part(CoverParams)
     diagnosis: DiagnosisParams = part(DiagnosisParams)
     defence: DefenceParams = part(DefenceParams)
@@ -89,6 +91,7 @@ def suppress(
     attackers: Any = (),
     time_limit: float | None = None,
     seed: int = 0,
+    seeds: int = 1,
     workers: int | None = None,
     relax: bool = False,
     may_free: Bool | None = None,
@@ -112,9 +115,13 @@ def suppress(
         as not kept off.
     seed
         For methods that draw random numbers.
+    seeds
+        Search with so many seeds, from `seed` on, and keep the cheapest certified pattern against outsiders:
+        see `cellveil.suppression.shared_search`. The searches run side by side on processes or a cluster, or
+        one after the other, each with its share of the time.
     workers
-        Threads of the search and processes of the audit, at most: two by default where there are two cores.
-        Without a time limit the result does not depend on it.
+        Threads of the search and processes of searches and audit, at most: two by default where there are two
+        cores. Without a time limit the result does not depend on it.
     relax
         Where some primary cells cannot be protected whatever is hidden: take the cheapest way out (see
         `cellveil.suppression.infeasible.relaxing`), go on with the relaxed problem, and say so in the result.
@@ -143,8 +150,14 @@ def suppress(
     Suppression('auto', optimal, Pattern('auto', 4 of 16 cells hidden))
     """
     if isinstance(progress, bool):
-        given = {"attackers": attackers, "time_limit": time_limit, "seed": seed, "workers": workers}
-        given |= {"relax": relax, "may_free": may_free, "options": options, "params": params}
+        given = {"attackers": attackers, "time_limit": time_limit, "seed": seed, "seeds": seeds}
+        given |= {
+            "workers": workers,
+            "relax": relax,
+            "may_free": may_free,
+            "options": options,
+            "params": params,
+        }
         with shown_progress(progress) as observer:
             return suppress(problem, method, **given, progress=observer)
     check_problem(problem)
@@ -152,10 +165,14 @@ def suppress(
         raise unknown_method(str(method))
     check_kind(time_limit, (int, float, type(None)), "the time limit", "Give seconds, for example 60.")
     check_kind(seed, int, "the seed", "Give a whole number, for example 1.")
+    check_kind(seeds, int, "the number of seeds", "Give a whole number, for example 4.")
     attackers = as_attackers(attackers)
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     chosen, frame = read_options(method, options or {}, params)
+    most = frame.shared.most_seeds
+    if not 1 <= seeds <= most:
+        raise InputError(f"the number of seeds is not from 1 to {most}", remedy="Give for example 4.")
     workers = default_workers() if workers is None else workers
     several = OutsiderParams(workers=workers)
     watch, deadline, progress = Stopwatch(), Deadline(time_limit), progress or Progress()
@@ -164,10 +181,17 @@ def suppress(
     share = deadline.share(frame.share_of(problem.table)) if attackers else share
     progress.phase(Phase.SEARCH, share)
     with watch.time("suppress"), StageClock(progress, watch, "suppress") as observed, using(workers):
-        draft = METHODS[method].run(
-            defence.basis, deadline=share, seed=seed, progress=observed, params=chosen
+        draft = shared_search(
+            defence.basis,
+            method,
+            deadline=share,
+            seed=seed,
+            seeds=seeds,
+            progress=observed,
+            params=chosen,
+            settings=frame.shared,
         )
-    settings: dict[str, Any] = {"seed": seed, "workers": workers, "progress": progress}
+    settings: dict[str, Any] = {"seed": seed, "seeds": seeds, "workers": workers, "progress": progress}
     settings |= {"options": options, "params": params}
     if draft.infeasible:
         ways = [may_free] if may_free is not None else []

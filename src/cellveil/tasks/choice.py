@@ -38,6 +38,11 @@ def task_pool(workers: int) -> TaskPool:
     return LocalProcesses(workers)
 
 
+def pool_in_use() -> bool:
+    """Whether somebody chose who does the tasks, such as a cluster."""
+    return _pool.get() is not None and not _is_task.get()
+
+
 @contextmanager
 def using_pool(pool: TaskPool) -> Iterator[TaskPool]:
     """Have all tasks inside done by a pool, and close it in the end."""

@@ -11,18 +11,23 @@ import re
 import time
 from collections.abc import Collection
 from concurrent.futures import CancelledError
+from threading import Thread
 from typing import Any
 from uuid import uuid4
 
 from cellveil.errors import InputError, MissingExtraError, WorkerError
 from cellveil.tasks.remote import LostTaskError, RemotePool
 from cellveil.tasks.sealed import Sealed, perform
+from cellveil.tasks.stopping import ask_to_stop
 
 ADDRESS = re.compile(r"([a-z]+://)?[^/\s]+:\d+")
 """What an address looks like."""
 
 ANSWER = 20
 """Seconds in which a scheduler answers, and has its first worker."""
+
+PATIENCE_OF_CALL = 5
+"""Seconds beyond that for a connection that was taken."""
 
 PULSE = 1.0
 """Seconds between looks at whether there are workers."""
@@ -46,16 +51,7 @@ class DaskCluster(RemotePool):
         except ImportError:
             raise MissingExtraError("distributed", "cluster", "a cluster") from None
         self.address, self._last_seen = address, time.perf_counter()
-        connect: Any = Client
-        try:
-            if not ADDRESS.fullmatch(address):
-                raise ValueError
-            self._client: Any = connect(address, timeout=ANSWER, set_as_default=False, name="cellveil")
-        except (OSError, ValueError, TypeError, ImportError) as error:
-            raise InputError(
-                f"no Dask scheduler answers at {address!r} ({type(error).__name__})",
-                remedy="Start one with: dask scheduler. Its address is tcp://HOST:PORT or tls://HOST:PORT.",
-            ) from None
+        self._client: Any = _connected(Client, address)
         try:
             self._client.wait_for_workers(1, timeout=ANSWER)
         except TimeoutError:
@@ -135,6 +131,14 @@ class DaskCluster(RemotePool):
             raise WorkerError(f"the cluster at {self.address} gave another answer than that of a task.")
         return found
 
+    def new_mark(self) -> str:
+        """See `RemotePool`."""
+        return _drawn_key()
+
+    def stop(self, mark: str) -> None:
+        """See `RemotePool`: workers hear it while they are at work."""
+        self._ask(self._client.run, ask_to_stop, mark, on_error="ignore")
+
     def cancel(self, futures: Collection[Any]) -> None:
         """See `RemotePool`."""
         self._client.cancel(list(futures), force=True)
@@ -149,6 +153,32 @@ class DaskCluster(RemotePool):
             return question(*arguments, **options)
         except (OSError, TimeoutError) as error:
             raise WorkerError(f"the scheduler at {self.address} is gone ({type(error).__name__}).") from None
+
+
+def _connected(connect: Any, address: str) -> Any:
+    """A client of the scheduler at an address.
+
+    In a thread, as a client waits without end for whatever takes its call and does not answer as Dask does.
+    """
+    found: list[Any] = []
+
+    def call() -> None:
+        try:
+            found.append(connect(address, timeout=ANSWER, set_as_default=False, name="cellveil"))
+        except Exception as error:  # whatever the other side made of it
+            found.append(error)
+
+    thread = Thread(target=call, daemon=True)
+    if ADDRESS.fullmatch(address):
+        thread.start()
+        thread.join(ANSWER + PATIENCE_OF_CALL)
+    client = found[0] if found else TimeoutError() if thread.ident else ValueError()
+    if isinstance(client, Exception):
+        raise InputError(
+            f"no Dask scheduler answers at {address!r} ({type(client).__name__})",
+            remedy="Start one with: dask scheduler. Its address is tcp://HOST:PORT or tls://HOST:PORT.",
+        )
+    return client
 
 
 def _drawn_key() -> str:

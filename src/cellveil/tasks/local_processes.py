@@ -13,12 +13,17 @@ import time
 from collections.abc import Collection
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
+from pathlib import Path
+from tempfile import gettempdir
 from threading import Event, Thread, current_thread, main_thread
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from cellveil.tasks.pool import Reply, Work, replied
 from cellveil.tasks.remote import LostTaskError, RemotePool
 from cellveil.tasks.sealed import Sealed, perform
+from cellveil.tasks.stopping import is_asked
 
 T = TypeVar("T")
 
@@ -72,6 +77,21 @@ class LocalProcesses(RemotePool):
         """See `RemotePool`: ends the processes, as nothing else ends what they are doing."""
         self._executor().shutdown(wait=False, kill_workers=True)
 
+    def new_mark(self) -> str:
+        """See `RemotePool`: the path of a file that is not there."""
+        return str(Path(gettempdir()) / f"cellveil-stop-{uuid4().hex}")
+
+    def stop(self, mark: str) -> None:
+        """See `RemotePool`."""
+        Path(mark).touch()
+        for process in list(self._executor()._processes) if os.name == "posix" else ():
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGINT)
+
+    def forget(self, mark: str) -> None:
+        """See `RemotePool`."""
+        Path(mark).unlink(missing_ok=True)
+
     def again(self, work: Work[T], shared: Any, task: Any) -> Reply[T]:
         """See `RemotePool`: this process does it."""
         return replied(work, shared, task)
@@ -84,21 +104,20 @@ class LocalProcesses(RemotePool):
 
 def end_processes() -> None:
     """End the processes, if there are any, with all that they hold of the system."""
-    from joblib.externals.loky import reusable_executor
-
-    if reusable_executor._executor is not None:
-        reusable_executor._executor.shutdown(wait=True, kill_workers=True)
-        reusable_executor._executor = None
+    loaded = sys.modules.get("joblib.externals.loky.reusable_executor")
+    if getattr(loaded, "_executor", None) is not None:  # it has none where an interrupt ended its import
+        loaded._executor.shutdown(wait=True, kill_workers=True)  # type: ignore[union-attr]
+        loaded._executor = None  # type: ignore[union-attr]
 
 
 def _perform_for(client: int, version: str, shared: Sealed, call: Sealed) -> Sealed:
-    """Do a task in a process of its own, as long as its client is there; interrupts are for the client."""
+    """Do a task in a process of its own, as long as its client is there."""
     if not _is_watched.is_set():
         _is_watched.set()
         Thread(target=_end_with, args=(client,), daemon=True).start()
         _keep_memory()
         if current_thread() is main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGINT, _interrupted)
     return perform(version, _opened_before(shared), call)
 
 
@@ -114,6 +133,12 @@ def _keep_memory() -> None:
     from joblib.externals.loky import process_executor
 
     process_executor._MAX_MEMORY_LEAK_SIZE = sys.maxsize
+
+
+def _interrupted(*_: object) -> None:
+    """Stop the task if the client asks for it; an interrupt of the terminal is for the client."""
+    if is_asked():
+        raise KeyboardInterrupt
 
 
 def _end_with(client: int) -> None:

@@ -85,10 +85,18 @@ class TaskPool(ABC):
         """How many tasks are done at a time."""
 
     @abstractmethod
-    def replies(self, work: Work[T], shared: Any, tasks: Sequence[Any]) -> Iterator[tuple[int, Reply[T]]]:
+    def replies(
+        self, work: Work[T], shared: Any, tasks: Sequence[Any], *, may_stop: bool = False
+    ) -> Iterator[tuple[int, Reply[T]]]:
         """Do the tasks; yield the number and the reply of each as it comes.
 
         Whoever stops taking replies ends the tasks that are left.
+
+        Parameters
+        ----------
+        may_stop
+            Whether the work looks at `StoppableProgress`. Then an interrupt asks other processes to stop,
+            and is raised once they have replied; a second one ends them.
         """
 
     def run(
@@ -135,7 +143,9 @@ class InProcess(TaskPool):
 
     num_workers = 1
 
-    def replies(self, work: Work[T], shared: Any, tasks: Sequence[Any]) -> Iterator[tuple[int, Reply[T]]]:
+    def replies(
+        self, work: Work[T], shared: Any, tasks: Sequence[Any], *, may_stop: bool = False
+    ) -> Iterator[tuple[int, Reply[T]]]:
         """See `TaskPool`."""
         for number, task in enumerate(tasks):
             yield number, replied(work, shared, task)

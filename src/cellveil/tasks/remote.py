@@ -55,6 +55,17 @@ class RemotePool(TaskPool):
     def cancel(self, futures: Collection[Any]) -> None:
         """End tasks that nobody waits for any more."""
 
+    @abstractmethod
+    def new_mark(self) -> str:
+        """What tasks are called that may be asked to stop."""
+
+    @abstractmethod
+    def stop(self, mark: str) -> None:
+        """Ask tasks to come back with the best that they have."""
+
+    def forget(self, mark: str) -> None:
+        """Clear what asked them."""
+
     def again(self, work: Work[T], shared: Any, task: Any) -> Reply[T]:
         """What to do about a task that was lost too often."""
         return Reply(error=WorkerError("the workers of a task were lost, one after the other."))
@@ -69,27 +80,44 @@ class RemotePool(TaskPool):
             return Reply(error=error)
         return found
 
-    def replies(self, work: Work[T], shared: Any, tasks: Sequence[Any]) -> Iterator[tuple[int, Reply[T]]]:
+    def replies(
+        self, work: Work[T], shared: Any, tasks: Sequence[Any], *, may_stop: bool = False
+    ) -> Iterator[tuple[int, Reply[T]]]:
         """See `TaskPool`."""
         waiting, lost = deque(range(len(tasks))), dict.fromkeys(range(len(tasks)), 0)
         running: dict[Any, int] = {}
+        mark, is_stopped = self.new_mark() if may_stop else "", False
         stands_for = self.share(shared) if tasks else None
         try:
             while waiting or running:
                 while waiting and len(running) < self.num_workers:
                     number = waiting.popleft()
-                    running[self.submit(stands_for, Sealed.of((work, tasks[number])))] = number
-                for future in self.wait(list(running)):
+                    running[self.submit(stands_for, Sealed.of((work, tasks[number], mark)))] = number
+                try:
+                    done = self.wait(list(running))
+                except KeyboardInterrupt:
+                    if is_stopped or not may_stop:
+                        raise
+                    self.stop(mark)
+                    waiting.clear()
+                    is_stopped, done = True, ()
+                for future in done:
                     number = running.pop(future)
                     reply = self._reply(future)
                     lost[number] += reply is None
                     if reply is not None:
                         yield number, reply
+                    elif is_stopped:
+                        continue
                     elif lost[number] > self.most_lost:
                         yield number, self.again(work, shared, tasks[number])
                     else:
                         waiting.appendleft(number)
                         stands_for = self.share(shared)
+            if is_stopped:
+                raise KeyboardInterrupt
         finally:
             if running:
                 self.cancel(list(running))
+            if is_stopped:
+                self.forget(mark)

@@ -11,6 +11,7 @@ from typing import Any
 
 from cellveil.errors import InputError
 from cellveil.tasks.pool import Reply, replied
+from cellveil.tasks.stopping import marked
 
 _ABSENT: Any = object()
 
@@ -74,5 +75,6 @@ def perform(version: str, shared: Sealed, call: Sealed) -> Sealed:
 
 def _opened(shared: Sealed, call: Sealed) -> Any:
     """Do what was sealed; what cannot be opened here is an error of the task."""
-    work, task = call.open()
-    return work(shared.open(), task)
+    work, task, mark = call.open()
+    with marked(mark):
+        return work(shared.open(), task)

@@ -26,12 +26,16 @@ class MethodEntry:
         Whether it is there to compare with, not to be recommended.
     finds_bound
         Whether it looks for a lower bound itself; `suppress` finds one for the others.
+    is_divisible
+        Whether it may run on independent parts of a problem one by one; not where it keeps a file of its
+        state.
     """
 
     name: str
     summary: str
     is_for_comparison: bool = False
     finds_bound: bool = False
+    is_divisible: bool = True
 
     def run(self, *given: Any, **options: Any) -> Draft:
         """Propose which cells to hide: of a problem, with keywords deadline, seed, progress and params."""
@@ -72,7 +76,7 @@ METHODS: Mapping[str, MethodEntry] = {
         MethodEntry("auto", "the best means for the table at hand, until the limit", finds_bound=True),
         MethodEntry("sequential", "cheapest deviations, one demand after the other"),
         MethodEntry("grouped", "cheapest deviations for groups of primaries", True),
-        MethodEntry("genetic", "the best order of groups, by a genetic algorithm", True),
+        MethodEntry("genetic", "the best order of groups, by a genetic algorithm", True, is_divisible=False),
         MethodEntry("network", "cheapest flows, for two-way tables", finds_bound=True),
         MethodEntry("cycles", "alternating cycles (Cox), for two-way tables", True),
         MethodEntry("hypercube", "cubes: no solver, millions of cells"),
