@@ -5,8 +5,11 @@
     python benchmarks/insiders.py judge 1560 --limit 60 --pairs 100000
     python benchmarks/insiders.py judge 17401 --limit 60 --pairs 300
     python benchmarks/insiders.py judge 17076 --level holding --limit 180
+    python benchmarks/insiders.py judge 17076 --coalition 2 --limit 180 --pairs 200
 
-`judge` takes a random sample of pairs, and as many of the giants, the largest contributors.
+`judge` takes a random sample of pairs of a group and a cell, and as many of the giants, the largest
+contributors. Coalitions are those of giants, of contributors to the cell, and of contributors to small hidden
+cells in its lines, who stand in the way of the deviations that protect it.
 Both work on contributions alone (`tests/helpers/insider_judge.py`): no object of the package takes part in
 the judgement. Time limits count processor time with `--cpu`.
 """
@@ -15,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -23,7 +27,7 @@ from ablation import count_processor_time
 import cellveil as cv
 from cellveil.attackers.attacker import Attacker
 from cellveil.datasets import business
-from helpers.insider_judge import Attack, Contributed, Group, broken
+from helpers.insider_judge import Attack, Contributed, Group, Key, broken
 from helpers.insider_tables import beside_the_optimum
 
 CHOSEN = {
@@ -32,6 +36,9 @@ CHOSEN = {
     "17401": (3_000, ("industry", "region", "size")),
 }
 """Business tables: firms, dimensions."""
+
+FEW = 3
+"""Contributors of a small cell."""
 
 GIANTS = 5
 """The contributors with most turnover, all pairs of which are judged."""
@@ -69,7 +76,7 @@ def judge(given: argparse.Namespace) -> None:
     known = _contributed(data, dims, given.level)
     hidden = {table.key(int(cell)) for cell in np.flatnonzero(found.pattern.hidden)} & set(known.parts)
     missing = set(known.primaries) - hidden
-    attacks = _attacks(known, given)
+    attacks = _attacks(known, hidden, given)
     bad = broken(known, hidden, attacks)
     print(f"{len(known.primaries)} primaries, {len(missing)} of them published; {len(attacks)} pairs judged, "
           f"{len(bad)} of them get through")  # fmt: skip
@@ -80,36 +87,48 @@ def _contributed(data: Any, dims: list[cv.Dimension], level: str) -> Contributed
     who = data.frame.column("holding" if level == "holding" else "firm").to_pylist()
     amounts = data.frame.column("turnover").to_pylist()
     trees = [dim.hierarchies[0].children for dim in dims]
+    others = [(k, tree.children) for k, dim in enumerate(dims) for tree in dim.hierarchies[1:]]
     records = (
         (str(who[i]), tuple(column[i] for column in columns), int(amounts[i])) for i in range(len(who))
     )
-    return Contributed(trees, records, 10)
+    return Contributed(trees, records, 10, others=others)
 
 
-def _attacks(known: Contributed, given: argparse.Namespace) -> list[Attack]:
+def _attacks(known: Contributed, hidden: set[Key], given: argparse.Namespace) -> list[Attack]:
     """All pairs where they are few; else a random sample, and all of the giants."""
     rng = np.random.default_rng(1)
     totals: dict[str, int] = {}
     for key, parts in known.parts.items():
-        if all(key[dim] not in tree for dim, tree in enumerate(known.trees)):
+        if all(key[dim] not in tree for dim, tree in known.every_tree):
             for who, part in parts.items():
                 totals[who] = totals.get(who, 0) + part
     giants = sorted(totals, key=lambda who: -totals[who])[:GIANTS]
     cells = sorted(known.primaries)
-    found = list(known.attacks([frozenset([giant]) for giant in giants], cells))
+    found = list(known.attacks(map(frozenset, combinations(giants, given.coalition)), cells))
     rng.shuffle(cells)  # type: ignore[arg-type]
-    sample = []
+    sample: list[Attack] = []
     for cell in cells:
         if len(sample) >= given.pairs:
             break
         near = [who for _, who in known.ranked[cell][:4]]
         groups: list[Group] = [frozenset(), *(frozenset([who]) for who in near)]
+        groups += [frozenset([str(who)]) for who in rng.choice(known.everybody, 2)]
         if given.coalition > 1:
+            beside = _in_small_cells(known, hidden, cell)
             groups += [frozenset(near[:2]), frozenset([near[0], giants[0]])]
-        others = rng.choice(known.everybody, 2)
-        sample += list(known.attacks([*groups, *(frozenset([str(who)]) for who in others)], [cell]))
+            for who in near[:2], giants[:1], beside:
+                groups += [frozenset(map(str, rng.choice([*who, *beside], 2))) for _ in range(2)]
+        sample += list(known.attacks(groups, [cell]))
     found = list(rng.permutation(np.array(found, dtype=object))[: given.pairs]) + sample
     return sorted(found, key=lambda attack: sorted(attack.group))
+
+
+def _in_small_cells(known: Contributed, hidden: set[Key], cell: Key) -> list[str]:
+    """The contributors to hidden cells with few of them that stand in a line with a cell."""
+    lines = [
+        key for key in hidden if key != cell and sum(a != b for a, b in zip(key, cell, strict=True)) == 1
+    ]
+    return sorted({who for key in lines for who in known.parts[key] if len(known.parts[key]) <= FEW})
 
 
 def main() -> None:

@@ -50,21 +50,22 @@ class Contributed:
         Contributor, codes of the finest cell, amount.
     percent
         Of the p% rule.
+    others
+        Further trees over the same finest codes, with the dimension of each.
     """
 
     trees: Sequence[Tree]
     records: Iterable[tuple[str, Key, int]]
     percent: int
     parts: dict[Key, dict[str, int]] = field(default_factory=dict)
+    others: Sequence[tuple[int, Tree]] = ()
 
     def __post_init__(self) -> None:
-        parents: list[dict[str, list[str]]] = []
-        for tree in self.trees:
-            above: dict[str, list[str]] = {}
+        parents: list[dict[str, list[str]]] = [{} for _ in self.trees]
+        for dim, tree in self.every_tree:
             for code, children in tree.items():
                 for child in children:
-                    above.setdefault(child, []).append(code)
-            parents.append(above)
+                    parents[dim].setdefault(child, []).append(code)
         lines: dict[tuple[int, str], list[str]] = {}
         for who, key, amount in self.records:
             for cell in product(*(self._line(lines, parents, d, code) for d, code in enumerate(key))):
@@ -82,6 +83,11 @@ class Contributed:
                 found += [above for above in parents[dim].get(one, ()) if above not in found]
             lines[dim, code] = found
         return lines[dim, code]
+
+    @property
+    def every_tree(self) -> list[tuple[int, Tree]]:
+        """All trees, with their dimensions."""
+        return [*enumerate(self.trees), *self.others]
 
     @cached_property
     def values(self) -> dict[Key, int]:
@@ -147,7 +153,7 @@ class Contributed:
 
     def relations(self) -> Iterator[tuple[Key, list[Key]]]:
         """Each sum, and the cells it is made of: along one dimension, those to which somebody contributes."""
-        for dim, tree in enumerate(self.trees):
+        for dim, tree in self.every_tree:
             for cell in self.parts:
                 children = tree.get(cell[dim])
                 if children:

@@ -108,48 +108,25 @@ class Coalitions:
     def is_made_up_by(self, cell: int, who: Coalition) -> bool:
         """Whether the cell has nobody but these contributors."""
         listed = self.listed(cell)
-        return 0 < len(listed) == len(who.intersection(listed)) and not self._more[cell]
-
-    def cells_of(self, one: int) -> Int:
-        """The cells in which a contributor, or a stand-in, has a part of its own."""
-        return np.array([self._home(one)]) if one <= UNLISTED else self._places[one]
-
-    def known(self, cell: int, who: Coalition, *, is_target: bool) -> int:
-        """What the coalition knows the cell to be made of by itself."""
-        if is_target:
-            return self._surely(cell, who)
-        if self.parts.is_single:
-            return self._surely(cell, who) + len(who & self._stand_ins(cell)) * int(self.parts.unlisted[cell])
-        return self._surely(cell, who) if self.parts.is_sum[cell] else self._at_most(cell, who)
+        return 0 < len(listed) == len(who.intersection(listed)) and not self.more[cell]
 
     @cached_property
     def without_part(self) -> Int:
         """What a coalition of which nobody is listed knows of each cell that is not in question."""
-        unlisted = np.minimum(self._more, self.members) * self.parts.unlisted
+        unlisted = np.minimum(self.more, self.members) * self.parts.unlisted
         return np.where(self.parts.is_sum | self.parts.is_single, 0, unlisted)
 
     @cached_property
-    def _more(self) -> Int:
+    def more(self) -> Int:
         """How many contributors of each cell are not listed."""
         return np.asarray(np.maximum(self.parts.count - self.parts.who.shape[1], 0))
-
-    @cached_property
-    def _places(self) -> dict[int, Int]:
-        rows, columns = np.nonzero(self.parts.who >= 0)
-        who = self.parts.who[rows, columns]
-        order = np.argsort(who, kind="stable")
-        names, starts = np.unique(who[order], return_index=True)
-        return dict(zip(names.tolist(), np.split(rows[order], starts[1:]), strict=True))
 
     def _stand_ins(self, cell: int) -> Coalition:
         """Those who stand for the contributors of a finest cell who are not listed."""
         if not self.parts.is_single or self.parts.is_sum[cell]:
             return EMPTY
         first = UNLISTED - cell * self.members
-        return frozenset(first - member for member in range(min(int(self._more[cell]), self.members)))
-
-    def _home(self, stand_in: int) -> int:
-        return (UNLISTED - stand_in) // self.members
+        return frozenset(first - member for member in range(min(int(self.more[cell]), self.members)))
 
     def _surely(self, cell: int, who: Coalition) -> int:
         listed = self.listed(cell)
@@ -157,7 +134,7 @@ class Coalitions:
 
     def _at_most(self, cell: int, who: Coalition) -> int:
         is_here = len(who.intersection(self.listed(cell)))
-        unlisted = min(int(self._more[cell]), self.members - is_here) * int(self.parts.unlisted[cell])
+        unlisted = min(int(self.more[cell]), self.members - is_here) * int(self.parts.unlisted[cell])
         return self._surely(cell, who) + unlisted
 
     # -- demands -------------------------------------------------------------------------------------------
@@ -206,7 +183,7 @@ class Coalitions:
         if formulas:
             return min(level, max(self._formula(formula, cell, who, own, up) for formula in formulas))
         is_one_signed = self.own.one_signed[0][cell] or self.own.one_signed[1][cell]
-        if has_share and not has_formula and is_one_signed and not self._more[cell] and total > 0:
+        if has_share and not has_formula and is_one_signed and not self.more[cell] and total > 0:
             return -(-level * max(total - own, 0) // total)
         return level
 

@@ -1,50 +1,53 @@
 """Families of witnesses against coalitions: which of them the deviations found for a cell do not keep off.
 
 Too many coalitions are possible to try all, and few need a visit. Let y be a deviation that holds against
-coalition C. Call a cell that y moves *tight* if the largest parts of the cell, as many as attack together,
-would leave less room than the largest demand on the target needs. Then y holds against every larger coalition
-whose further members have no part in the target and in no tight cell: the demand is the same, the rooms of
-tight cells are the same, and those of all others are large enough. So the search begins with the empty
-coalition; finds for each coalition a deviation that holds; and goes on with one member more, among those with
-a part in the target or a tight cell. A coalition against whom none holds is left open, and not enlarged.
+coalition C. Call a cell that y moves *tight* if it is the target, or if the largest parts of the cell, as
+many as attack together, would leave less room than the largest demand on the target needs. Then y holds
+against every larger coalition whose further members have no part in a tight cell: the demand is the same, the
+rooms of tight cells are the same, and those of all others are large enough. So the search begins with the
+empty coalition; finds for each coalition a deviation that holds; and goes on with one member more, among
+those with a part in a tight cell. A coalition against whom none holds is left open, and not enlarged.
 
-A coalition that is kept off stays so when deviations are added. So what was visited for a demand is kept, and
-the search goes on from where it stood; it begins anew where a deviation was taken away.
+The last member has to be tried only if it has a part in the target, meets another one in a tight cell, or
+stops y alone: otherwise each tight cell has the room of the others or that of the last one, and both suffice.
+
+Each coalition is visited once: after all that contain C and b, the others that contain C do without b. Small
+ones are visited first, so that of what is open the smallest coalitions are told.
 
 Requires deviations, and listed contributors with ids (`Coalitions.are_known`). Cost: for each demand the
-coalitions visited; where they are too many, the next one is left open.
+coalitions visited, well below a microsecond for each tight cell; where they are too many, the next one is
+left open.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from hashlib import blake2b
-from itertools import combinations, islice
-from operator import is_
-from typing import Any, NamedTuple
+from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Int
-from cellveil.attackers.coalition_demands import EMPTY, Coalition, Coalitions
-from cellveil.attackers.families import Claims, Families, StillOpen, floored
+from cellveil.attackers.coalition_demands import EMPTY, Coalitions
+from cellveil.attackers.families import Claims, Families, StillOpen
+from cellveil.attackers.moved_rows import MovedRows, floored
 from cellveil.attackers.own_demands import OwnDemands
 from cellveil.attackers.own_parts import NOBODY
 from cellveil.deviations.witness import CHUNK, Witness, Witnesses
 from cellveil.params import Params, param
-from cellveil.tables.scaled import UNBOUNDED
+
+if TYPE_CHECKING:
+    from cellveil.attackers._coalition_rooms_jit import AskedAmounts, Standing
+    from cellveil.attackers._coalitions_jit import ReadClaims, Visits
 
 
 @dataclass(frozen=True, kw_only=True)
 class CoalitionParams(Params):
     """Parameters of the search for coalitions that are not kept off."""
 
-    most_visited: int = param(100_000, "Coalitions tried for one demand; what is left is open.", least=1)
-    most_read: int = param(200_000, "Claims of which what was read is kept; changes no result.", least=0)
+    most_visited: int = param(2_000_000, "Coalitions tried for one demand; what is left is open.", least=1)
     most_open: int = param(24, "Coalitions that are listed as open for one demand.", least=1)
 
 
@@ -54,9 +57,7 @@ class CoalitionFamilies(Families):
     def __init__(self, own: OwnDemands, members: int, params: CoalitionParams | None = None) -> None:
         super().__init__(own)
         self.coalitions, self._params = Coalitions(own, members), params or CoalitionParams()
-        self._read_before: dict[bytes, _ReadClaim] = {}
-        self._visits: dict[tuple[int, bool], _Visit] = {}
-        self._rooms_alone: dict[int, dict[int, tuple[int, int]]] = {}
+        self.members = members
 
     @cached_property
     def unlisted(self) -> tuple[Int, Int]:
@@ -73,8 +74,9 @@ class CoalitionFamilies(Families):
 
     def most(self, cells: Int, up: Bool) -> Int:
         """See `Families.most`."""
-        pairs = zip(cells.tolist(), up.tolist(), strict=True)
-        return np.array([self.coalitions.most(cell, rises) for cell, rises in pairs], dtype=np.int64)
+        starts, amounts = self._amounts
+        largest = np.maximum.reduceat(amounts, starts) if len(starts) else amounts
+        return np.asarray(largest[self._place_of(cells, up)])
 
     def needed(self, cell: int, up: bool, who: Int) -> int:
         """See `Families.needed`."""
@@ -82,43 +84,54 @@ class CoalitionFamilies(Families):
         return max(self.coalitions.amount(cell, up, one) for one in coalitions)
 
     def known_to(self, who: Int, target: int) -> tuple[Int, Int, Int]:
-        """See `Families.known_to`.
+        """See `Families.known_to`."""
+        from cellveil.attackers import _coalition_rooms_jit as kernels
 
-        Who has less to themselves in a cell leaves more room: so each member alone counts, and those who meet
-        in a cell together.
+        groups = [sorted(self.coalitions.of(number)) for number in who.tolist()]
+        starts = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
+        people = self._rows_of(np.array([one for group in groups for one in group], dtype=np.int64))
+        rooms, cells = self._scratch
+        count = kernels.narrow(self._standing, starts, people, self.members, target, rooms, cells)
+        known = np.sort(cells[:count])
+        return known, rooms[0, known], rooms[1, known]
+
+    def crowd_around(
+        self, target: int, up: bool, amounts: tuple[int, int], inside: int
+    ) -> tuple[Int, Int, Int]:
+        """Cells that may have more room than `crowd` tells, with that: for coalitions asked so much.
+
+        More than the first amount, at most the second, and with at most so many members in the target. Who
+        alone makes up the target, say, knows many cells above it, and is no matter.
         """
-        groups = [self.coalitions.of(number) for number in who.tolist()]
-        rooms: dict[int, tuple[int, int]] = {}
-        for one in EMPTY.union(*groups):
-            for cell, room in self._alone(one).items():
-                _narrow(rooms, cell, room)
-        for group in groups:
-            for cell in self._meeting_places(group):
-                _narrow(rooms, cell, self._both(cell, group & self.coalitions.people(cell)))
-        if target in rooms:
-            here = {group & self.coalitions.people(target) for group in groups} - {EMPTY}
-            both = [self._both(target, some, is_target=True) for some in here]
-            rooms[target] = min(down for down, _ in both), min(up for _, up in both)
-        cells = np.array(sorted(rooms), dtype=np.int64)
-        down, up = np.array([rooms[cell] for cell in cells.tolist()], dtype=np.int64).reshape(-1, 2).T
-        return cells, down.copy(), up.copy()
+        from cellveil.attackers import _coalition_rooms_jit as kernels
 
-    def _alone(self, one: int) -> dict[int, tuple[int, int]]:
-        """How far the cells of one contributor can fall and rise for it, none of them in question."""
-        if one not in self._rooms_alone:
-            alone = frozenset({one})
-            self._rooms_alone[one] = {
-                cell: self._both(cell, alone) for cell in self.coalitions.cells_of(one).tolist()
-            }
-        return self._rooms_alone[one]
+        cells, sense = np.array([target]), np.array([up])
+        asked = kernels.AskedAmounts(cells, *self._amounts_of(cells, sense))
+        rooms, found = self._scratch
+        rooms[0], rooms[1] = self.unlisted
+        limits = np.array([self.members, *amounts, inside])
+        count = kernels.narrow_by_all(self._standing, asked, limits, rooms, found)
+        rooms[:2, target] = [room[target] for room in self.everybody]
+        known = np.sort(np.append(found[:count], target))
+        return known, rooms[0, known], rooms[1, known]
 
-    def _meeting_places(self, who: Coalition) -> set[int]:
-        """The cells in which several members have a part."""
-        return set().union(*(self._alone(a).keys() & self._alone(b).keys() for a, b in combinations(who, 2)))
+    def asked_of(self, cell: int, up: bool) -> tuple[Int, Int]:
+        """What is asked of a cell against coalitions with a member elsewhere, ascending; and who has none.
 
-    def _both(self, cell: int, who: Coalition, *, is_target: bool = False) -> tuple[int, int]:
-        down, up = (self.room(cell, side, who, is_target=is_target) for side in (False, True))
-        return down, up
+        AskedAmounts above 0, and numbers of coalitions inside the cell against whom something is asked.
+        """
+        people, amount = list(self.coalitions.listed(cell)), self.coalitions.amount
+        some = (frozenset(some) for size in range(self.members) for some in combinations(people, size))
+        amounts = np.unique([amount(cell, up, who) for who in some])
+        whole = (frozenset(some) for some in combinations(people, self.members))
+        inside = [self.coalitions.number(who) for who in whole if amount(cell, up, who) > 0]
+        return amounts[amounts > 0], np.array(inside, dtype=np.int64)
+
+    @cached_property
+    def _scratch(self) -> tuple[Int, Int]:
+        """Room for `known_to`."""
+        size = self.problem.table.num_cells
+        return np.zeros((3, size), dtype=np.int64), np.zeros(size, dtype=np.int64)
 
     def rooms(self, who: Int, target: int) -> tuple[Int, Int]:
         """How far all cells can fall and rise as far as all of these coalitions can tell."""
@@ -130,42 +143,24 @@ class CoalitionFamilies(Families):
 
     def left(self, claims: Claims, cells: Int, up: Bool) -> StillOpen:
         """See `Families.left`; all coalitions that are not kept off are among the others."""
-        place = np.full((2, self.problem.table.num_cells), -1, dtype=np.int64)
-        place[up.astype(np.int64), cells] = np.arange(len(cells))
-        demand, most = place[claims.up.astype(np.int64), claims.cells], self.most(cells, up)
-        named: list[list[_ReadClaim]] = [[] for _ in range(len(cells))]
-        known = np.flatnonzero(demand >= 0)
-        for number, claim in zip(
-            demand[known].tolist(), self._read_once(claims, known, most[demand[known]]), strict=True
-        ):
-            named[number].append(claim)
-        is_open, demands, who = np.zeros(len(cells), dtype=bool), [], []
-        for number, (cell, rises) in enumerate(zip(cells.tolist(), up.tolist(), strict=True)):
-            for coalition in self._open(cell, rises, named[number]) if most[number] > 0 else ():
-                if coalition:
-                    demands.append(number)
-                    who.append(self.coalitions.number(coalition))
-                else:
-                    is_open[number] = True
+        mine = np.flatnonzero(self.most(cells, up) > 0)
+        visits, _, _ = self._visited(claims, cells[mine], up[mine])
+        number = visits.counts[-1]
+        demands, sizes = mine[visits.open_demands[:number]], visits.open_sizes[:number]
+        is_open = np.zeros(len(cells), dtype=bool)
+        is_open[demands[sizes == 0]] = True
+        people = self._people[visits.open_people[:number]].tolist()
+        pairs = zip(sizes.tolist(), people, strict=True)
+        who = [self.coalitions.number(frozenset(some[:size])) for size, some in pairs if size]
         listed = np.zeros((len(cells), self.parts.who.shape[1]), dtype=bool)
-        columns = np.array(demands, dtype=np.int64), np.array(who, dtype=np.int64)
-        return StillOpen(cells, up, listed, is_open, *columns)
+        return StillOpen(cells, up, listed, is_open, demands[sizes > 0], np.array(who, dtype=np.int64))
 
     def enough(self, claims: Claims) -> Claims:
         """Claims that keep off whom all of them do, the most useful ones first."""
-        demands = list(zip(claims.cells.tolist(), claims.up.tolist(), strict=True))
-        read = self._read_once(claims, np.arange(len(claims)), self.most(claims.cells, claims.up))
-        named: dict[tuple[int, bool], list[_ReadClaim]] = {}
-        for demand, claim in zip(demands, read, strict=True):
-            named.setdefault(demand, []).append(claim)
-        uses = {}
-        for demand, some in named.items():
-            self._open(*demand, some)
-            uses[demand] = self._visits[demand].uses
-        count = np.array(
-            [uses[demand].get(id(claim), 0) for demand, claim in zip(demands, read, strict=True)]
-        )
-        return claims.take(np.argsort(-count, kind="stable")[: np.count_nonzero(count)])
+        cells, up = self.open_demands()
+        _, order, read = self._visited(claims, cells, up)
+        some = np.argsort(-read.uses, kind="stable")[: np.count_nonzero(read.uses)]
+        return claims.take(order[some])
 
     def left_by(self, found: Sequence[Witness], cell: int, up: bool) -> Int:
         """The numbers of coalitions whom deviations that move the cell do not keep off it."""
@@ -174,169 +169,189 @@ class CoalitionFamilies(Families):
         left = self.left(claims, np.array([cell]), np.array([up]))
         return np.array([NOBODY]) if left.is_open.any() else left.who
 
-    def _read_once(self, claims: Claims, chosen: Int, most: Int) -> list[_ReadClaim]:
-        """What matters of some claims; `_read` of those that were not read before."""
-        starts, before = claims.witnesses.starts, self._read_before
-        content = np.stack([claims.witnesses.cells, claims.witnesses.numerators], axis=1)
-        keys = [
-            blake2b(b"%d %d " % (cell, up) + content[starts[number] : starts[number + 1]].tobytes()).digest()
-            for cell, up, number in zip(
-                *(column[chosen].tolist() for column in (claims.cells, claims.up, claims.numbers)),
-                strict=True,
-            )
-        ]
-        new = np.array([place for place, key in enumerate(keys) if key not in before], dtype=np.int64)
-        lengths = np.diff(starts)[claims.numbers[chosen[new]]]
-        for part in np.array_split(new, max(1, int(lengths.sum()) // (10 * CHUNK))):
-            if len(part):
-                read = self._read(claims, chosen[part], most[part])
-                before.update(zip((keys[place] for place in part.tolist()), read, strict=True))
-        found = [before[key] for key in keys]
-        for key in keys:  # what was used last stands last
-            before[key] = before.pop(key)
-        for key in list(islice(before, max(len(before) - self._params.most_read, 0))):
-            del before[key]
-        return found
+    # -- visits --------------------------------------------------------------------------------------------
 
-    def _read(self, claims: Claims, part: Int, most: Int) -> Iterator[_ReadClaim]:
-        """How far claims reach for somebody without a part, and their tight cells."""
-        rows, starts = self._rows(claims, part, most)
-        down, up = self._rooms_without_part(rows)
-        shown = floored(np.where(rows.rises, up, down), rows.step, rows.moved)
-        reach = np.where(rows.step[starts] == 0, 0, np.minimum.reduceat(shown, starts))
-        members = self.coalitions.members
-        down, up = self._narrowed(rows.cells, self.parts.largest(members)[rows.cells], down, up)
-        room = np.where(rows.rises, up, down)
-        room[(self.parts.count[rows.cells] <= members) & ~rows.is_target] = 0
-        tight = np.flatnonzero(floored(room, rows.step, rows.moved) < most[rows.owner])
-        borders = np.searchsorted(rows.owner[tight], np.arange(len(part) + 1))
-        columns = (rows.cells, rows.rises, rows.is_target, rows.moved, rows.step)
-        shown_tight = tuple(column[tight] for column in columns)
-        for number, far in enumerate(reach.tolist()):
-            yield _ReadClaim(self, far, shown_tight, slice(*borders[number : number + 2].tolist()))
+    def _visited(self, claims: Claims, cells: Int, up: Bool) -> tuple[Visits, Int, ReadClaims]:
+        """What visits for some demands come to; and their claims, by number and as they were read."""
+        from cellveil.attackers._coalition_rooms_jit import AskedAmounts
+        from cellveil.attackers._coalitions_jit import visit_all
 
-    def _open(self, cell: int, up: bool, claims: Sequence[_ReadClaim]) -> list[Coalition]:
-        """Coalitions against whom no claim holds; at most so many."""
-        visit = self._visits.get((cell, up))
-        if visit is None or not visit.is_continued_by(claims):
-            visit = self._visits[cell, up] = _Visit({EMPTY}, [EMPTY])
-        coalitions, here = self.coalitions, self.coalitions.people(cell)
-        visit.claims, seen, stack = list(claims), visit.seen, visit.stack
-        found: list[Coalition] = []
-        while stack and len(found) < self._params.most_open:
-            who = stack.pop()
-            amount = coalitions.amount(cell, up, who)
-            further: AbstractSet[int] = here
-            if amount > 0:
-                claim = next((claim for claim in claims if claim.holds(who, amount)), None)
-                if claim is None or len(seen) > self._params.most_visited:
-                    found.append(who)
-                    continue
-                visit.uses[id(claim)] = visit.uses.get(id(claim), 0) + 1
-                further = here | claim.people
-                if len(who) + 1 == coalitions.members:
-                    further = {one for one in further if one in here or not claim.is_beside(one, who, amount)}
-            if len(who) < coalitions.members:
-                larger = {who | {one} for one in further if one not in who} - seen
-                stack += larger
-                seen |= larger
-        stack += found
-        return found
+        place = np.full((2, self.problem.table.num_cells), -1, dtype=np.int64)
+        place[up.astype(np.int64), cells] = np.arange(len(cells))
+        demand = place[claims.up.astype(np.int64), claims.cells]
+        order = np.flatnonzero(demand >= 0)
+        order = order[np.argsort(demand[order], kind="stable")]
+        read = self._read(claims, order, demand[order], self.most(cells, up))
+        asked = AskedAmounts(cells.astype(np.int64), *self._amounts_of(cells, up))
+        visits = self._visits(read, asked)
+        visit_all(self._standing, read, asked, visits)
+        return visits, order, read
 
-    def room(self, cell: int, up: bool, who: Coalition, *, is_target: bool) -> int:
-        """How far one cell can move for a coalition; UNBOUNDED where nothing limits it."""
-        if not is_target and self.coalitions.is_made_up_by(cell, who):
-            return 0
-        room = int(self.everybody[up][cell])
-        if not self.own.one_signed[up][cell]:
-            return room
-        own, value = self.coalitions.known(cell, who, is_target=is_target), self.problem.table.values[cell]
-        return min(room, max(-own - int(value) if up else int(value) - own, 0))
+    def _visits(self, read: ReadClaims, asked: AskedAmounts) -> Visits:
+        """Room for visits: nobody was visited yet."""
+        from cellveil.attackers._coalitions_jit import Visits
 
+        members, most = self.members, self._params.most_open
+        longest = int(np.diff(read.people_starts).max(initial=0)) + self._crowded
+        room = len(asked.targets) * (most + 1)
+        return Visits(
+            who=np.zeros(members, dtype=np.int64),
+            tray=np.zeros((members, longest), dtype=np.int64),
+            is_barred=np.zeros(len(self._people), dtype=bool),
+            listed_in=np.zeros(len(self._people), dtype=np.int64),
+            limits=np.array([members, self._params.most_visited, most], dtype=np.int64),
+            counts=np.zeros(5, dtype=np.int64),
+            open_demands=np.zeros(room, dtype=np.int64),
+            open_sizes=np.zeros(room, dtype=np.int64),
+            open_people=np.zeros((room, members), dtype=np.int64),
+        )
 
-def _narrow(rooms: dict[int, tuple[int, int]], cell: int, room: tuple[int, int]) -> None:
-    """The smaller of two rooms, each way."""
-    before = rooms.get(cell)
-    rooms[cell] = room if before is None else (min(before[0], room[0]), min(before[1], room[1]))
+    def _read(self, claims: Claims, order: Int, demand: Int, most: Int) -> ReadClaims:
+        """How far claims reach for somebody without a part, their tight cells and who stands there."""
+        from cellveil.attackers._coalitions_jit import ReadClaims
 
+        reach, tight = self._tight(claims, order, most[demand])
+        row, people, alone = self._stopped_by(tight)
+        by_person = np.lexsort((people, tight.owner[row]))
+        row, people, alone = row[by_person], people[by_person], alone[by_person]
+        claim, numbers = tight.owner[row], np.arange(len(order) + 1)
+        first = np.ones(len(row), dtype=bool)
+        first[1:] = (claim[1:] != claim[:-1]) | (people[1:] != people[:-1])
+        each = np.flatnonzero(first)
+        least = np.minimum.reduceat(alone, each) if len(each) else alone
+        weakest = np.lexsort((least, claim[each]))
+        return ReadClaims(
+            starts=np.searchsorted(demand, np.arange(len(most) + 1)),
+            reach=reach,
+            cells=tight.cells,
+            rises=tight.rises,
+            is_target=tight.is_target,
+            moved=tight.moved,
+            step=tight.step,
+            entry_starts=np.searchsorted(claim, numbers),
+            row_people=people,
+            rows_of=row,
+            people_starts=np.searchsorted(claim[each], numbers),
+            people=people[each][weakest],
+            alone=least[weakest],
+            uses=np.zeros(len(order), dtype=np.int64),
+        )
 
-@dataclass
-class _Visit:
-    """How far the search for open coalitions has come for one demand; the stack has what is left."""
+    def _tight(self, claims: Claims, order: Int, most: Int) -> tuple[Int, MovedRows]:
+        """How far some claims reach for somebody without a part, and their tight cells; part by part."""
+        lengths = np.diff(claims.witnesses.starts)[claims.numbers[order]]
+        reaches, tight = [np.zeros(0, dtype=np.int64)], [MovedRows.nothing()]
+        for part in np.array_split(np.arange(len(order)), max(1, int(lengths.sum()) // (10 * CHUNK))):
+            if not len(part):
+                continue
+            rows, starts = self._rows(claims, order[part], most[part])
+            down, up = self._rooms_without_part(rows)
+            shown = floored(np.where(rows.rises, up, down), rows.step, rows.moved)
+            reaches.append(np.where(rows.step[starts] == 0, 0, np.minimum.reduceat(shown, starts)))
+            down, up = (least[rows.cells] for least in self.crowd)
+            shown = floored(np.where(rows.rises, up, down), rows.step, rows.moved)
+            some = rows.take(np.flatnonzero(rows.is_target | (shown < rows.enough)))
+            tight.append(replace(some, owner=some.owner + part[0]))
+        return np.concatenate(reaches), MovedRows.joined(tight)
 
-    seen: set[Coalition]
-    stack: list[Coalition]
-    claims: list[_ReadClaim] = field(default_factory=list)
-    uses: dict[int, int] = field(default_factory=dict)
+    def _stopped_by(self, rows: MovedRows) -> tuple[Int, Int, Int]:
+        """The people of tight cells: row, person, and how far the target can move for that one alone."""
+        standing = self._standing
+        lengths = np.diff(standing.starts)[rows.cells]
+        row = np.repeat(np.arange(len(rows.cells)), lengths)
+        rank = np.arange(len(row)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        cells, is_target = rows.cells[row], rows.is_target[row]
+        place = standing.starts[cells] + rank
+        is_listed = rank < standing.listed[cells]
+        own = np.where(is_listed | ~is_target, standing.parts[place], 0)
+        others = np.minimum(standing.more[cells], self.members - is_listed) * standing.unlisted[cells]
+        own += np.where(standing.are_vague[cells] & ~is_target, others, 0)
+        fall, rise = self._narrowed(cells, own, *(room[cells] for room in self.everybody))
+        is_known = (standing.listed[cells] == 1) & (standing.more[cells] == 0) & is_listed & ~is_target
+        room = np.where(is_known, 0, np.where(rows.rises[row], rise, fall))
+        return row, standing.people[place], floored(room, rows.step[row], rows.moved[row])
 
-    def is_continued_by(self, claims: Sequence[_ReadClaim]) -> bool:
-        """Whether these are the claims of before, and perhaps more."""
-        return len(claims) >= len(self.claims) and all(map(is_, self.claims, claims))
-
-
-class _Tight(NamedTuple):
-    """A tight cell of a claim: which way and how far it moves, beside the step of the target."""
-
-    cell: int
-    rises: bool
-    is_target: bool
-    moved: int
-    step: int
-
-
-class _ReadClaim:
-    """A claimed deviation, and the cells in which coalitions may stop it."""
-
-    def __init__(
-        self, families: CoalitionFamilies, reach: int, columns: tuple[NDArray[Any], ...], mine: slice
-    ) -> None:
-        self._families, self._reach, self._columns, self._mine = families, reach, columns, mine
-        self._far: dict[tuple[int, Coalition], int] = {}
-        self._far_alone: dict[int, int] = {}
+    # -- parts and amounts ---------------------------------------------------------------------------------
 
     @cached_property
-    def _tight(self) -> list[_Tight]:
-        columns = (column[self._mine].tolist() for column in self._columns)
-        return list(map(_Tight._make, zip(*columns, strict=True)))
+    def _people(self) -> Int:
+        """The number of everybody who stands somewhere, ascending: the rows of `Standing`."""
+        return np.unique(self._standing_people[1])
+
+    def _rows_of(self, people: Int) -> Int:
+        """The rows of some of them."""
+        return np.searchsorted(self._people, people)
 
     @cached_property
-    def _places(self) -> dict[int, list[_Tight]]:
-        """The tight cells of everybody with a part in one."""
-        found: dict[int, list[_Tight]] = {}
-        for row in self._tight:
-            for one in self._families.coalitions.people(row.cell):
-                found.setdefault(one, []).append(row)
-        return found
+    def _standing_people(self) -> tuple[Int, Int, Int, Int]:
+        """Cells, people and parts, cell by cell, listed ones first; and how many are listed in each cell."""
+        found, listed = [], []
+        for cell in range(self.problem.table.num_cells):
+            here = self.coalitions.listed(cell)
+            found += [(cell, one, part) for one, part in here.items()]
+            listed.append(len(here))
+            part, others = int(self.parts.unlisted[cell]), self.coalitions.people(cell) - here.keys()
+            found += [(cell, one, part) for one in sorted(others)]
+        cells, people, parts = np.array(found, dtype=np.int64).reshape(-1, 3).T
+        return cells, people, parts, np.array(listed, dtype=np.int64)
 
-    @property
-    def people(self) -> AbstractSet[int]:
-        """Everybody with a part in a tight cell."""
-        return self._places.keys()
+    @cached_property
+    def _standing(self) -> Standing:
+        """Who stands where, for the loops."""
+        from cellveil.attackers._coalition_rooms_jit import Standing
 
-    def holds(self, who: Coalition, amount: int) -> bool:
-        """Whether the target moves by the amount within what the coalition cannot rule out."""
-        if self._reach < amount:
-            return False
-        return all(self._allows(row, who) >= amount for one in who for row in self._places.get(one, ()))
+        cells, people, parts, listed = self._standing_people
+        size, rows = self.problem.table.num_cells, self._rows_of(people)
+        by_person = np.argsort(rows, kind="stable")
+        down, up = self.everybody
+        floor, ceiling = self.own.one_signed
+        return Standing(
+            starts=np.searchsorted(cells, np.arange(size + 1)),
+            people=rows,
+            parts=parts.copy(),
+            listed=listed,
+            more=self.coalitions.more,
+            unlisted=self.parts.unlisted,
+            are_vague=~self.parts.is_sum & (not self.parts.is_single),
+            values=self.problem.table.values.astype(np.int64),
+            down=down,
+            up=up,
+            floor=floor,
+            ceiling=ceiling,
+            place_starts=np.searchsorted(rows[by_person], np.arange(len(self._people) + 1)),
+            places=cells[by_person],
+        )
 
-    def is_beside(self, one: int, who: Coalition, amount: int) -> bool:
-        """Whether it holds with one member more, as that one has no tight cell in common with the others.
+    @cached_property
+    def _crowded(self) -> int:
+        """The most people of a cell."""
+        return int(np.diff(self._standing.starts).max(initial=0))
 
-        Provided that it holds against the others, and that the one has no part in the target.
+    @cached_property
+    def _amounts(self) -> tuple[Int, Int]:
+        """What is asked of each cell upwards, then downwards, against each set of members listed in it.
+
+        Sets of fewer members come first, those of as many in colexicographic order.
         """
-        own = self._places.get(one, ())
-        if any(not who.isdisjoint(self._families.coalitions.people(row.cell)) for row in own):
-            return False
-        if one not in self._far_alone:
-            alone = frozenset({one})
-            self._far_alone[one] = min((self._allows(row, alone) for row in own), default=UNBOUNDED)
-        return self._far_alone[one] >= amount
+        starts: list[int] = []
+        amounts: list[int] = []
+        coalitions = self.coalitions
+        for up in (True, False):
+            for cell in self.own.cells.tolist():
+                starts.append(len(amounts))
+                people = list(coalitions.listed(cell))
+                for size in range(min(coalitions.members, len(people)) + 1):
+                    sets = sorted(combinations(range(len(people)), size), key=lambda some: some[::-1])
+                    amounts += [
+                        coalitions.amount(cell, up, frozenset(people[k] for k in some)) for some in sets
+                    ]
+        return np.array(starts, dtype=np.int64), np.array(amounts, dtype=np.int64)
 
-    def _allows(self, row: _Tight, who: Coalition) -> int:
-        """How far the target can move for the sake of one cell; worked out once for those in it."""
-        here = who & self._families.coalitions.people(row.cell)
-        key = row.cell, here
-        if key not in self._far:
-            room = self._families.room(row.cell, row.rises, here, is_target=row.is_target)
-            self._far[key] = UNBOUNDED if room == UNBOUNDED else room * row.step // row.moved
-        return self._far[key]
+    def _amounts_of(self, cells: Int, up: Bool) -> tuple[Int, Int]:
+        """Where the amounts of some demands begin, and all amounts."""
+        starts, amounts = self._amounts
+        return starts[self._place_of(cells, up)], amounts
+
+    def _place_of(self, cells: Int, up: Bool) -> Int:
+        """The places of demands in `_amounts`."""
+        return np.asarray(self.own.row[cells] + np.where(up, 0, len(self.own.cells)))

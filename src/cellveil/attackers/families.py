@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Int
+from cellveil.attackers.moved_rows import MovedRows, floored, reach_of
 from cellveil.attackers.own_demands import OwnDemands
-from cellveil.deviations.witness import CHUNK, LARGEST_NUMERATOR, Witnesses
+from cellveil.deviations.witness import CHUNK, Witnesses
 from cellveil.tables.scaled import UNBOUNDED
 
 
@@ -134,6 +134,9 @@ class StillOpen:
 class Families:
     """Tells whom families of deviations keep off; see the head of the module."""
 
+    members = 1
+    """How many insiders attack together."""
+
     def __init__(self, own: OwnDemands) -> None:
         self.own, self.problem, self.parts = own, own.problem, own.parts
 
@@ -153,6 +156,14 @@ class Families:
             return down, up
         own = np.where(self.parts.is_sum, 0, self.parts.unlisted)
         return self._narrowed(np.arange(len(own)), own, down, up)
+
+    @cached_property
+    def crowd(self) -> tuple[Int, Int]:
+        """The same for all insiders at once: nobody leaves less room to a cell that is not in question."""
+        every = np.arange(self.problem.table.num_cells)
+        down, up = self._narrowed(every, self.parts.largest(self.members), *self.everybody)
+        known = (self.parts.count > 0) & (self.parts.count <= self.members)
+        return np.where(known, 0, down), np.where(known, 0, up)
 
     def with_own(self, cells: Int, own: Int) -> tuple[Int, Int]:
         """How far cells can fall and rise for somebody with these parts in them."""
@@ -220,9 +231,9 @@ class Families:
         rows, starts = self._rows(claims, part, enough)
         down, up = self._rooms_without_part(rows)
         shown = floored(np.where(rows.rises, up, down), rows.step, rows.moved)
-        return _reach(shown, rows, starts), self._insiders(rows, down, up)
+        return reach_of(shown, rows, starts), self._insiders(rows, down, up)
 
-    def _rooms_without_part(self, rows: _Rows) -> tuple[Int, Int]:
+    def _rooms_without_part(self, rows: MovedRows) -> tuple[Int, Int]:
         """How far moved cells can fall and rise for somebody without a part in any."""
         down, up = (
             np.where(rows.is_target, plain[rows.cells], vague[rows.cells])
@@ -230,14 +241,16 @@ class Families:
         )
         return down, up
 
-    def outsider_reaches(self, claims: Claims) -> Int:
-        """How far each claim reaches against somebody who knows what everybody knows."""
+    def reaches_within(self, claims: Claims, rooms: tuple[Int, Int]) -> Int:
+        """How far each claim reaches within rooms of all cells, the target within what everybody knows."""
         rows, starts = self._rows(claims, np.arange(len(claims)), np.zeros(len(claims), dtype=np.int64))
-        down, up = self.everybody
-        shown = floored(np.where(rows.rises, up[rows.cells], down[rows.cells]), rows.step, rows.moved)
-        return _reach(shown, rows, starts)
+        down, up = (
+            np.where(rows.is_target, plain[rows.cells], room[rows.cells])
+            for plain, room in zip(self.everybody, rooms, strict=True)
+        )
+        return reach_of(floored(np.where(rows.rises, up, down), rows.step, rows.moved), rows, starts)
 
-    def _rows(self, claims: Claims, part: Int, enough: Int) -> tuple[_Rows, Int]:
+    def _rows(self, claims: Claims, part: Int, enough: Int) -> tuple[MovedRows, Int]:
         """The moved cells of some claims, and where those of each claim begin."""
         witnesses, numbers = claims.witnesses, claims.numbers[part]
         lengths = np.diff(witnesses.starts)[numbers]
@@ -250,10 +263,10 @@ class Families:
         step[owner[is_target]] = moved[is_target]
         turned = (step > 0) != claims.up[part]
         rises = (moved > 0) != turned[owner]
-        rows = _Rows(owner, cells, rises, is_target, np.abs(moved), np.abs(step)[owner], enough[owner])
+        rows = MovedRows(owner, cells, rises, is_target, np.abs(moved), np.abs(step)[owner], enough[owner])
         return rows, ends - lengths
 
-    def _insiders(self, rows: _Rows, down: Int, up: Int) -> tuple[Int, Int, Int]:
+    def _insiders(self, rows: MovedRows, down: Int, up: Int) -> tuple[Int, Int, Int]:
         """Insiders against whom claims reach less far than enough."""
         found = []
         parts = self.parts
@@ -280,7 +293,7 @@ class Families:
         return claim[first], who[first], reach[first]
 
     def _less(
-        self, rows: _Rows, some: Int, who: Int, own: Int, alone: Bool, down: Int, up: Int
+        self, rows: MovedRows, some: Int, who: Int, own: Int, alone: Bool, down: Int, up: Int
     ) -> tuple[Int, Int, Int]:
         """For one contributor of each row: the claim, the contributor, and how far the row lets it reach."""
         own_down, own_up = self._narrowed(rows.cells[some], own[some], down[some], up[some])
@@ -308,22 +321,6 @@ class Families:
         found.sort()
         cells, who, amounts = np.array(found, dtype=np.int64).reshape(-1, 3).T
         return np.searchsorted(cells, np.arange(size + 1)), who, amounts
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Moved cells of claimed deviations: which claim, which cell, which way, how far beside the target."""
-
-    owner: Int
-    cells: Int
-    rises: Bool
-    is_target: Bool
-    moved: Int
-    step: Int
-    enough: Int
-
-    def take(self, rows: Int) -> _Rows:
-        return _Rows(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
 
 
 class _Tally:
@@ -380,20 +377,3 @@ def _largest(places: Sequence[tuple[Int, Int]]) -> tuple[Int, Int]:
     first = np.ones(len(cells), dtype=bool)
     first[1:] = cells[1:] != cells[:-1]
     return cells[first], own[first]
-
-
-def _reach(shown: Int, rows: _Rows, starts: Int) -> Int:
-    """The least that a moved cell of each claim allows; nothing where the target does not move."""
-    return np.where(rows.step[starts] == 0, 0, np.minimum.reduceat(shown, starts))
-
-
-def floored(room: Int, step: Int, moved: Int) -> Int:
-    """⌊room · step / moved⌋ exactly, at most UNBOUNDED."""
-    endless = room == UNBOUNDED
-    finite = np.where(endless, 0, room)
-    if int(finite.max(initial=0)) * int(step.max(initial=0)) < LARGEST_NUMERATOR:
-        found: NDArray[np.int64] = finite * step // moved
-    else:
-        exact = finite.astype(object) * step.astype(object) // moved.astype(object)
-        found = np.asarray(np.minimum(exact, UNBOUNDED), dtype=np.int64)
-    return np.where(endless, UNBOUNDED, found)

@@ -173,6 +173,7 @@ class _Demand:
         self._farthest: dict[tuple[int, int, Coalition], int | None] = {}
         self._open: dict[int, int | None] = {}
         self._crucial: dict[int, dict[int, list[int]]] = {}
+        self._stopping: dict[tuple[int, int], set[int]] = {}
 
     def answer(self) -> _DemandProof:
         """Visit coalitions until one is left over, or all have their claim."""
@@ -246,12 +247,18 @@ class _Demand:
         if len(who) + 1 < self._parts.members:
             return set(crucial)
         shared = {cell for person in who for cell in crucial.get(person, ())} | {self._cell}
-        return {
-            person
-            for person, cells in crucial.items()
-            if not shared.isdisjoint(cells)
-            or not all(_reaches(self._far(claim, cell, frozenset({person})), amount) for cell in cells)
-        }
+        return self._alone(claim, amount).union(*(self._parts.people(cell) for cell in shared))
+
+    def _alone(self, claim: _Claim, amount: int) -> set[int]:
+        """Those whose own rooms alone are too small for the claimed movement; worked out once."""
+        key = claim.number, amount
+        if key not in self._stopping:
+            self._stopping[key] = {
+                person
+                for person, cells in self._people(claim).items()
+                if not all(_reaches(self._far(claim, cell, frozenset({person})), amount) for cell in cells)
+            }
+        return self._stopping[key]
 
     def _far(self, claim: _Claim, cell: int, who: Coalition) -> int | None:
         """How far one cell lets the claimed movement go for a coalition; None without limit."""

@@ -44,6 +44,8 @@ class FamilyPool:
         Against outsiders.
     size
         The most that is asked against anybody.
+    is_asked
+        Demand by demand whether insiders are asked about: exempt cells are for outsiders only.
     kept_off
         Demand by demand whether every insider is kept off.
     is_short
@@ -63,7 +65,7 @@ class FamilyPool:
         self.cells = np.concatenate([above, below])
         self.up = np.arange(len(self.cells)) < len(above)
         self.levels = np.concatenate([upl[above], lpl[below]])
-        self._is_asked = own.row[self.cells] >= 0
+        self.is_asked = own.row[self.cells] >= 0
         self.size = np.maximum(np.concatenate([rises[above], falls[below]]), self.levels)
         self._place = np.full((2, problem.table.num_cells), -1, dtype=np.int64)
         self._place[self.up.astype(np.int64), self.cells] = np.arange(len(self.cells))
@@ -107,6 +109,15 @@ class FamilyPool:
         if who is None:
             return int(self.levels[demand])
         return self.families.needed(int(self.cells[demand]), bool(self.up[demand]), who)
+
+    def settling(self, claims: Claims) -> Claims:
+        """Those of the claims that settle their demand alone, against all insiders at once."""
+        demands = self._place[claims.up.astype(np.int64), claims.cells]
+        some = np.flatnonzero(demands >= 0)
+        if not len(some):
+            return claims.take(some)
+        reach = self.families.reaches_within(claims.take(some), self.families.crowd)
+        return claims.take(some[reach >= self.size[demands[some]]])
 
     def add(self, claims: Claims) -> None:
         """Take claims into account."""
@@ -212,7 +223,7 @@ class FamilyPool:
         claims = self._claims(demands)
         is_short = self.levels[demands] > self._reached(claims, demands)
         self.is_short[demands] = is_short & (self._vouching[demands] < 0)
-        asked = demands[self._is_asked[demands]]
+        asked = demands[self.is_asked[demands]]
         found = self.families.left(claims, self.cells[asked], self.up[asked])
         self._listed[asked], self._is_open[asked] = found.listed, found.is_open
         for demand in asked.tolist():
@@ -233,7 +244,7 @@ class FamilyPool:
         """How far the families of some demands reach against outsiders."""
         reached = np.zeros(len(self.cells), dtype=np.int64)
         if len(claims):
-            reach = self.families.outsider_reaches(claims)
+            reach = self.families.reaches_within(claims, self.families.everybody)
             np.maximum.at(reached, self._place[claims.up.astype(np.int64), claims.cells], reach)
         return reached[demands]
 

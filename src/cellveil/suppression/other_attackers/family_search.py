@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -33,7 +34,7 @@ from cellveil.params import Params, param, part
 from cellveil.suppression.engines.cube_packing import CubePackingParams
 from cellveil.suppression.other_attackers.family_exchange import ExchangeParams, FamilyExchange
 from cellveil.suppression.other_attackers.family_pool import FamilyPool
-from cellveil.suppression.other_attackers.group_moves import GroupMoves, moved_by
+from cellveil.suppression.other_attackers.group_moves import Crowd, Group, GroupMoves, moved_by
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,12 +85,13 @@ class FamilySearch:
         seed: int = 0,
     ) -> None:
         self.insiders, self.deadline, self.params = insiders, deadline, params or FamilySearchParams()
+        self._is_joint = insiders.coalition > 1
         self._is_small = insiders.problem.table.num_cells <= self.params.most_cells
         self._moves = GroupMoves(
             insiders, hidden, deadline, by_slopes=self._is_small, packing=self.params.packing, seed=seed
         )
         self.pool, self._seed = FamilyPool(self._moves.families), seed
-        self._for_programs = deadline
+        self._for_programs, self._tries = deadline, np.zeros(len(self.pool.cells), dtype=np.int64)
 
     @property
     def num_lps(self) -> int:
@@ -117,7 +119,7 @@ class FamilySearch:
     def run(self) -> None:
         """Settle what can be settled by cubes and few programs, and make it cheaper."""
         self._meet_by_one_cube()
-        self._in_rounds(self._free, self.params.free_rounds)
+        self._in_rounds(self._free, self.params.free_rounds * self.insiders.coalition)
         self._in_rounds(self._paid, self.params.paid_rounds)
         if self._is_small:
             self._by_free_programs()
@@ -133,8 +135,15 @@ class FamilySearch:
         for demand in self.pool.open_demands().tolist():
             if self.deadline.is_over:
                 break
-            who, amount = None if self.pool.is_short[demand] else nobody, int(self.pool.size[demand])
-            found.append((demand, self._moves.by_cubes(*self._target(demand), amount, who, beams=0)[0]))
+            amount, target = int(self.pool.size[demand]), self._target(demand)
+            witness = None
+            if self._is_joint and self.pool.is_asked[demand]:
+                crowd = Crowd(0, amount, self.insiders.coalition)
+                witness = self._moves.by_cubes(*target, amount, crowd, beams=0)[0]
+            if witness is None:
+                who = None if self.pool.is_short[demand] else nobody
+                witness = self._moves.by_cubes(*target, amount, who, beams=0)[0]
+            found.append((demand, witness))
         self._take(found)
 
     def _target(self, demand: int) -> tuple[int, bool]:
@@ -170,14 +179,13 @@ class FamilySearch:
 
     def _in_batches(self) -> None:
         """What is dear, one demand at a time: what is hidden for one often settles others."""
-        tries = np.zeros(len(self.pool.cells), dtype=np.int64)
         self._for_programs = self.deadline.share(self.params.for_programs)
         while not self.deadline.is_over:
             some = self.pool.open_demands()
-            some = some[tries[some] < self.params.dear_rounds][:1]
+            some = some[self._tries[some] < self.params.dear_rounds][:1]
             if not len(some):
                 return
-            tries[some] += 1
+            self._tries[some] += 1
             self._one_round(self._dear, some, self.params.longest_dear)
 
     def _one_round(self, search: Search, some: Int, longest: int | None = None) -> None:
@@ -211,13 +219,48 @@ class FamilySearch:
             yield witness
 
     def _dear(self, demand: int, who: Int | None) -> Iterator[Witness]:
-        """Deviations by programs or cubes, whichever cost less; by cubes alone where there is no time."""
-        plans = [self._by_cubes(demand, [who])]
-        if plans[0] and self._moves.price(plans[0]) <= self._cheap:
-            self._moves.hide(moved_by(plans[0]))
-            yield from plans[0]
-            return
-        singles = _apart(who)
+        """Deviations by programs or cubes, whichever cost less; by cubes alone where there is no time.
+
+        Where coalitions were left in the way, those against the crowd: there are too many to meet in turn.
+        """
+        plans: list[list[Witness]] = []
+        if self._is_joint and who is not None and self._tries[demand] > 1:
+            plans = self._against_crowd(demand)
+        if not plans:
+            plans = [self._by_cubes(demand, [who])]
+            if not plans[0] or self._moves.price(plans[0]) > self._cheap:
+                plans += self._in_turn(demand, who)
+        if plans := [plan for plan in plans if plan]:
+            best = min(plans, key=self._moves.price)
+            self._moves.hide(moved_by(best))
+            yield from best
+
+    def _against_crowd(self, demand: int) -> list[list[Witness]]:
+        """Deviations against all coalitions at once, by cubes and by a program.
+
+        Where there are none, against those inside the cell, those asked much and those asked little apart: a
+        contributor that makes up most of the cell knows most of what is around it, and is asked little.
+        """
+        members, most = self.insiders.coalition, int(self.pool.size[demand])
+        if found := self._by_either(demand, [Crowd(0, most, members)]):
+            return found
+        assert self.insiders.together is not None
+        amounts, inside = self.insiders.together.asked_of(*self._target(demand))
+        groups: list[Group] = list(inside[:, None])
+        ends = [0, *(amounts[[np.argmax(amounts[1:] / amounts[:-1])]] if len(amounts) > 1 else ()), most]
+        groups += [Crowd(int(low), int(high), members - 1) for low, high in pairwise(ends)]
+        return self._by_either(demand, groups)
+
+    def _by_either(self, demand: int, groups: Sequence[Group]) -> list[list[Witness]]:
+        """Deviations against each of these groups by cubes, and by programs in time or if need be."""
+        plans = [self._by_cubes(demand, groups)]
+        if not plans[0] or not self._for_programs.is_over:
+            plans.append(self._by_programs(demand, groups))
+        return [plan for plan in plans if plan]
+
+    def _in_turn(self, demand: int, who: Int | None) -> list[list[Witness]]:
+        """Deviations against some insiders one by one, by halves, or all of them by a program."""
+        singles, plans = _apart(who), []
         if len(singles) > self.params.most_single:
             singles = []
             plans.append(self._by_halves(demand, who))
@@ -226,13 +269,9 @@ class FamilySearch:
             plans.append(self._by_programs(demand, [who]))
             if singles and (self._is_small or not plans[-1]):
                 plans.append(self._by_programs(demand, singles))
-        plans = [plan for plan in plans if plan]
-        if plans:
-            best = min(plans, key=self._moves.price)
-            self._moves.hide(moved_by(best))
-            yield from best
+        return plans
 
-    def _by_cubes(self, demand: int, groups: Sequence[Int | None]) -> list[Witness]:
+    def _by_cubes(self, demand: int, groups: Sequence[Group]) -> list[Witness]:
         """Sums of cubes against each of these groups; none if one has none. Nothing is hidden."""
         found = []
         for who in groups:
@@ -254,12 +293,12 @@ class FamilySearch:
             found += plan
         return found
 
-    def _by_programs(self, demand: int, groups: Sequence[Int | None]) -> list[Witness]:
+    def _by_programs(self, demand: int, groups: Sequence[Group]) -> list[Witness]:
         """The cheapest deviations against each of these groups, one after the other; none if one has none."""
         found: list[Witness] = []
         hidden = self._moves.hidden.copy()
         for who in groups:
-            amount = self.pool.needed(demand, who)
+            amount = self._needed(demand, who)
             witness = self._moves.by_program(*self._target(demand), amount, who, hidden)
             if witness is None:
                 return []
@@ -268,11 +307,15 @@ class FamilySearch:
         return found
 
     def _against(
-        self, demand: int, who: Int | None, most: int, budget: float = np.inf
+        self, demand: int, who: Group, most: int, budget: float = np.inf
     ) -> tuple[Witness | None, float]:
         """A deviation within what all of these insiders cannot rule out, and its cost."""
-        amount = self.pool.needed(demand, who)
+        amount = self._needed(demand, who)
         return self._moves.by_cubes(*self._target(demand), amount, who, beams=most, budget=budget)
+
+    def _needed(self, demand: int, who: Group) -> int:
+        """How far the cell must move against a group."""
+        return who.most if isinstance(who, Crowd) else self.pool.needed(demand, who)
 
     def _take(self, found: Sequence[tuple[int, Witness | None]], longest: int | None = None) -> None:
         """Take in what was found, each for its demand, the small ones for all demands that they touch."""
@@ -283,15 +326,13 @@ class FamilySearch:
         is_open = np.zeros(self.insiders.problem.table.num_cells, dtype=bool)
         is_open[pool.cells[~pool.settled]] = True
         witnesses = Witnesses.of([witness for _, witness in kept])
-        short = Claims.of_all(witnesses, is_open, longest or self.params.longest, self.params.most_reused)
-        pool.add(
-            Claims(
-                witnesses,
-                np.concatenate([pool.cells[demands], short.cells]),
-                np.concatenate([pool.up[demands], short.up]),
-                np.concatenate([np.arange(len(kept)), short.numbers]),
-            )
-        )
+        own = Claims(witnesses, pool.cells[demands], pool.up[demands], np.arange(len(kept)))
+        short = Claims.of_all(witnesses, is_open, self.params.longest, self.params.most_reused)
+        found_claims = [own, short]
+        if longest is not None:
+            long = Claims.of_all(witnesses, is_open, longest, self.params.most_reused)
+            found_claims = [own, pool.settling(long), short] if self._is_joint else [own, long]
+        pool.add(Claims.joined(found_claims))
 
 
 def _apart(who: Int | None) -> list[Int]:

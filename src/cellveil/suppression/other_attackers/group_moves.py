@@ -1,13 +1,15 @@
 """Deviations within the rooms of a group of insiders, by cubes or linear programs: free, cheap or cheapest.
 
 A group moves what none of its members can rule out: each cell within the least of their rooms, and nothing
-that one of them alone makes up. An empty group stands for somebody without a part.
+that one of them alone makes up. An empty group stands for somebody without a part, a crowd for all coalitions
+from which about as much is to be kept: deviations within the rooms of crowds settle a demand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -20,6 +22,22 @@ from cellveil.deviations.movement_program import MovementParams
 from cellveil.deviations.witness import Witness
 from cellveil.problem import Status
 from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing
+
+
+@dataclass(frozen=True)
+class Crowd:
+    """All coalitions against whom a demand asks for more than `above`, and at most for `most`.
+
+    Those with at most so many members inside the cell in question.
+    """
+
+    above: int
+    most: int
+    inside: int
+
+
+Group = Int | Crowd | None
+"""Some insiders or coalitions by number, a crowd, or outsiders."""
 
 
 class GroupMoves:
@@ -85,21 +103,21 @@ class GroupMoves:
         self._packing.sync()
 
     def by_cubes(
-        self, cell: int, up: bool, amount: int, who: Int | None, *, beams: int, budget: float = np.inf
+        self, cell: int, up: bool, amount: int, who: Group, *, beams: int, budget: float = np.inf
     ) -> tuple[Witness | None, float]:
         """A cube, or a sum of cubes from so many beams, against a group (None: outsiders), and its cost.
 
         What it moves gets hidden, unless it costs more than the budget.
         """
         self._begin_with(self._commonly_known(who))
-        with self._rooms(*self._known_to(who, cell)):
+        with self._rooms(*self._known_to(who, cell, up)):
             return self._packing.meet(cell, up, amount, beams=beams, budget=budget)
 
     def by_program(
-        self, cell: int, up: bool, amount: int, who: Int | None, hidden: Bool, budget: float = np.inf
+        self, cell: int, up: bool, amount: int, who: Group, hidden: Bool, budget: float = np.inf
     ) -> Witness | None:
         """The cheapest deviation against a group by a linear program, cells beyond the budget aside."""
-        rooms = self._rooms_of(who, cell)
+        rooms = self._rooms_of(who, cell, up)
         if np.isfinite(budget):
             too_dear = ~hidden & (self.problem.weight > budget)
             rooms[0][too_dear] = rooms[1][too_dear] = 0
@@ -110,35 +128,40 @@ class GroupMoves:
         return Movement(self.problem.table.relations, self.hidden.copy(), deadline=deadline)
 
     def by_free_program(
-        self, inside: Movement, cell: int, up: bool, amount: int, who: Int | None
+        self, inside: Movement, cell: int, up: bool, amount: int, who: Group
     ) -> Witness | None:
         """A deviation of hidden cells against a group, by a linear program over them."""
-        return inside.find(cell, amount, self._rooms_of(who, cell), up=up)
+        return inside.find(cell, amount, self._rooms_of(who, cell, up), up=up)
 
     def price(self, plan: Sequence[Witness]) -> float:
         """What is to be hidden for some deviations."""
         cells = moved_by(plan)
         return float(self.problem.weight[cells][~self.hidden[cells]].sum())
 
-    def _rooms_of(self, who: Int | None, target: int) -> tuple[Int, Int]:
+    def _rooms_of(self, who: Group, target: int, up: bool) -> tuple[Int, Int]:
         """How far all cells can move as far as a group can tell."""
         known = self._commonly_known(who)
         rooms = known[0].copy(), known[1].copy()
-        cells, down, up = self._known_to(who, target)
-        rooms[0][cells], rooms[1][cells] = down, up
+        cells, fall, rise = self._known_to(who, target, up)
+        rooms[0][cells], rooms[1][cells] = fall, rise
         return rooms
 
-    def _commonly_known(self, who: Int | None) -> tuple[Int, Int]:
-        """How far all cells can move as far as outsiders can tell, or somebody without a part."""
-        return self.families.everybody if who is None else self.families.unlisted
+    def _commonly_known(self, who: Group) -> tuple[Int, Int]:
+        """How far all cells can move as far as outsiders can tell, the crowd, or somebody without a part."""
+        if who is None:
+            return self.families.everybody
+        return self.families.crowd if isinstance(who, Crowd) else self.families.unlisted
 
     def _begin_with(self, rooms: tuple[Int, Int]) -> None:
         """Let these be the rooms of all cells, where others were before."""
         if self._rooms_now is not rooms:
             self._ledger.room_down[:], self._ledger.room_up[:] = self._rooms_now = rooms
 
-    def _known_to(self, who: Int | None, target: int) -> tuple[Int, Int, Int]:
+    def _known_to(self, who: Group, target: int, up: bool) -> tuple[Int, Int, Int]:
         """The cells of some insiders, and how far these can move as far as all of them can tell."""
+        if isinstance(who, Crowd):
+            assert self.insiders.together is not None
+            return self.insiders.together.crowd_around(target, up, (who.above, who.most), who.inside)
         return self.families.known_to(np.zeros(0, dtype=np.int64) if who is None else who, target)
 
     @contextmanager
