@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from cellveil.attack.interval_programs import IntervalParams
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.datasets import random_table
 from cellveil.judge import Audit, audit
 from cellveil.judge.auditing import AuditParams
+from cellveil.judge.cell_batches import _hardest_first
 from cellveil.judge.cell_judge import AuditedView, CellJudge, OutsiderParams
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
@@ -102,6 +103,16 @@ def test_the_certificate_is_the_same_byte_by_byte(
     with using_pool(workers()):
         found = judged(problem, pattern, params)
     assert found.is_safe and found.certificate.to_bytes() == alone
+
+
+def test_batches_with_large_demands_come_first(protected: tuple[Problem, Pattern]) -> None:
+    problem, pattern = protected
+    view = AuditedView(problem, PublicView.of(problem, pattern), False, False, OutsiderParams())
+    batches = np.array_split(problem.primaries, 5)
+    ordered = _hardest_first(CellJudge(view, NO_LIMIT), batches)
+    asked = [int(np.maximum(problem.upl, problem.lpl)[batch].max()) for batch in ordered]
+    assert asked == sorted(asked, reverse=True) and len(set(asked)) > 1
+    assert np.array_equal(np.sort(np.concatenate(ordered)), np.sort(problem.primaries))
 
 
 def test_no_contribution_crosses_to_workers(protected: tuple[Problem, Pattern]) -> None:

@@ -50,7 +50,7 @@ class Findings:
 
 def examine_all(judge: CellJudge, audited: AuditedView, cells: Int, progress: Progress) -> None:
     """Examine cells, ordered by component, batch by batch, and let the judge know what was found."""
-    batches = batches_of(cells, audited.params)
+    batches = _hardest_first(judge, batches_of(cells, audited.params))
     if len(batches) == 1:
         for done, cell in enumerate(cells.tolist()):
             judge.examine(cell)
@@ -68,6 +68,15 @@ def batches_of(cells: Int, params: OutsiderParams) -> list[Int]:
     """Cells in as many parts of about the same size as pay; one where there are few."""
     number = min(len(cells) // params.batch, params.most_batches)
     return np.array_split(cells, max(number, 1))
+
+
+def _hardest_first(judge: CellJudge, batches: list[Int]) -> list[Int]:
+    """The batches with the largest demands first, which take longest: so workers end at about the same time.
+
+    The order is the same whatever the number of workers.
+    """
+    asked = np.maximum(judge.ledger.need_up, judge.ledger.need_down)
+    return sorted(batches, key=lambda batch: -int(asked[batch].max(initial=0)))
 
 
 def _known(judge: CellJudge, cells: Int) -> Witnesses:

@@ -32,7 +32,7 @@ class OutsiderParams(Params):
     """
 
     workers: int = param(1, "Processes that examine cells.", least=1)
-    batch: int = param(32, "Fewest cells examined together, each batch on its own.", least=1)
+    batch: int = param(24, "Fewest cells examined together, each batch on its own.", least=1)
     most_batches: int = param(64, "Batches at most.", least=1)
     min_joint: int = param(48, "Fewest open cells for joint witnesses.", least=0)
     most_joint: int = param(30_000, "Most hidden cells for joint witnesses.", least=0)

@@ -73,7 +73,9 @@ class KernelSearchParams(Params):
     barren: int = param(
         60, "Annealings in a row without a cheaper pattern, after which no more are made.", least=1
     )
-    slow_barren: int = param(2, "The same where each one is slower than the one before.", least=1)
+    slow_barren: int = param(
+        2, "The same for restarts, where each one is slower than the one before.", least=1
+    )
     pattern_kernel: PatternKernelParams = part(PatternKernelParams)
     annealing: PivotAnnealingParams = part(PivotAnnealingParams)
     repair: KernelRepairParams = part(KernelRepairParams)
@@ -147,7 +149,7 @@ class KernelSearch:
             self._run_all(deadline, free, is_fresh)
             ledgers = [self._ledger_of(chain.support | free) for chain in chains]
             _repair_all(repairs, ledgers, deadline, least)
-            barren += 1
+            barren += is_fresh or not self.is_priced
             for chain, ledger in zip(chains, ledgers, strict=True):
                 if not ledger.num_open and ledger.cost < least:
                     least, best, barren = ledger.cost, chain.vector.copy(), 0
