@@ -161,6 +161,14 @@ def test_annealing_leaves_the_time_of_long_limits_to_exchanges(monkeypatch: pyte
     assert limits == [AutoStepsParams().most_annealing, None, LONG.limit, None]
 
 
+def test_dearer_patterns_are_allowed_again_after_trials_in_vain() -> None:
+    exchange = KernelExchange(repaired(linked(1)), params=KernelExchangeParams(kick=0.1, patience=4))
+    allowed = []
+    for exchange.barren in range(10):
+        allowed.append(exchange._kick())
+    assert allowed == pytest.approx([0, 0, 0, 0, 0.1, 0.075, 0.05, 0.025, 0.1, 0.075])
+
+
 def test_barren_trials_end_the_search() -> None:
     """In a small table nothing is left to find after a moment: the rest of the time is not waited for."""
     ledger, found = repaired(linked(1)), []

@@ -9,7 +9,8 @@ is asked for (`cellveil.deviations.budgeted_movement`); with its cells hidden, s
 A trial publishes some *directions*, groups of cells that move alike, drawn by weight; how many at most grows
 with trials that are kept, and falls with those in vain. A trial is rolled back unless all demands are met for
 less than before, or for little more than the cheapest pattern costs (record-to-record travel); how much more
-falls to nothing towards the end. Demands that failed most often are looked at first. Many trials without a
+falls to nothing towards the end. After some trials without a cheaper pattern it rises again, and falls, and
+so on (iterated local search). Demands that failed most often are looked at first. Many trials without a
 cheaper pattern end the search.
 
 Requires a complete ledger, and a pattern with few degrees of freedom. Ensures that the ledger is complete and
@@ -48,8 +49,12 @@ class KernelExchangeParams(Params):
     slack: float = param(
         0.005, "How much dearer than the best a pattern may be, as a share; it falls to 0.", least=0
     )
+    kick: float = param(
+        0.015, "The same after `patience` trials without a cheaper pattern; it falls to 0 again.", least=0
+    )
+    patience: int = param(100, "Trials without a cheaper pattern between two kicks.", least=1)
     barren: int = param(
-        1000, "Trials in a row without a cheaper pattern, after which no more are made.", least=1
+        2000, "Trials in a row without a cheaper pattern, after which no more are made.", least=1
     )
     work_at_once: int = param(
         12,
@@ -127,7 +132,7 @@ class KernelExchange:
             chosen = self._some_directions(kernel)
             if not len(chosen):
                 return False
-            slack = self.params.slack * _left(deadline, self.trials, trials)
+            slack = self.params.slack * _left(deadline, self.trials, trials) + self._kick()
             self.barren += 1
             if self._attempt(kernel, chosen, self.best.cost * (1.0 + slack), deadline):
                 kernel = self._kernel()
@@ -135,6 +140,11 @@ class KernelExchange:
                     self.best, self.barren = ExchangeRecord(self.ledger), 0
                     note(self.ledger)
         return False
+
+    def _kick(self) -> float:
+        """How much dearer than the best a pattern may be, to leave a dead end: a sawtooth."""
+        rounds, phase = divmod(self.barren, self.params.patience)
+        return self.params.kick * (1.0 - phase / self.params.patience) if rounds else 0.0
 
     def adopt(self, other: ExchangeRecord) -> None:
         """Go on from a pattern that somebody else has found."""
