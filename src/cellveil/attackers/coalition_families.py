@@ -32,7 +32,7 @@ import numpy as np
 from cellveil.arrays import Bool, Int
 from cellveil.attackers.coalition_demands import EMPTY, Coalitions
 from cellveil.attackers.families import Claims, Families, StillOpen
-from cellveil.attackers.moved_rows import MovedRows, floored
+from cellveil.attackers.moved_rows import MovedRows, floored, reach_of
 from cellveil.attackers.own_demands import OwnDemands
 from cellveil.attackers.own_parts import NOBODY
 from cellveil.deviations.witness import CHUNK, Witness, Witnesses
@@ -118,7 +118,7 @@ class CoalitionFamilies(Families):
     def asked_of(self, cell: int, up: bool) -> tuple[Int, Int]:
         """What is asked of a cell against coalitions with a member elsewhere, ascending; and who has none.
 
-        AskedAmounts above 0, and numbers of coalitions inside the cell against whom something is asked.
+        Amounts above 0, and numbers of coalitions inside the cell against whom something is asked.
         """
         people, amount = list(self.coalitions.listed(cell)), self.coalitions.amount
         some = (frozenset(some) for size in range(self.members) for some in combinations(people, size))
@@ -247,7 +247,7 @@ class CoalitionFamilies(Families):
             rows, starts = self._rows(claims, order[part], most[part])
             down, up = self._rooms_without_part(rows)
             shown = floored(np.where(rows.rises, up, down), rows.step, rows.moved)
-            reaches.append(np.where(rows.step[starts] == 0, 0, np.minimum.reduceat(shown, starts)))
+            reaches.append(reach_of(shown, rows, starts))
             down, up = (least[rows.cells] for least in self.crowd)
             shown = floored(np.where(rows.rises, up, down), rows.step, rows.moved)
             some = rows.take(np.flatnonzero(rows.is_target | (shown < rows.enough)))
