@@ -181,8 +181,8 @@ class Problem(Shown):
             str(self.table.decimals).encode(),
         )  # fmt: skip
 
-    def known_within(self, percent: float) -> Problem:
-        """The problem for an attacker who knows every value to within so many per cent beforehand.
+    def known_within(self, percent: float | None) -> Problem:
+        """The problem for an attacker who knows every value to within so many per cent beforehand, if any.
 
         Examples
         --------
@@ -191,6 +191,8 @@ class Problem(Shown):
         >>> int(problem.lb[4]), int(problem.ub[4])
         (10, 30)
         """
+        if percent is None:
+            return self
         if not percent > 0:
             raise InputError("the prior knowledge is not above 0 %", remedy="Give per cent, for example 50.")
         values, share = self.table.values, Fraction(str(percent)) / 100

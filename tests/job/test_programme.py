@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,12 @@ import pytest
 import cellveil as cv
 from cellveil.certificate.certificate import Certificate, pattern_hash
 from cellveil.errors import InputError, WorkerError
-from cellveil.job import finding, programme
+from cellveil.job import finding, programme, rejudging
 from cellveil.job.finding import Finding
 from cellveil.job.ready_job import ReadyJob
-from cellveil.judge import Audit
+from cellveil.judge import Audit, Verdict
+from cellveil.pattern import Pattern
+from cellveil.public_view import PublicView
 from cellveil.report.programme_overview import Overview, OverviewLine
 from cellveil.tasks import InProcess, cluster, using_pool
 from cellveil.tasks.local_processes import LocalProcesses
@@ -30,8 +32,17 @@ FIRMS = [
 ]  # fmt: skip
 
 
-def job_file(folder: Path, name: str, more: str = "", response: str = "sales", output: str = "") -> Path:
-    lines = [f"{region},{branch},{amount}" for region, branch, amounts in FIRMS for amount in amounts]
+LARGE = [
+    ("N", "food", [900, 3]), ("N", "wood", [58, 43, 31]), ("S", "food", [38, 60, 46]),
+    ("S", "wood", [45, 42, 59]), ("W", "food", [55, 56, 39]), ("W", "wood", [60, 45, 41]),
+]  # fmt: skip
+"""Whoever has much of what is hidden beside the largest firm leaves it too little room."""
+
+
+def job_file(
+    folder: Path, name: str, more: str = "", response: str = "sales", output: str = "", firms: Any = FIRMS
+) -> Path:
+    lines = [f"{region},{branch},{amount}" for region, branch, amounts in firms for amount in amounts]
     text = "\n".join(["firm,region,branch,sales", *(f"f{k},{line}" for k, line in enumerate(lines))])
     (folder / "firms.csv").write_text(text + "\n")
     path = folder / f"{name}.toml"
@@ -166,6 +177,139 @@ def test_what_comes_back_about_another_problem_is_not_released(
     overview = cv.run_jobs(three[:1], workers=1)
     assert overview.lines[0].state == "failed" and "does not prove" in overview.lines[0].verdict
     assert not (cv.read_job(three[0]).output / "public").exists()
+
+
+def lying(monkeypatch: pytest.MonkeyPatch, lie: Callable[[Finding], Finding]) -> None:
+    """Have what workers find changed before it comes back."""
+    whole = finding.find
+    monkeypatch.setattr(programme, "find", lambda *given: lie(whole(*given)))
+
+
+def insiders_asked(folder: Path) -> Path:
+    path = job_file(folder, "kept", firms=LARGE)
+    path.write_text(path.read_text().replace("attackers = []", 'attackers = [{kind = "insider"}]'))
+    return path
+
+
+@pytest.mark.parametrize("lie", ["forgotten", "word alone", "of others"])
+def test_whoever_the_job_names_is_asked_here_where_nothing_proves_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    """A worker that protects from outsiders only, and says that insiders were asked, is found out."""
+    whole = finding.find
+    outsiders = cv.read_job(job_file(tmp_path, "outsiders", firms=LARGE))
+
+    def of_outsiders(ready: ReadyJob, *given: Any) -> Finding:
+        found = whole(replace(ready, job=outsiders), *given)
+        audit = found.judged.audit
+        insider = cv.Attacker("insider")
+        report = cv.audit(audit.problem, found.judged.suppression, attackers="insider").verdicts[0].report
+        assert not report.is_safe, "the test needs a pattern that insiders see through"
+        report = replace(report, safe=np.ones_like(report.safe), uncertified="believe me")
+        verdicts = {
+            "forgotten": audit.verdicts,
+            "word alone": (*audit.verdicts, Verdict(insider, audit.problem, report)),
+            "of others": (*audit.verdicts, replace(audit.verdicts[0], attacker=insider, report=report)),
+        }[lie]
+        return replace(found, judged=replace(found.judged, audit=replace(audit, verdicts=verdicts)))
+
+    monkeypatch.setattr(programme, "find", of_outsiders)
+    overview = cv.run_jobs([insiders_asked(tmp_path)], workers=1)
+    assert overview.lines[0].state == ("failed" if lie == "of others" else "not_safe")
+    assert not (tmp_path / "kept" / "public").exists()
+
+
+def test_insiders_without_a_certificate_are_asked_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A verdict that rests on an audit alone is made here, and may be a good one."""
+
+    def unproven(found: Finding) -> Finding:
+        first, other = found.judged.audit.verdicts
+        report = replace(other.report, uncertified="no list")  # type: ignore[call-arg]
+        verdicts = (first, Verdict(other.attacker, other.known, report))
+        return replace(
+            found, judged=replace(found.judged, audit=replace(found.judged.audit, verdicts=verdicts))
+        )
+
+    lying(monkeypatch, unproven)
+    asked: list[Any] = []
+    whole = rejudging.audit
+    monkeypatch.setattr(
+        rejudging, "audit", lambda *given, **o: asked.append(o["attackers"]) or whole(*given, **o)
+    )
+    overview = cv.run_jobs([insiders_asked(tmp_path)], workers=1)
+    assert overview.lines[0].state == "safe" and "every single contributor" in overview.lines[0].verdict
+    assert asked == [cv.Attacker("insider")]
+
+
+ADJUSTED = "[adjust]\npublish = true\n"
+
+
+def test_an_adjusted_table_that_comes_back_is_judged_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that hands over the true values, with the verdict on adjusted ones, is found out."""
+
+    def true_values(found: Finding) -> Finding:
+        assert found.adjusted is not None and found.adjusted.is_safe
+        return replace(
+            found, adjusted=replace(found.adjusted, values=found.judged.problem.table.values.copy())
+        )
+
+    path = job_file(tmp_path, "moved", ADJUSTED)
+    good = cv.run_jobs([path], workers=1)
+    assert good.lines[0].state == "safe" and public_files(tmp_path / "moved")
+    lying(monkeypatch, true_values)
+    overview = cv.run_jobs([path], workers=1)
+    assert overview.lines[0].state == "failed" and "does not keep what is asked" in overview.lines[0].verdict
+
+
+@pytest.mark.parametrize("where", ["judged", "instead"])
+def test_a_verdict_on_something_else_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    """The audit of a harmless table, handed over with a pattern or in its place, releases nothing."""
+
+    def bare(found: Finding) -> Finding:
+        problem = found.judged.problem
+        nothing = Pattern.hiding(problem, problem.status < 0, "nothing")
+        harmless = Audit(problem, PublicView.of(problem, nothing), adjusted=moved.adjusted.audit.adjusted)  # type: ignore[union-attr]
+        if where == "instead":
+            return replace(found, instead=harmless)
+        run = replace(found.judged.suppression, pattern=nothing)
+        return replace(found, judged=replace(found.judged, suppression=run, audit=harmless))
+
+    kept: list[Finding] = []
+    lying(monkeypatch, lambda found: kept.append(found) or found)  # type: ignore[func-returns-value]
+    cv.run_jobs([job_file(tmp_path, "moved", ADJUSTED)], workers=1)
+    moved = kept[0]
+    monkeypatch.undo()
+    lying(monkeypatch, bare)
+    overview = cv.run_jobs([job_file(tmp_path, "a")], workers=1)
+    expected = public_files(tmp_path / "a") if where == "instead" else None
+    if where == "judged":
+        assert overview.lines[0].state == "failed" and not (tmp_path / "a" / "public").exists()
+    else:
+        monkeypatch.undo()
+        cv.run_jobs([job_file(tmp_path, "b")], workers=1)
+        assert public_files(tmp_path / "b") == expected
+
+
+def test_a_verdict_beside_former_releases_is_made_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    former = job_file(tmp_path, "former")
+    cv.run_job(former)
+    other = job_file(tmp_path, "later", '[against]\nreleases = ["former/public"]\n')
+
+    def unasked(found: Finding) -> Finding:
+        audit = replace(found.judged.audit, together=None)
+        return replace(found, judged=replace(found.judged, audit=audit))
+
+    lying(monkeypatch, unasked)
+    overview = cv.run_jobs([other], workers=1)
+    assert "also beside" in overview.lines[0].verdict
 
 
 def test_an_interrupt_keeps_what_is_complete(three: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -177,7 +177,7 @@ def verify(
 
 def _against_outsider(problem: Problem, certificate: Certificate, attacker: NamedAttacker) -> AttackerProof:
     """Points 4 and 5 for one outsider."""
-    known = problem if attacker.prior is None else problem.known_within(attacker.prior)
+    known = problem.known_within(attacker.prior)
     if attacker.kind == "integer":
         certificate = _whole(certificate)
     found = _reached(known, certificate)

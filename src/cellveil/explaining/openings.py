@@ -166,7 +166,7 @@ class _OneMorePublished:
         problem, proof = self._problem, None if attacker.kind == "integer" else self._proof
         left = problem.primaries[self._left[problem.primaries]]
         if proof is not None and len(left):
-            known = problem if attacker.prior is None else problem.known_within(attacker.prior)
+            known = problem.known_within(attacker.prior)
             shown = check_witnesses(known, self._pattern.hidden, proof).protected
             left = np.setdiff1d(left, known.primaries[shown])
         if not len(left):

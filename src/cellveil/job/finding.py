@@ -64,12 +64,17 @@ def find(
     judged = search(job, ready.prepared, ready.past, progress, keep_best=keep_best, workers=workers)
     # an adjusted table has no part in what a pattern makes it necessary to relax
     adjusted, adjustment = _adjusted(job, ready.prepared.problem, judged.suppression, progress)
-    instead: Audit | str | None = None
-    if job.adjust is not None and job.adjust.publish:
-        instead = "no adjusted table was found"
-        if adjusted is not None:
-            instead = ready.past.beside(adjusted.audit, progress)
+    instead = instead_of_pattern(ready, adjusted, progress)
     return Finding(judged, adjusted, adjustment, instead, perf_counter() - began)
+
+
+def instead_of_pattern(
+    ready: ReadyJob, adjusted: Adjustment | None, progress: Progress
+) -> Audit | str | None:
+    """The audit of an adjusted table that is to be released, or why there is none; None where none is."""
+    if ready.job.adjust is None or not ready.job.adjust.publish:
+        return None
+    return "no adjusted table was found" if adjusted is None else ready.past.beside(adjusted.audit, progress)
 
 
 def _adjusted(
@@ -83,7 +88,7 @@ def _adjusted(
     options["options"] = asked.options
     progress.phase(Phase.ADJUST, Deadline(asked.time_limit))
     try:
-        found = adjust(problem, objective=asked.objective, limits=_limits(asked), **options)
+        found = adjust(problem, objective=asked.objective, limits=limits_asked(asked), **options)
     except AdjustmentError as error:
         return None, infeasible_adjustment(problem, "auto", asked.objective, error)
     if found.was_interrupted:
@@ -91,7 +96,8 @@ def _adjusted(
     return found, adjusted_figures(problem, found, suppression)
 
 
-def _limits(asked: AdjustJob) -> Limits:
+def limits_asked(asked: AdjustJob) -> Limits:
+    """How far the values of an adjusted table may move."""
     return Limits(
         asked.limit,
         asked.limit if asked.limit_marginals is None else asked.limit_marginals,

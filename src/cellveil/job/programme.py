@@ -1,8 +1,9 @@
 """A programme of publications: many job files checked together, run side by side, with one overview.
 
 All data are read and checked here before anything is searched, and all results are written here: whoever does
-the searches, processes or a cluster, sees problems and no files, and needs no disk of ours. A job that fails
-does not stop the others. Output folders are locked from the check to the end.
+the searches, processes or a cluster, sees problems and no files, and needs no disk of ours; what comes back
+is judged here. A job that fails does not stop the others. Output folders are locked from the check to the
+end.
 """
 
 from __future__ import annotations
@@ -17,24 +18,21 @@ from pathlib import Path
 from time import perf_counter
 from urllib.parse import quote
 
-from cellveil.certificate import verify
 from cellveil.errors import CellveilError, InfeasibleError, InputError, WorkerError, check_kind
 from cellveil.files import checked_path, write_text
-from cellveil.job.attackers_asked import attackers_asked
 from cellveil.job.finding import Finding, find
 from cellveil.job.job_files import internal_files
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import Output, check_apart, check_folder
 from cellveil.job.reading import read_job
 from cellveil.job.ready_job import ReadyJob, locked_output
+from cellveil.job.rejudging import rejudged
 from cellveil.job.running import write_found, write_infeasible
 from cellveil.live_progress import shown_progress
 from cellveil.progress import Phase, Progress
-from cellveil.public_view import PublicView
 from cellveil.publishing.public_folder import PUBLIC
 from cellveil.report.programme_overview import Overview, OverviewLine
 from cellveil.report.run_facts import now_text
-from cellveil.suppression.infeasible.relaxing import relaxed_like
 from cellveil.tasks import Reply, default_workers, task_pool
 
 PAGE, FIGURES = "overview.html", "overview.json"
@@ -215,7 +213,7 @@ def _written(entry: _Entry, reply: Reply[Finding], links: Path) -> OverviewLine:
     report, public = _link(internal_files(job)["report"], links), _link(job.output / PUBLIC, links)
     if reply.error is None:
         try:
-            found = _believed(ready, reply.get())
+            found = rejudged(ready, reply.get(), Progress())
             result = write_found(ready, entry.output, found)
         except CellveilError as error:
             return OverviewLine.failed(entry.name, entry.title, error)
@@ -231,31 +229,6 @@ def _written(entry: _Entry, reply: Reply[Finding], links: Path) -> OverviewLine:
         cells=entry.size,
         published=0.0,
     )
-
-
-def _believed(ready: ReadyJob, found: Finding) -> Finding:
-    """What came back, about the problem as it is known here, where the verifier here agrees.
-
-    Raises
-    ------
-    WorkerError
-        Where whoever did the search calls a pattern safe that is not proven to protect this problem from
-        everybody whom the job names.
-    """
-    judged, run = found.judged, found.judged.suppression
-    known = ready.past.problem
-    if run.relaxation is not None:
-        if run.relaxation.lowered and not ready.job.suppress.relax:
-            raise WorkerError("levels that the job does not relax came back lowered; nothing was written.")
-        known = relaxed_like(known, run.relaxation)
-    view = PublicView.of(known, run.pattern)
-    audit = replace(judged.audit, problem=known, view=view, pattern=run.pattern)
-    if audit.is_safe:
-        asked = attackers_asked(ready.job, known).attackers
-        is_proven = verify(known, run.pattern, audit.certificate).is_valid
-        if not is_proven or any(attacker not in audit.attackers for attacker in asked):
-            raise WorkerError("what came back does not prove the pattern; nothing was written.")
-    return replace(found, judged=replace(judged, problem=known, audit=audit))
 
 
 def _link(target: Path, start: Path) -> str:

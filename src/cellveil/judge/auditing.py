@@ -360,7 +360,7 @@ def attack_as_outsider(
     problem: Problem, pattern: Pattern, attacker: Attacker, **options: Any
 ) -> tuple[Problem, OutsiderReport]:
     """The problem as this outsider knows it, and the judgement of its attack."""
-    known = problem if attacker.prior is None else problem.known_within(attacker.prior)
+    known = problem.known_within(attacker.prior)
     report = audit_outsider(known, pattern, whole=attacker.kind == "integer", **options)
     if attacker.prior is not None:
         report = report.named(f"{report.attacker} (prior {attacker.prior:g} %)")

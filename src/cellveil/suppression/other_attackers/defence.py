@@ -88,7 +88,7 @@ class Defence:
         self._shields = [_shield(problem, attacker, seed, self._params.families) for attacker in attackers]
         self._outsider = OutsiderShield(problem, seed=seed)
         priors = [attacker.prior for attacker in attackers if attacker.prior is not None]
-        self.basis = problem.known_within(min(priors)) if priors else problem
+        self.basis = problem.known_within(min(priors, default=None))
         self.basis_name = with_prior("outsider", min(priors)) if priors else ""
         self.num_lps = 0
         self._claims: Witnesses | None = None

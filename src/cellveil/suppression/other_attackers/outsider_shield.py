@@ -33,7 +33,7 @@ class OutsiderShield(Shield):
         seed: int = 0,
         claims: Witnesses | None = None,
     ) -> None:
-        super().__init__(problem if prior is None else problem.known_within(prior))
+        super().__init__(problem.known_within(prior))
         self._prior, self._seed = prior, seed
         self.claimed = claims
 
