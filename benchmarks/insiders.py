@@ -6,10 +6,12 @@
     python benchmarks/insiders.py judge 17401 --limit 60 --pairs 300
     python benchmarks/insiders.py judge 17076 --level holding --limit 180
     python benchmarks/insiders.py judge 17076 --coalition 2 --limit 180 --pairs 200
+    python benchmarks/insiders.py judge 45677 --limit 300 --pairs 100 --level holding --weights
 
 `judge` takes a random sample of pairs of a group and a cell, and as many of the giants, the largest
 contributors. Coalitions are those of giants, of contributors to the cell, and of contributors to small hidden
-cells in its lines, who stand in the way of the deviations that protect it.
+cells in its lines, who stand in the way of the deviations that protect it. With `--weights` amounts are
+grossed up; that judge knows of no weights, so the exact verifier has the last word.
 Both work on contributions alone (`tests/helpers/insider_judge.py`): no object of the package takes part in
 the judgement. Time limits count processor time with `--cpu`.
 """
@@ -34,6 +36,7 @@ CHOSEN = {
     "1560": (50_000, ("industry", "size")),
     "17076": (50_000, ("industry", "region")),
     "17401": (3_000, ("industry", "region", "size")),
+    "45677": (50_000, ("industry", "region", "size")),
 }
 """Business tables: firms, dimensions."""
 
@@ -66,13 +69,18 @@ def judge(given: argparse.Namespace) -> None:
     data = business(firms)
     dims = [dim for dim in data.dimensions if dim.name in names]
     holding = "holding" if given.level == "holding" else None
-    table = cv.tabulate(data.frame, dims, "turnover", contributor="firm", holding=holding)
+    weight = "weight" if given.weights else None
+    table = cv.tabulate(data.frame, dims, "turnover", contributor="firm", holding=holding, weight=weight)
     problem = cv.make_problem(table, cv.PPercent(10, level=given.level))
     attacker = Attacker("insider", level=given.level, coalition=given.coalition)
     began = time.monotonic()
     found = cv.suppress(problem, attackers=[attacker], time_limit=given.limit)
     seconds = time.monotonic() - began
     print(f"{found.outcome}, cost {found.cost:,.0f}, {seconds:.1f} s: {found.reason[:120]}", flush=True)
+    if given.weights:
+        proof = cv.verify(problem, found.pattern, found.certificate)
+        print(f"{table.num_cells} cells, {len(problem.primaries)} primaries: {proof}, {proof.against}")
+        return
     known = _contributed(data, dims, given.level)
     hidden = {table.key(int(cell)) for cell in np.flatnonzero(found.pattern.hidden)} & set(known.parts)
     missing = set(known.primaries) - hidden
@@ -143,6 +151,7 @@ def main() -> None:
     two.add_argument("--level", choices=["unit", "holding"], default="unit")
     two.add_argument("--coalition", type=int, default=1)
     two.add_argument("--pairs", type=int, default=1000)
+    two.add_argument("--weights", action="store_true")
     for each in (one, two):
         each.add_argument("--cpu", action="store_true")
     given = parser.parse_args()

@@ -24,6 +24,9 @@ from cellveil.problem import Status
 from cellveil.solvers.tolerances import REACH, SUPPORT
 from cellveil.tables.relations import Relations
 
+PARALLEL_COLUMNS = 1 << 13
+"""The rule of HiGHS' presolve that is left out: where it merges free columns, postsolve prints a line."""
+
 
 class BudgetedMovement:
     """Programs for single demands of a ledger.
@@ -89,6 +92,7 @@ class BudgetedMovement:
                 np.concatenate([upper, -lower[priced]]),
             ),
             presolve="on",
+            presolve_rule_off=PARALLEL_COLUMNS,
             simplex_dual_edge_weight_strategy=EdgeWeights.DEVEX.value,
         )
         if model.run(deadline) is not LPStatus.OPTIMAL:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from cellveil.clock import NO_LIMIT, Deadline
+from cellveil.datasets.linked_tables import publication
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem
@@ -175,3 +176,10 @@ def test_barren_trials_end_the_search() -> None:
     exchange = KernelExchange(ledger, params=KernelExchangeParams(barren=8))
     exchange.run(LONG, lambda now: found.append(exchange.trials))
     assert exchange.trials == (found[-1] if found else 0) + 8
+
+
+def test_the_solver_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """HiGHS 1.15 prints a line of its own where presolve merges parallel columns, one of them free."""
+    ledger = repaired(publication(400, tables=4, seed=12))
+    KernelExchange(ledger, seed=1).run(NO_LIMIT, lambda now: None, trials=30)
+    assert capfd.readouterr() == ("", "")
