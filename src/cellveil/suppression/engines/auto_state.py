@@ -17,6 +17,7 @@ from cellveil.params import Params, param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.solvers.background import BackgroundTask
+from cellveil.solvers.parallel import num_workers
 from cellveil.suppression.bounds.cover import CoverBound, CoverParams
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.cube_packing import CubePackingParams
@@ -25,6 +26,7 @@ from cellveil.suppression.engines.kernel_exchange import KernelExchangeParams
 from cellveil.suppression.engines.kernel_search import KernelSearch, KernelSearchParams
 from cellveil.suppression.engines.local_search import LocalSearchParams
 from cellveil.suppression.engines.meet_demands import Completion, MeetDemandsParams
+from cellveil.suppression.engines.other_starts import OtherStarts, OtherStartsParams
 from cellveil.suppression.engines.sparse_elimination import SparseEliminationParams
 from cellveil.suppression.engines.splitting_search import SplittingSearch, SplittingSearchParams
 from cellveil.suppression.engines.stages import Incumbent
@@ -39,6 +41,10 @@ class AutoStepsParams(Params):
         False, "Spend a tenth of the time on a better bound even where it is close already."
     )
     first_bound: float = param(0.1, "Share of the time for the cover bound.", least=0, most=1)
+    quick_bound: float = param(
+        0.02, "The same where a better bound is looked for beside the search.", least=0, most=1
+    )
+    bound_beside: float = param(0.16, "Share of the time for the bound beside it.", least=0, most=1)
     first_bound_seconds: float = param(20.0, "Seconds for it at most.", least=0)
     bound_nodes: int = param(200, "Nodes of the covering program for the better bound.", least=0)
     most_to_relax: int = param(20_000, "Cells up to which a better bound is looked for.", least=0)
@@ -90,6 +96,7 @@ class AutoStepsParams(Params):
     kernel_exchange: KernelExchangeParams = part(KernelExchangeParams)
     sparse_elimination: SparseEliminationParams = part(SparseEliminationParams)
     local_search: LocalSearchParams = part(LocalSearchParams)
+    other_starts: OtherStartsParams = part(OtherStartsParams)
 
 
 class AutoState(Incumbent):
@@ -109,8 +116,12 @@ class AutoState(Incumbent):
         Whether ruin and recreate ended before its time, having found nothing for a while.
     is_windowed
         Whether incremental programs look at the cells near a demand only.
-    beside
-        What works on `start` in a thread of its own.
+    beside, bounding
+        What works on `start`, and on a better bound, in threads of their own.
+    others
+        Other beginnings; None where none were made.
+    has_changed
+        Whether one of them led to a cheaper pattern.
     """
 
     def __init__(
@@ -128,8 +139,10 @@ class AutoState(Incumbent):
         self.proven, self.packing_time = 0.0, 0.0
         self.splitting: SplittingSearch | None = None
         self.kernel_search: KernelSearch | None = None
-        self.has_stalled = self.is_windowed = False
+        self.has_stalled = self.is_windowed = self.has_changed = False
         self.beside: BackgroundTask | None = None
+        self.bounding: BackgroundTask | None = None
+        self.others: OtherStarts | None = None
 
     @property
     def is_done(self) -> bool:
@@ -275,6 +288,31 @@ class AutoState(Incumbent):
         largest = self.params.most_if_close
         return self.deadline.limit is not None and self.params.most_for_exact < self.size <= largest
 
+    def can_begin_others(self) -> bool:
+        """There is a time limit and another worker, and the table is small enough for branch and cut."""
+        return self._is_for_others() and num_workers() > 1
+
+    def has_begun_others(self) -> bool:
+        """Other beginnings run beside, and the pattern is dearer than the bound."""
+        return self.others is not None and not self.is_cheapest(self.least)
+
+    def has_wide_gap(self) -> bool:
+        """There is a time limit, nothing ran beside, the table is small, and the gap is wide all the same."""
+        return not self.others and self._is_for_others() and not self._has_gap(self.params.other_starts.wide)
+
+    def has_other_pattern(self) -> bool:
+        """Other beginnings led to a cheaper pattern."""
+        return self.has_changed and not self.is_cheapest(self.least)
+
+    def _is_for_others(self) -> bool:
+        is_asked = self.deadline.limit is not None and self.size <= self.params.most_for_exact
+        return is_asked and bool(np.isfinite(self.bound)) and not self.is_cheapest(self.least)
+
+    def can_bound_beside(self) -> bool:
+        """There is a time limit and another worker, and there are fewer cells than `many`."""
+        is_asked = self.deadline.limit is not None and self.size < self.params.many
+        return is_asked and num_workers() > 1
+
     def is_far(self) -> bool:
         """The same, and the gap is not small."""
         return self.may_be_close() and not self.is_close() and self.is_complete()
@@ -285,7 +323,7 @@ class AutoState(Incumbent):
 
     def needs_bound(self) -> bool:
         """The gap is large or a better bound is wished for; without a limit in tables not too large."""
-        if self.proven or np.isinf(self.bound) or self.is_cheapest(self.least):
+        if self.proven or self.bounding or np.isinf(self.bound) or self.is_cheapest(self.least):
             return False
         if self.deadline.limit is None and self.size > self.params.most_to_relax:
             return False

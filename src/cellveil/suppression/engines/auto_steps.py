@@ -24,6 +24,7 @@ from cellveil.suppression.engines.kernel_search import KernelSearch
 from cellveil.suppression.engines.local_search import Search, drop_unused
 from cellveil.suppression.engines.meet_demands import Completion
 from cellveil.suppression.engines.one_demand import OneDemand
+from cellveil.suppression.engines.other_starts import OtherStarts
 from cellveil.suppression.engines.sparse_elimination import SparseElimination
 from cellveil.suppression.engines.splitting_search import SplittingSearch, stepwise
 from cellveil.suppression.engines.windowed_demand import WindowedDemand
@@ -68,6 +69,10 @@ class AutoRun(AutoState):
 
     def join(self) -> None:
         """End what runs beside the stages, and take what it has come to."""
+        if self.others is not None:
+            self.others.end()
+        if self.bounding is not None:
+            self.bounding.stop()
         if self.beside is not None and self.start is not None:
             beside, self.beside = self.beside, None
             beside.stop()
@@ -258,6 +263,33 @@ class AutoRun(AutoState):
     def _is_late(self) -> bool:
         self.tell(self.ledger)
         return self.start is not None and self.is_short()
+
+    # -- other beginnings ----------------------------------------------------------------------------------
+
+    def begin_others(self, deadline: Deadline) -> None:
+        """One demand after the other, and annealing, in a thread beside the stages."""
+        self.others = self._other_starts()
+        self.others.begin(self.deadline)
+
+    def try_others(self, deadline: Deadline) -> None:
+        """The same, here and now."""
+        self.others = self._other_starts()
+        self.others.run(deadline)
+        self.take_others(deadline)
+
+    def take_others(self, deadline: Deadline) -> None:
+        """The pattern of other beginnings, once they have ended."""
+        assert self.others is not None
+        self.others.wait()
+        ledger, before = self.others.best, self.least
+        if ledger is not None:
+            self._take_ledger(ledger, deadline)
+        self.has_changed = self.least < before
+
+    def _other_starts(self) -> OtherStarts:
+        params = self.params
+        own = (params.meet_demands, params.kernel_search, params.other_starts)
+        return OtherStarts(self.problem, self.seed, *own)
 
     # -- search ---------------------------------------------------------------------------------
 

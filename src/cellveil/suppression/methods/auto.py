@@ -4,7 +4,8 @@ Tied cells are merged where that pays, the cover bound tells what any safe patte
 plans runs, by structure and size of the largest component that has a demand:
 
 - *network* (two-way tables): cheapest flows, which are near the least cost; branch and cut.
-- *small*: incremental linear programs from two beginnings, ruin and recreate, branch and cut.
+- *small*: incremental linear programs from two beginnings, ruin and recreate, branch and cut; beside them,
+  where there is a worker for that, other beginnings (`cellveil.suppression.engines.other_starts`).
 - *irregular* (linked tables, relations of any kind): greedy elimination and pivot annealing in the null space
   (`cellveil.suppression.engines.kernel_search`), ruin and recreate in the pattern's own null space
   (`cellveil.suppression.engines.kernel_exchange`); where that comes to nothing, joint witnesses and
@@ -34,6 +35,8 @@ from cellveil.errors import InputError, nearest_name
 from cellveil.params import param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
+from cellveil.solvers.background import BackgroundTask
+from cellveil.solvers.parallel import num_workers
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.engines.auto_state import AutoStepsParams
@@ -46,7 +49,7 @@ from cellveil.suppression.methods.optimal import OptimalParams, optimal
 from cellveil.suppression.presolve.merge_ties import Merged, merged
 from cellveil.tables.structure import is_product, structured
 
-BETTER_BOUND = "better bound"
+BETTER_BOUND, BOUND_BESIDE = "better bound", "bound beside"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,6 +98,10 @@ class _Run(AutoRun):
         if other.reason.is_interrupt:
             raise KeyboardInterrupt
 
+    def bound_beside(self, deadline: Deadline) -> None:
+        """A better bound, in a thread beside the stages."""
+        self.bounding = BackgroundTask(self.bound_better, self.deadline.share(self.params.bound_beside))
+
     def bound_better(self, deadline: Deadline) -> None:
         """Whole covers; with a time limit, in tables not too large, the relaxation of branch and cut."""
         is_small = self.size <= self.params.most_to_relax
@@ -119,6 +126,7 @@ NETWORK: Plan = (
     Stage("branch and cut", 0.64, _Run.is_network_for_exact, _Run.branch_and_cut),
 )
 SMALL: Plan = (
+    Stage("other beginnings", 0.01, _Run.can_begin_others, _Run.begin_others),
     Stage("cubes", ALL, _Run.has_cubes, _Run.pack),
     Stage("elimination", 0.05, _Run.is_without_cubes, _Run.eliminate),
     Stage("annealing", 2.40, _Run.can_anneal, _Run.anneal),
@@ -134,9 +142,13 @@ SMALL: Plan = (
     Stage(BETTER_BOUND, 0.02, _Run.may_get_close, _Run.bound_better),
     Stage("branch and cut", 0.16, _Run.is_for_exact, _Run.branch_and_cut),
     Stage("search on", 0.16, _Run.is_far, _Run.search),
+    Stage("what others began", 0.01, _Run.has_begun_others, _Run.take_others, is_needed=True),
+    Stage("other beginnings", 0.16, _Run.has_wide_gap, _Run.try_others),
+    Stage("search after these", 0.03, _Run.has_other_pattern, _Run.search),
     Stage(BETTER_BOUND, 0.02, _Run.needs_bound, _Run.bound_better),
 )
 IRREGULAR: Plan = (
+    Stage(BOUND_BESIDE, 0.01, _Run.can_bound_beside, _Run.bound_beside),
     Stage("cubes", 0.10, _Run.has_cubes, _Run.pack),
     Stage("elimination", 0.20, _Run.has_neither_cubes_nor_pattern, _Run.eliminate),
     Stage("annealing", 0.45, _Run.can_anneal, _Run.anneal),
@@ -242,6 +254,12 @@ def _tied(problem: Problem, params: AutoParams) -> Merged | None:
     return tied if pays else None
 
 
+def _share_of_bound(plan: str, problem: Problem, params: AutoParams) -> float:
+    """For the first bound: little where a better one is looked for beside the search."""
+    is_beside = plan == "irregular" and num_workers() > 1 and problem.table.num_cells < params.many
+    return params.quick_bound if is_beside else params.first_bound
+
+
 def _planned(
     problem: Problem,
     deadline: Deadline,
@@ -250,16 +268,16 @@ def _planned(
     params: AutoParams,
     tied: Merged | None = None,
 ) -> Draft:
-    share = deadline.share(params.first_bound, params.first_bound_seconds)
+    plan = plan_of(problem, True, params)
+    share = deadline.share(_share_of_bound(plan, problem, params), params.first_bound_seconds)
     cover = cover_bound(problem, deadline=share, params=params.cover)
     run, is_feasible = _Run(problem, cover, deadline, seed, progress, params), bool(np.isfinite(cover.bound))
+    plan = plan if is_feasible else plan_of(problem, False, params)
     if tied is not None:
         run.apart, run.cells_of = tied.forced, tied.cells_of
     try:
         try:
-            run_stages(
-                _stages(plan_of(problem, is_feasible, params), params.without), run, deadline, progress
-            )
+            run_stages(_stages(plan, params.without), run, deadline, progress)
         finally:
             run.join()
         draft = run.draft()
