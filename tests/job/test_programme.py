@@ -296,6 +296,38 @@ def test_a_verdict_on_something_else_does_not_count(
         assert public_files(tmp_path / "b") == expected
 
 
+def test_what_is_no_pattern_of_the_table_is_refused(
+    three: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shorter(found: Finding) -> Finding:
+        run = found.judged.suppression
+        cut = Pattern(run.pattern.status[:-1], run.pattern.method)
+        return replace(found, judged=replace(found.judged, suppression=replace(run, pattern=cut)))
+
+    lying(monkeypatch, shorter)
+    overview = cv.run_jobs([three[0], three[2]], workers=1)
+    assert {line.state for line in overview.lines} == {"failed"}
+    assert "no pattern of the table" in overview.lines[0].verdict
+
+
+def test_statuses_of_another_pattern_are_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is hidden was proven; statuses that say otherwise count for nothing."""
+
+    def bare(found: Finding) -> Finding:
+        run, problem = found.judged.suppression, found.judged.problem
+        pattern = Pattern(problem.status, run.pattern.method)
+        pattern.__dict__["hidden"] = run.pattern.hidden
+        return replace(found, judged=replace(found.judged, suppression=replace(run, pattern=pattern)))
+
+    cv.run_jobs([job_file(tmp_path, "a")], workers=1)
+    lying(monkeypatch, bare)
+    overview = cv.run_jobs([job_file(tmp_path, "b")], workers=1)
+    assert overview.lines[0].state == "safe"
+    first, second = (tmp_path / job / "internal" / "pattern.csv" for job in "ab")
+    assert first.read_bytes() == second.read_bytes()
+    assert public_files(tmp_path / "a") == public_files(tmp_path / "b")
+
+
 def test_a_verdict_beside_former_releases_is_made_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,17 +54,18 @@ def rejudged(ready: ReadyJob, found: Finding, progress: Progress) -> Finding:
 
 def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progress) -> JudgedPattern:
     """The pattern, and the verdict on it as it is shown here."""
-    problem, pattern = _problem(ready, claimed), claimed.suppression.pattern
-    asked = attackers_asked(ready.job, problem)
+    problem = _problem(ready, claimed)
+    pattern, asked = _pattern(problem, claimed.suppression.pattern), attackers_asked(ready.job, problem)
     verdicts = _verdicts(problem, pattern, (OUTSIDER, *asked.attackers), claimed.audit, progress)
-    found = ready.past.beside(Audit.of(problem, pattern, verdicts), progress)
+    found = Audit.of(problem, pattern, verdicts)
     return replace(
         claimed,
         job=ready.job,
         prepared=ready.prepared,
         past=ready.past,
         problem=problem,
-        audit=found,
+        suppression=replace(claimed.suppression, pattern=pattern, audit=found),
+        audit=ready.past.beside(found, progress),
         asked=asked,
     )
 
@@ -77,6 +78,14 @@ def _problem(ready: ReadyJob, claimed: JudgedPattern) -> Problem:
     if relaxation.lowered and not ready.job.suppress.relax:
         raise WorkerError(f"levels that the job does not relax came back lowered{NOTHING}")
     return relaxed_like(known, relaxation)
+
+
+def _pattern(problem: Problem, claimed: Pattern) -> Pattern:
+    """The same cells hidden, in this problem."""
+    try:
+        return Pattern.hiding(problem, claimed.hidden, claimed.method)
+    except InputError:
+        raise WorkerError(f"what came back is no pattern of the table{NOTHING}") from None
 
 
 def _verdicts(
