@@ -101,15 +101,22 @@ class Deadline:
             return self
         return Deadline(share * left if most is None else min(share * left, most))
 
-    def or_when(self, is_met: Callable[[], bool]) -> Deadline:
+    def or_when(self, is_met: Callable[[], bool], *, in_shares: bool = False) -> Deadline:
         """One that is over as soon as something else is the case, too.
+
+        Parameters
+        ----------
+        in_shares
+            Whether its shares are so too: for whoever must not wait for them.
 
         Examples
         --------
         >>> NO_LIMIT.or_when(lambda: True).is_over, NO_LIMIT.is_over
         (True, False)
+        >>> Deadline(9.0).or_when(lambda: True, in_shares=True).share(0.5).is_over
+        True
         """
-        return _DeadlineOr(self, is_met)
+        return _DeadlineOr(self, is_met, in_shares)
 
     def alone(self) -> Deadline:
         """The same moment, without conditions."""
@@ -129,13 +136,19 @@ class Deadline:
 class _DeadlineOr(Deadline):
     """A deadline with a condition that ends it before its time."""
 
-    def __init__(self, deadline: Deadline, is_met: Callable[[], bool]) -> None:
+    def __init__(self, deadline: Deadline, is_met: Callable[[], bool], in_shares: bool) -> None:
         self.limit, self._end = deadline.limit, deadline._end
-        self._deadline, self._is_met = deadline, is_met
+        self._deadline, self._is_met, self._in_shares = deadline, is_met, in_shares
 
     @property
     def is_over(self) -> bool:
         return self._deadline.is_over or self._is_met()
+
+    def share(self, share: float, most: float | None = None) -> Deadline:
+        if self._end is None:
+            return self
+        part = self._deadline.share(share, most)
+        return _DeadlineOr(part, self._is_met, True) if self._in_shares else part
 
     def alone(self) -> Deadline:
         return self._deadline.alone()

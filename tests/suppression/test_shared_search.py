@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cellveil.certificate import verify
-from cellveil.clock import NO_LIMIT
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.deviations.demand import Demand
 from cellveil.errors import InfeasibleError, InputError, WorkerError
@@ -20,6 +20,7 @@ from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.suppression import METHODS, Draft, Suppression, suppress
 from cellveil.suppression.draft import MethodEnding
+from cellveil.suppression.engines.pivot_annealing import PivotAnnealing
 from cellveil.suppression.shared_search import SearchRecipe, SearchTask, is_certified, searched
 from cellveil.tasks import InProcess, Reply, using_pool
 from cellveil.tasks.stopping import ask_to_stop, marked
@@ -251,6 +252,23 @@ def test_a_search_that_is_stopped_before_it_has_a_pattern_says_so(tables: list[P
         searched(recipe, SearchTask(0, 0, 1.0, NO_LIMIT))
     with marked("another one"):
         assert is_certified(tables[0], searched(recipe, SearchTask(0, 0, 1.0, NO_LIMIT)))
+
+
+def test_a_search_hears_it_in_a_stage_that_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow annealing tells of nothing for minutes; it ends, and the pattern so far comes back."""
+    problem, whole = random_table((6, 5, 4), contributors=3.0, seed=3), PivotAnnealing.run
+
+    def run(self: PivotAnnealing, deadline: Deadline, **options: Any) -> None:
+        ask_to_stop("slow one")
+        whole(self, deadline, **options)
+
+    monkeypatch.setattr(PivotAnnealing, "run", run)
+    options = {"kernel_search.annealing.effort": 10**9, "other_starts.wide": 0.0, "without": "branch and cut"}
+    recipe = SearchRecipe("auto", METHODS["auto"].read(options), (problem,))
+    until = Deadline(300.0)
+    with marked("slow one"):
+        assert is_certified(problem, searched(recipe, SearchTask(0, 0, 1.0, until)))
+    assert not until.is_over
 
 
 def test_progress_tells_of_the_whole(whole: Problem) -> None:

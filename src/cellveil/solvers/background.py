@@ -26,7 +26,7 @@ class BackgroundTask:
     def __init__(self, work: Callable[[Deadline], object], deadline: Deadline) -> None:
         self._is_stopped = Event()
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="cellveil-beside")
-        self._future = self._pool.submit(work, deadline.or_when(self._is_stopped.is_set))
+        self._future = self._pool.submit(work, deadline.or_when(self._is_stopped.is_set, in_shares=True))
 
     def wait(self) -> None:
         """Wait for the work to end by itself."""

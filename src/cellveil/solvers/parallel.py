@@ -74,7 +74,9 @@ def side_by_side(works: Sequence[Callable[[Deadline], T]], deadline: Deadline) -
     if _threads.get() < 2 or len(works) < 2:
         return [work(deadline) for work in works]
     is_stopped = Event()
-    until = deadline.alone().or_when(is_stopped.is_set)  # conditions are the caller's to look at
+    until = deadline.alone().or_when(
+        is_stopped.is_set, in_shares=True
+    )  # conditions are the caller's to look at
 
     def beside(work: Callable[[Deadline], T]) -> T:
         try:
@@ -86,7 +88,7 @@ def side_by_side(works: Sequence[Callable[[Deadline], T]], deadline: Deadline) -
     others = [_pool(len(works) - 1).submit(beside, work) for work in works[1:]]
     try:
         with using(1):
-            first = works[0](deadline.or_when(is_stopped.is_set))
+            first = works[0](deadline.or_when(is_stopped.is_set, in_shares=True))
         if deadline.is_over:
             is_stopped.set()
         return [first, *(other.result() for other in others)]

@@ -36,7 +36,7 @@ from cellveil.suppression.presolve.independent_parts import (
     put_together,
     whole_part,
 )
-from cellveil.tasks import InProcess, Reply, StoppableProgress, TaskPool, pool_in_use, task_pool
+from cellveil.tasks import InProcess, Reply, StoppableProgress, TaskPool, pool_in_use, task_pool, until_asked
 
 ONE_FILE = ("checkpoint", "plot")
 """Parameters of methods that name a file of one search."""
@@ -96,7 +96,7 @@ def searched(recipe: SearchRecipe, task: SearchTask) -> Draft:
     try:
         return METHODS[recipe.method].run(
             recipe.problems[task.part],
-            deadline=task.deadline.share(task.share),
+            deadline=until_asked(task.deadline.share(task.share)),
             seed=task.seed,
             progress=recipe.watchers[task.part] if recipe.watchers else StoppableProgress(),
             params=recipe.params,

@@ -2,7 +2,7 @@
 
 from cellveil.tasks.choice import cluster, default_workers, pool_in_use, task_pool, using_pool
 from cellveil.tasks.pool import InProcess, Reply, TaskPool
-from cellveil.tasks.stopping import StoppableProgress
+from cellveil.tasks.stopping import StoppableProgress, until_asked
 
 __all__ = [
     "InProcess",
@@ -13,5 +13,6 @@ __all__ = [
     "default_workers",
     "pool_in_use",
     "task_pool",
+    "until_asked",
     "using_pool",
 ]

@@ -1,8 +1,8 @@
 """Tasks that are asked to stop early, and come back with the best that they have.
 
 An interrupt is for whoever waits: it asks the workers to stop. For processes of this machine an empty file
-appears then, and they get a signal where the system has some; workers of a cluster are told. A search also
-looks each time that it tells how far it is.
+appears then, and they get a signal where the system has some; workers of a cluster are told. A search looks
+each time that it tells how far it is, and each time that it asks whether its time is over.
 """
 
 from __future__ import annotations
@@ -45,11 +45,34 @@ def is_asked() -> bool:
     return bool(mark) and (mark in _asked or Path(mark).exists())
 
 
+def until_asked(deadline: Deadline) -> Deadline:
+    """The deadline of a task, which is over, with all shares of it, once the task is asked to stop."""
+    looks = _Looks()
+    return deadline.or_when(lambda: looks.is_asked, in_shares=True)
+
+
+class _Looks:
+    """Whether the task that runs here is asked to stop, in whatever thread; files are looked for at times."""
+
+    def __init__(self) -> None:
+        self._mark, self._next = _mark.get(), 0.0
+
+    @property
+    def is_asked(self) -> bool:
+        if not self._mark or self._mark in _asked:
+            return bool(self._mark)
+        now = time.perf_counter()
+        if now < self._next:
+            return False
+        self._next = now + PULSE
+        return Path(self._mark).exists()
+
+
 class StoppableProgress(Progress):
     """Interrupts a computation inside a task once the task is asked to stop."""
 
     def __init__(self) -> None:
-        self._looked, self._mark = time.perf_counter(), _mark.get()
+        self._looks = _Looks()
 
     def phase(self, phase: Phase, until: Deadline = NO_LIMIT) -> None:
         """See `Progress`."""
@@ -64,11 +87,5 @@ class StoppableProgress(Progress):
         self._look()
 
     def _look(self) -> None:
-        if not self._mark:
-            return
-        if self._mark in _asked:
+        if self._looks.is_asked:
             raise KeyboardInterrupt
-        if time.perf_counter() - self._looked > PULSE:
-            self._looked = time.perf_counter()
-            if Path(self._mark).exists():
-                raise KeyboardInterrupt

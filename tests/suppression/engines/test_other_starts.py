@@ -18,13 +18,13 @@ from cellveil.solvers.parallel import using
 from cellveil.suppression.engines.kernel_search import KernelSearchParams
 from cellveil.suppression.engines.meet_demands import MeetDemandsParams
 from cellveil.suppression.engines.other_starts import OtherStarts, OtherStartsParams
-from cellveil.suppression.engines.pivot_annealing import PivotAnnealingParams
+from cellveil.suppression.engines.pivot_annealing import PivotAnnealing, PivotAnnealingParams
 from cellveil.suppression.methods.auto import AutoParams, auto
 from cellveil.suppression.methods.optimal import optimal
 from cellveil.suppression.methods.sequential import sequential
 from helpers.linked_tables import linked
 
-LONG = 10_000.0
+LONG = 300.0
 """A time limit that is never reached."""
 
 PLAIN = "search, branch and cut, programs from the cover, better bound, search after these"
@@ -58,12 +58,21 @@ def test_the_best_is_complete_exact_and_no_dearer_than_one_by_one(most_priced: i
     assert found.best.cost <= cost_of(problem, sequential(problem, seed=1).hidden)
 
 
-def test_they_end_when_they_are_told_to() -> None:
-    found = starts_of(linked(1), effort=10**9)
-    found.begin(Deadline(LONG))
-    assert threads()
+def test_they_end_when_they_are_told_to_in_the_midst_of_annealing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever has proven the least cost does not wait for a slow annealing."""
+    anneals, whole = threading.Event(), PivotAnnealing.run
+
+    def run(self: PivotAnnealing, *given: Any, **options: Any) -> None:
+        anneals.set()
+        whole(self, *given, **options)
+
+    monkeypatch.setattr(PivotAnnealing, "run", run)
+    found = starts_of(three_way(), effort=10**9)
+    until = Deadline(LONG)
+    found.begin(until)
+    assert anneals.wait(60)
     found.end()
-    assert not threads()
+    assert not threads() and not until.is_over
     found.end()  # nothing is left to end
 
 

@@ -66,7 +66,7 @@ class ExchangeTeam:
         """Let all members work for a while; tells whether there is more to do."""
         members, work, is_stopped = self.members, self.params.work_at_once, Event()
         goes_on = [False] * len(members)
-        until = deadline.or_when(is_stopped.is_set)
+        until = deadline.or_when(is_stopped.is_set, in_shares=True)
 
         def advance(first: int, end: int) -> None:
             for number in range(first, end):
