@@ -74,7 +74,9 @@ def suppress(
     ] = 1,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Cores to use, two by default; the result does not depend on it."),
+        typer.Option(
+            min=1, help="Cores to use, two by default. Without a time limit the result does not depend on it."
+        ),
     ] = None,
     cluster: ClusterAddress = None,
     relax: Relax = False,
