@@ -219,6 +219,23 @@ def test_whoever_the_job_names_is_asked_here_where_nothing_proves_it(
     assert not (tmp_path / "kept" / "public").exists()
 
 
+@pytest.mark.parametrize(
+    "attacker",
+    [
+        'kind = "insider", coalition = 2',
+        'kind = "pq", p = 10, q = 60',
+        'kind = "integer"',
+        'kind = "outsider", prior = 60',
+    ],
+)
+def test_the_verdict_is_that_of_the_job_alone(tmp_path: Path, attacker: str) -> None:
+    path = job_file(tmp_path, "kept")
+    path.write_text(path.read_text().replace("attackers = []", f"attackers = [{{{attacker}}}]"))
+    alone = cv.run_job(path)
+    line = cv.run_jobs([path], workers=1).lines[0]
+    assert line.verdict == alone.report.verdict and line.state == ("safe" if alone.is_safe else "not_safe")
+
+
 def test_insiders_without_a_certificate_are_asked_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
