@@ -100,7 +100,7 @@ def _verdicts(
     ]
     if not all(verdict.is_safe for verdict in came):
         return came
-    shown = _shown(problem, pattern, claimed)
+    shown = _shown(problem, pattern, came)
     found: list[Verdict] = []
     for attacker in asked:
         if any(verdict.attacker == attacker for verdict in found):
@@ -112,10 +112,10 @@ def _verdicts(
     return found
 
 
-def _shown(problem: Problem, pattern: Pattern, claimed: Audit) -> list[NamedAttacker]:
-    """Whom the certificate that came shows to be kept off."""
+def _shown(problem: Problem, pattern: Pattern, came: Sequence[Verdict]) -> list[NamedAttacker]:
+    """Whom the certificate that these verdicts make up, as it would be written, shows to be kept off."""
     try:
-        found = verify(problem, pattern, claimed.certificate)
+        found = verify(problem, pattern, Audit.of(problem, pattern, came).certificate)
     except InputError:
         raise WorkerError(f"what came back has no proof{NOTHING}") from None
     if not found.is_valid:

@@ -41,8 +41,7 @@ def marked(mark: str) -> Iterator[None]:
 
 def is_asked() -> bool:
     """Whether the task that runs here is asked to stop."""
-    mark = _mark.get()
-    return bool(mark) and (mark in _asked or Path(mark).exists())
+    return _Looks().is_asked
 
 
 def until_asked(deadline: Deadline) -> Deadline:

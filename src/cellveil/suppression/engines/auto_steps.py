@@ -69,10 +69,12 @@ class AutoRun(AutoState):
 
     def join(self) -> None:
         """End what runs beside the stages, and take what it has come to."""
-        if self.others is not None:
-            self.others.end()
         if self.bounding is not None:
             self.bounding.stop()
+        if self.others is not None:
+            self.others.end()
+            if self.others.best is not None:
+                self.tell(self.others.best)
         if self.beside is not None and self.start is not None:
             beside, self.beside = self.beside, None
             beside.stop()

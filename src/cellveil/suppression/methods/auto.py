@@ -49,7 +49,7 @@ from cellveil.suppression.methods.optimal import OptimalParams, optimal
 from cellveil.suppression.presolve.merge_ties import Merged, merged
 from cellveil.tables.structure import is_product, structured
 
-BETTER_BOUND, BOUND_BESIDE = "better bound", "bound beside"
+BETTER_BOUND = "better bound"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +148,7 @@ SMALL: Plan = (
     Stage(BETTER_BOUND, 0.02, _Run.needs_bound, _Run.bound_better),
 )
 IRREGULAR: Plan = (
-    Stage(BOUND_BESIDE, 0.01, _Run.can_bound_beside, _Run.bound_beside),
+    Stage("bound beside", 0.01, _Run.can_bound_beside, _Run.bound_beside),
     Stage("cubes", 0.10, _Run.has_cubes, _Run.pack),
     Stage("elimination", 0.20, _Run.has_neither_cubes_nor_pattern, _Run.eliminate),
     Stage("annealing", 0.45, _Run.can_anneal, _Run.anneal),
