@@ -62,6 +62,41 @@ def test_where_time_is_ample_all_workers_do_the_splitting(workers: int) -> None:
     assert are_deviations(problem, run.ledger.hidden, run.ledger.witnesses()).all()
 
 
+def nearly_done(deadline: Deadline) -> AutoRun:
+    """A run with a pattern of cubes, and another one that lacks a few witnesses."""
+    problem = table()
+    run = AutoRun(problem, cover_bound(problem), deadline, 0, Progress(), AutoStepsParams())
+    run.pack(deadline)
+    assert run.start is not None and not run.start.num_open
+    run.ledger = run.start.copied()
+    run.ledger.publish(int(run.ledger.secondaries(dearest_first=True)[-1]))
+    assert 0 < run.ledger.num_open < len(problem.primaries) / 4
+    return run
+
+
+def test_few_open_demands_are_packed_though_time_is_too_short_for_the_whole_table() -> None:
+    run = nearly_done(Deadline(LONG))
+    ledger, run.packing_time = run.ledger, 1.2 * LONG
+    assert run.needs_cubes()
+    run.pack_rest(run.deadline)
+    assert run.ledger is ledger and not run.is_open()
+    assert are_deviations(run.problem, ledger.hidden, ledger.witnesses()).all()
+
+
+def test_the_pattern_of_cubes_is_taken_where_there_is_no_time_for_the_few_either() -> None:
+    run = nearly_done(Deadline(LONG))
+    run.packing_time = 1e4 * LONG
+    run.pack_rest(run.deadline)
+    assert run.ledger is run.start and not run.is_open()
+
+
+def test_steps_leave_the_time_that_cubes_for_the_rest_take() -> None:
+    run = nearly_done(Deadline(LONG))
+    before, run.packing_time = run.ledger.num_open, 1.2 * LONG
+    run.finish_by_steps(run.deadline)
+    assert run.ledger.num_open == before and run.needs_cubes(), "time is short: nothing begins"
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_without_a_limit_threads_change_nothing(workers: int) -> None:
     problem = table()

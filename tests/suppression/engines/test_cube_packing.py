@@ -278,3 +278,25 @@ def test_same_seed_same_pattern() -> None:
         packing.improve(trials=500)
         patterns.append(ledger.hidden.tolist())
     assert patterns[0] == patterns[1]
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 1e9])
+def test_only_what_is_cheap_is_packed_and_the_books_stay_right(share: float) -> None:
+    problem = random_problem(5, 3, "value", None)
+    ledger = Ledger(problem)
+    Packing(ledger).prove()
+    ledger.hide(np.flatnonzero((problem.status != Status.FROZEN) & ~ledger.hidden)[::7])
+    before, cost = ledger.num_open, ledger.cost
+    packing = Packing(ledger)
+    packing.protect_cheaply(share)
+    up, down = ledger.need_up > 0, ledger.need_down > 0
+    missing = (up & (ledger.witness_up < 0)).sum() + (down & (ledger.witness_down < 0)).sum()
+    assert ledger.num_open == missing <= before
+    proven = verified(ledger)
+    assert proven.demands - missing <= proven.met <= proven.demands
+    if share == 0.0:
+        assert ledger.cost == cost
+    if share == 1e9:
+        assert not missing
+    packing.protect()
+    assert not ledger.num_open

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from cellveil.deviations.witness import are_deviations
 from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
+from cellveil.solvers.parallel import using
 from cellveil.suppression.engines.kernel_repair import KernelRepair
 from cellveil.suppression.engines.kernel_search import KernelSearch, KernelSearchParams
 from cellveil.suppression.engines.pivot_annealing import PivotAnnealing, PivotAnnealingParams
@@ -44,6 +46,32 @@ def test_elimination_ends_with_an_exact_witness_for_every_demand(seed):
         assert not ledger.num_open
         assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
         assert ledger.cost < problem.weight[~problem.hidden_at_start].sum()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_eliminations_side_by_side_come_to_the_patterns_of_one_after_the_other(seed):
+    """Those of one worker, and perhaps one that it gave up when it became dearer than the best."""
+    problem, ample = linked(seed), Deadline(1e6)
+    alone = [ledger.hidden.tolist() for ledger in kernel_search_of(problem).patterns(ENDLESS, ENDLESS)]
+    with using(2):
+        ledgers = list(kernel_search_of(problem).patterns(ample, ample))
+    beside = [ledger.hidden.tolist() for ledger in ledgers]
+    assert [each for each in beside if each in alone] == alone
+    for ledger in ledgers:
+        assert not ledger.num_open
+        assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
+
+
+def test_varied_eliminations_side_by_side_are_the_same_for_the_same_seed():
+    problem = linked(3)
+
+    def some() -> list[list[bool]]:
+        search, ample = kernel_search_of(problem, seed=2), Deadline(1e6)
+        with using(2):
+            return [ledger.hidden.tolist() for ledger in islice(search.varied(ample), 1)]
+
+    first = some()
+    assert first and first == some()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
+from cellveil import clock
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.datasets import random_table
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import are_deviations
-from cellveil.problem import Problem
+from cellveil.problem import Problem, Status
+from cellveil.suppression.engines.exact_tasks import Assignment, TaskTeam
 from cellveil.suppression.engines.splitting_search import SplittingSearch, SplittingSearchParams
 from cellveil.tables.structure import structured
 from helpers.examples import few_of
@@ -40,6 +44,37 @@ def test_what_is_met_has_exact_witnesses(weight: str, places: int, limit: float 
     assert ledger.num_open < asked / 4
     witnesses = ledger.witnesses()
     assert are_deviations(problem, ledger.hidden, witnesses).all()
+
+
+@pytest.mark.parametrize(("seconds", "begun"), [(25.0, 2), (31.0, 3), (5.0, 1)])
+def test_no_demand_begins_that_would_take_the_time_of_the_groups(
+    seconds: float, begun: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes ten seconds on a clock of its own: where less is left for single demands, none begins."""
+    now, served = [0.0], 0
+
+    def do(team: TaskTeam, ledger: Ledger, assignments: list[Assignment], deadline: Deadline) -> list[float]:
+        nonlocal served
+        served += len(assignments)
+        now[0] += 10.0
+        return [1e12] * len(assignments)
+
+    monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(TaskTeam, "do", do)
+    problem, deadline = table(), Deadline(LONG)
+    search = SplittingSearch(problem, seed=1, deadline=deadline)
+    search._one_by_one(Ledger(problem), deadline, most=9, only_dear=True, starts=Deadline(seconds))
+    assert served == begun
+
+
+def test_demands_are_settled_inside_what_is_hidden_and_hide_nothing() -> None:
+    problem = table()
+    search, ledger = SplittingSearch(problem, seed=1), Ledger(problem)
+    ledger.hide(np.flatnonzero((problem.status != Status.FROZEN) & ~ledger.hidden))
+    hidden, before = ledger.hidden.copy(), ledger.num_open
+    search.settle_inside(ledger, NO_LIMIT)
+    assert ledger.num_open < before and (ledger.hidden == hidden).all()
+    assert are_deviations(problem, hidden, ledger.witnesses()).all()
 
 
 def test_narrow_windows_are_for_the_smaller_demands_and_for_time_limits() -> None:

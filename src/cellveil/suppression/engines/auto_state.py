@@ -63,8 +63,11 @@ class AutoStepsParams(Params):
         "Cells from which irregular tables have a sparse basis, and single programs get less time.",
         least=0,
     )
+    cheap: float = param(
+        0.002, "Share of the cost up to which cubes, not programs, meet one of few open demands.", least=0
+    )
     finish: float = param(
-        0.12, "Share of the time, beside that of packing, below which no cubes are packed again.", least=0
+        0.05, "Share of the time, beside that of packing, below which no cubes are packed again.", least=0
     )
     ample: float = param(
         40.0, "How many times as long as packing a limit is for all workers to do the splitting.", least=0

@@ -48,12 +48,14 @@ class AutoRun(AutoState):
         """Sums of cubes for open demands; the pattern of cubes where there is no time for that."""
         self.join()
         assert self.start is not None
-        left = self.deadline.left
-        if left is not None and left <= self.packing_time:
+        ledger, overtime = self.ledger, self.deadline.overtime()
+        needed = self.packing_time * ledger.num_open / max(2 * len(self.problem.primaries), 1)
+        if overtime.left is not None and overtime.left <= needed:
             self.ledger = self.start
             return
-        self._packing(self.ledger).protect(deadline)
-        self.ledger.add_all(self.start.witnesses(), hide=True)
+        self._packing(ledger).protect(overtime)
+        ledger.add_all(self.start.witnesses(), hide=True)
+        self.tell(ledger)
 
     def polish_start(self, deadline: Deadline) -> None:
         """Ruin and recreate by cubes; with a time limit and several workers beside the harvest.
@@ -193,7 +195,15 @@ class AutoRun(AutoState):
         self._finish(self._harvesting(deadline), deadline)
 
     def finish_by_steps(self, deadline: Deadline) -> None:
-        """Programs or splitting; whole components where time is up and no pattern is complete."""
+        """Programs or splitting, before them cheap sums of cubes; with cubes, as long as time is not short.
+
+        Whole components where time is up and no pattern is complete.
+        """
+        if self.start is not None:
+            deadline = deadline.or_when(self.is_short, in_shares=True)
+            if not self.is_windowed:
+                self._splitting_search().within(deadline).settle_inside(self.ledger, deadline)
+            self._packing(self.ledger).protect_cheaply(self.params.cheap, deadline)
         one_demand = self.params.meet_demands.one_demand
         steps = partial(stepwise, seed=self.seed, params=one_demand)
         self._finish(self._harvesting(deadline) if self.is_windowed else steps, deadline)

@@ -28,7 +28,7 @@ from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.cube_sums import CubeSumParams, CubeSums
 from cellveil.deviations.cubes import SPARE, line_bits
-from cellveil.deviations.ledger import Ledger
+from cellveil.deviations.ledger import Ledger, Mark
 from cellveil.deviations.witness import Witness
 from cellveil.params import param
 
@@ -76,6 +76,17 @@ class Packing(CubeSums):
             self._serve(cells, up, deadline, beams=self.params.most_beams)
         return self.ledger.num_open
 
+    def protect_cheaply(self, share: float, deadline: Deadline = NO_LIMIT) -> None:
+        """Meet open demands, the largest first, each for at most this share of the cost; others stay open."""
+        self.sync()
+        cells, ups, _ = (each.tolist() for each in self.ledger.open_demands())
+        for cell, up in zip(cells, ups, strict=True):
+            if deadline.is_over:
+                return
+            if self.ledger.is_open(cell, up):
+                mark = self._serve_one(cell, up, self.params.most_beams)
+                self._settle(mark, share * mark.cost)
+
     def improve(self, deadline: Deadline = NO_LIMIT, *, trials: int | None = None) -> None:
         """Try to do without secondaries: the dearest first, then in random order, round after round.
 
@@ -106,26 +117,38 @@ class Packing(CubeSums):
         One free cube, else a sum of cubes from so many beams. What it moves gets hidden, unless it costs more
         than the budget.
         """
+        ledger = self.ledger
+        needs = ledger.need_up if up else ledger.need_down
+        numbers = ledger.witness_up if up else ledger.witness_down
+        before = needs[cell], numbers[cell]
+        needs[cell], numbers[cell] = amount, -1
+        mark = self._serve_one(cell, up, beams)
+        number = int(numbers[cell])
+        found = ledger.witness(number) if number >= 0 else None
+        needs[cell], numbers[cell] = before
+        return found, self._settle(mark, budget)
+
+    def _serve_one(self, cell: int, up: bool, beams: int) -> Mark:
+        """Meet one demand; returns the state before."""
         from cellveil.suppression.engines import _cube_packing_jit as kernels
 
         ledger = self.ledger
         ledger.reserve(SPARE, SPARE * self._most_entries)
-        needs = ledger.need_up if up else ledger.need_down
-        numbers = ledger.witness_up if up else ledger.witness_down
-        before, mark = (needs[cell], numbers[cell]), ledger.mark()
-        needs[cell], numbers[cell] = amount, -1
+        mark = ledger.mark()
         self._policy.limits[[kernels.BEAMS, kernels.NEEDED]] = beams, self._most_entries
         kernels.serve(ledger.arrays, self._policy, np.array([cell]), np.array([up]), 0, False)
-        number = int(numbers[cell])
-        found = ledger.witness(number) if number >= 0 else None
-        needs[cell], numbers[cell] = before
+        return mark
+
+    def _settle(self, mark: Mark, budget: float) -> float:
+        """Go back where more was spent than the budget; returns what was."""
+        ledger = self.ledger
         cost = ledger.cost - mark.cost
         if cost > budget:
             ledger.rollback(mark)
             self.sync()
         ledger.tidy()
         self.grid.synced[0] = 0
-        return found, cost
+        return cost
 
     def hide(self, cells: Int) -> None:
         """Hide cells."""

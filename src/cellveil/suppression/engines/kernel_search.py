@@ -12,7 +12,8 @@ demands, linear algebra comes before linear programming.
    demands have a witness there. For the others the columns used up last, which move cheap cells, are offered
    at a price; after each purchase all open demands are asked for again.
 
-   Several limits of the entries are tried, and the cheapest complete pattern is kept.
+   Several limits of the entries are tried, as many side by side as there are workers where there is a time
+   limit, and the cheapest complete pattern is kept.
 3. *Pivot annealing* (`pivot_annealing`) of one vector that moves all primaries, then check and repair inside
    its own null space with paid programs (`kernel_repair`); again and again, with what the programs have
    hidden for nothing.
@@ -22,8 +23,9 @@ Requires any relations. Ensures exact witnesses for all it calls met. Does not e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 
 import numpy as np
@@ -36,7 +38,7 @@ from cellveil.deviations.pattern_kernel import PatternKernel, PatternKernelParam
 from cellveil.deviations.residue_tableau import Tableau
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
-from cellveil.solvers.parallel import LEAST_PART, in_parts, num_workers
+from cellveil.solvers.parallel import LEAST_PART, in_parts, num_workers, side_by_side
 from cellveil.suppression.engines.kernel_repair import KernelRepair, KernelRepairParams
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.pivot_annealing import PivotAnnealing, PivotAnnealingParams
@@ -79,6 +81,14 @@ class KernelSearchParams(Params):
     pattern_kernel: PatternKernelParams = part(PatternKernelParams)
     annealing: PivotAnnealingParams = part(PivotAnnealingParams)
     repair: KernelRepairParams = part(KernelRepairParams)
+
+
+@dataclass(frozen=True)
+class _Elimination:
+    """What decides a greedy elimination: weights, the dearest published first, and the limit of entries."""
+
+    weight: Float
+    largest: int
 
 
 class KernelSearch:
@@ -207,26 +217,39 @@ class KernelSearch:
 
         Until there is one, they may take until `longest`.
         """
-        for number, largest in enumerate(self.params.entries):
+        entries, at_once = self.params.entries, self._at_once(deadline)
+        for number in range(0, len(entries), at_once):
             until = longest if self._least == np.inf else deadline
             if number and until.is_over:
                 return
-            yield from self._eliminated(self._weight, largest, until)
+            limits = entries[number : number + at_once]
+            yield from self._cheaper([_Elimination(self._weight, largest) for largest in limits], until)
 
     def varied(self, deadline: Deadline) -> Iterator[Ledger]:
         """The same with weights changed a little at random, until time is over."""
-        rng = np.random.default_rng(self.seed)
+        rng, shape = np.random.default_rng(self.seed), (self._at_once(deadline), len(self._weight))
         while not deadline.is_over and deadline.limit is not None:
-            noise = np.exp(self.params.noise * rng.standard_normal(len(self._weight)))
-            yield from self._eliminated(self._weight * noise, self._largest, deadline)
+            weights = self._weight * np.exp(self.params.noise * rng.standard_normal(shape))
+            yield from self._cheaper([_Elimination(weight, self._largest) for weight in weights], deadline)
 
-    def _eliminated(self, weight: Float, largest: int, deadline: Deadline) -> Iterator[Ledger]:
+    def _at_once(self, deadline: Deadline) -> int:
+        """Eliminations side by side; without a time limit patterns do not depend on workers."""
+        return 1 if deadline.limit is None else num_workers()
+
+    def _cheaper(self, eliminations: Sequence[_Elimination], deadline: Deadline) -> Iterator[Ledger]:
+        """Those patterns that cost less than any before."""
+        works = [partial(self._pattern, elimination) for elimination in eliminations]
+        ledgers = side_by_side(works, deadline)
+        for elimination, ledger in zip(eliminations, ledgers, strict=True):
+            if not ledger.num_open and ledger.cost < self._least:
+                self._least, self._largest = ledger.cost, elimination.largest
+                yield ledger
+
+    def _pattern(self, elimination: _Elimination, deadline: Deadline) -> Ledger:
         tableau = self.tableau.copy()
-        tableau.publish_in_turn(self._order(weight), np.flatnonzero(self._is_primary), largest)
-        ledger = self._repaired(tableau, deadline, self._least)
-        if not ledger.num_open and ledger.cost < self._least:
-            self._least, self._largest = ledger.cost, largest
-            yield ledger
+        order, primaries = self._order(elimination.weight), np.flatnonzero(self._is_primary)
+        tableau.publish_in_turn(order, primaries, elimination.largest)
+        return self._repaired(tableau, deadline, self._least)
 
     def _order(self, weight: Float) -> Int:
         """Places of the cells that may be published: first those with too little room, then by weight."""

@@ -182,13 +182,20 @@ class SplittingSearch:
     def _one_by_one(
         self, ledger: Ledger, deadline: Deadline, *, most: int, starts: Deadline, only_dear: bool = False
     ) -> None:
-        """The largest open demands: as long as they cost much, or all; none begins when `starts` is over."""
+        """The largest open demands: as long as they cost much, or all.
+
+        None begins when `starts` is over, or would be if it took as long as the last one.
+        """
         tried: set[int] = set()
         cheap, begin, params = 0, counted_time(), self.params
+        last = begin
         while len(tried) < most and not (only_dear and cheap >= params.cheap_ones):
             chosen = self._largest_open(ledger, tried, min(self._team.size, most - len(tried)))
-            if not chosen or starts.is_over or deadline.is_over:
+            now = counted_time()
+            is_late = starts.left is not None and starts.left < now - last
+            if not chosen or is_late or starts.is_over or deadline.is_over:
                 break
+            last = now
             before, harvests = ledger.cost, len(tried) // params.harvest_every
             tried.update(chosen)
             for added in self._team.do(ledger, [self._both_ways(ledger, cell) for cell in chosen], deadline):
@@ -226,6 +233,16 @@ class SplittingSearch:
         for _ in range(self.params.free_tries):
             for task in grouped(ledger, self.rng, near.cells)[:1]:
                 self._team.first.settle(ledger, task, inside & ledger.hidden)
+
+    def settle_inside(self, ledger: Ledger, deadline: Deadline) -> None:
+        """Meet open demands one by one inside what is hidden, as far as that is enough for them."""
+        cells, ups, _ = (each.tolist() for each in ledger.open_demands())
+        for cell, up in zip(cells, ups, strict=True):
+            if deadline.is_over:
+                return
+            if ledger.is_open(cell, up):
+                for task in self._both_ways(ledger, cell).tasks:
+                    self._team.first.settle(ledger, task, ledger.hidden)
 
     def _largest_open(self, ledger: Ledger, tried: set[int], most: int) -> dict[int, float]:
         """Cells with the largest open demands, up to so many, and their amounts."""
