@@ -11,7 +11,7 @@ workers. Both are above 1 where the second core is of use; means are geometric.
 
 The plans of `auto` are made for the limit: whatever the number of workers, the cheapest patterns come towards
 its end, so *time* says little where both have the same limit. With `--faster F` two workers get the limit
-divided by F. Where *cost* is 1 or more then, a user who gives two workers has a pattern as cheap F times sooner.
+divided by F. Where *cost* is 1 or more then, whoever gives two workers has a pattern as cheap F times sooner.
 
 With `--cpu` the clock is the processor time of the first thread, or that of the whole process shared out over
 the workers, whichever is more: about what a quiet machine would take, less what workers wait for each other.
