@@ -48,7 +48,7 @@ class SplittingSearchParams(ExactTasksParams):
     single_share: float = param(0.5, "Share of the time for demands met one by one.", least=0, most=1)
     prices: tuple[float, ...] = param(
         (10.0, 100.0, 1e3, 1e4, 1e5, math.inf, math.inf),
-        "What a demand of a group may cost, in median weights, from round to round.",
+        "What a demand of a group may cost, in median weights, from round to round; fewer if time is short.",
         least=0,
     )
     round_demands: float = param(
@@ -140,12 +140,12 @@ class SplittingSearch:
             self._one_by_one(ledger, deadline, most=self._team.size, starts=deadline)
 
     def _protect_in_groups(self, ledger: Ledger, deadline: Deadline) -> None:
-        """Rounds of groups at rising prices: the last ones, as many as there is time for."""
+        """Rounds of groups at rising prices: as many as there is time for, the last one among them."""
         prices, pace = self.params.prices, self.params.round_demands * self._pace
         while prices and ledger.num_open and not deadline.is_over:
             begin, left = counted_time(), deadline.left
             if left is not None and pace > 0:
-                prices = prices[-max(int(left / pace), 1) :]
+                prices = _spread(prices, max(int(left / pace), 1))
             self.harvest(ledger, deadline)
             terms = Terms(self.params.slack, prices[0])
             groups = [Assignment([task], terms) for task in grouped(ledger, self.rng)]
@@ -308,6 +308,18 @@ class SplittingSearch:
     def _is_wide(self, amount: float) -> bool:
         """Whether a demand is among the largest, or time does not matter."""
         return self.deadline.limit is None or amount >= self.params.largest * self._largest
+
+
+def _spread(prices: tuple[float, ...], number: int) -> tuple[float, ...]:
+    """So many of the prices, from low to high: the last one always.
+
+    Examples
+    --------
+    >>> _spread((10.0, 100.0, 1e3, 1e4, 1e5, 1e6), 2), _spread((10.0, 100.0), 5)
+    ((1000.0, 1000000.0), (10.0, 100.0))
+    """
+    count = len(prices)
+    return tuple(prices[count * (k + 1) // number - 1] for k in range(number)) if number < count else prices
 
 
 class SplittingFirst(Strategy):
