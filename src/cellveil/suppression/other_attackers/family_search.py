@@ -95,7 +95,11 @@ class FamilySearch:
             insiders, hidden, deadline, by_slopes=self._is_small, packing=self.params.packing, seed=seed
         )
         self.pool, self._seed = FamilyPool(self._moves.families), seed
-        self._for_programs, self._tries = deadline, np.zeros(len(self.pool.cells), dtype=np.int64)
+        self._unhurried, self._for_programs, self._tries = (
+            deadline,
+            deadline,
+            np.zeros(len(self.pool.cells), dtype=np.int64),
+        )
         self._first_look: float | None = None
 
     @property
@@ -123,18 +127,19 @@ class FamilySearch:
         self.pool.vouch(witnesses)
         self._first_look = counted_time() - began
 
-    def _leave_time(self) -> None:
-        """End earlier, by what judge and verifier will take of claims: told by how long a first look took."""
+    def _leaving_time(self) -> Deadline:
+        """An earlier end, by what judge and verifier will take, told by how long a first look took.
+
+        For what makes a pattern cheaper. What keeps somebody off may go on: without it nothing is safe.
+        """
         left, share = self.deadline.left, self.params.for_judge
-        if left:
-            if self._first_look is not None:
-                seconds = self.params.judge_pace * self.insiders.coalition * self._first_look
-                share = min(share, seconds / left)
-            self.deadline = self.deadline.share(1 - share)
+        if left and self._first_look is not None:
+            share = min(share, self.params.judge_pace * self.insiders.coalition * self._first_look / left)
+        return self.deadline.share(1 - share)
 
     def run(self) -> None:
         """Settle what can be settled by cubes and few programs, and make it cheaper."""
-        self._leave_time()
+        self._unhurried = self._leaving_time()
         self._meet_by_one_cube()
         self._in_rounds(self._free, self.params.free_rounds * self.insiders.coalition)
         self._in_rounds(self._paid, self.params.paid_rounds)
@@ -142,7 +147,7 @@ class FamilySearch:
             self._by_free_programs()
         self._in_batches()
         exchange = FamilyExchange(
-            self.pool, self._moves, self.deadline, self.params.exchange, seed=self._seed
+            self.pool, self._moves, self._unhurried, self.params.exchange, seed=self._seed
         )
         exchange.run(self._moves.hidden & ~self.insiders.problem.hidden_at_start)
 
@@ -178,7 +183,7 @@ class FamilySearch:
 
     def _by_free_programs(self) -> None:
         """Programs over hidden cells, for all who are in the way together, or else one by one."""
-        deadline = self.deadline.share(self.params.for_free_programs)
+        deadline = self._unhurried.share(self.params.for_free_programs)
         inside, found = self._moves.inside(deadline), []
         for demand in self.pool.open_demands().tolist():
             if deadline.is_over:
@@ -196,7 +201,7 @@ class FamilySearch:
 
     def _in_batches(self) -> None:
         """What is dear, one demand at a time: what is hidden for one often settles others."""
-        self._for_programs = self.deadline.share(self.params.for_programs)
+        self._for_programs = self._unhurried.share(self.params.for_programs)
         while not self.deadline.is_over:
             some = self.pool.open_demands()
             some = some[self._tries[some] < self.params.dear_rounds][:1]
