@@ -211,10 +211,7 @@ class Families:
 
     def left(self, claims: Claims, cells: Int, up: Bool) -> StillOpen:
         """Whom the claims do not keep off, for these demands; claims for others are passed over."""
-        size = self.problem.table.num_cells
-        place = np.full((2, size), -1, dtype=np.int64)
-        place[up.astype(np.int64), cells] = np.arange(len(cells))
-        amounts, demand = self.amounts(cells, up), place[claims.up.astype(np.int64), claims.cells]
+        amounts, demand = self.amounts(cells, up), self.demands_of(claims, cells, up)
         known = np.flatnonzero(demand >= 0)
         tally = _Tally(self, cells, amounts)
         lengths = np.diff(claims.witnesses.starts)[claims.numbers[known]]
@@ -222,6 +219,12 @@ class Families:
             if len(part):
                 tally.add(claims, part, demand[part])
         return tally.left(up)
+
+    def demands_of(self, claims: Claims, cells: Int, up: Bool) -> Int:
+        """The number of the demand of each claim; −1 for others."""
+        place = np.full((2, self.problem.table.num_cells), -1, dtype=np.int64)
+        place[up.astype(np.int64), cells] = np.arange(len(cells))
+        return np.asarray(place[claims.up.astype(np.int64), claims.cells])
 
     def reaches(self, claims: Claims, part: Int, enough: Int) -> tuple[Int, tuple[Int, Int, Int]]:
         """How far each claim reaches against somebody without a part; and against others, where it is less.

@@ -48,8 +48,6 @@ class AskedMovements(ABC):
     def __init__(self, problem: Problem, attacker: NamedAttacker, hidden: Bool) -> None:
         self.problem, self.attacker, self.hidden = problem, attacker, hidden
         self.parts = KnownParts(problem, attacker.level, attacker.coalition, hidden)
-        self._open_rooms: dict[tuple[int, bool], int | None] = {}
-        self._least_rooms: dict[tuple[int, bool], int | None] = {}
 
     @cached_property
     def cells(self) -> list[int]:
@@ -77,23 +75,21 @@ class AskedMovements(ABC):
         """How far a cell that is not in question can move for attackers who have that much of it."""
 
     def least_room(self, cell: int, up: bool) -> int | None:
-        """The least room that any coalition leaves to a cell that is not in question; worked out once.
+        """The least room that any coalition leaves to a cell that is not in question.
 
         That of its largest contributors; none where they may be all that it has.
         """
-        if (cell, up) not in self._least_rooms:
-            parts = self.parts
-            can_know = 0 < parts.count[cell] <= parts.members
-            self._least_rooms[cell, up] = (
-                0 if can_know else self.room_beside(cell, up, parts.most_of_any(cell))
-            )
-        return self._least_rooms[cell, up]
+        parts = self.parts
+        can_know = 0 < parts.count[cell] <= parts.members
+        return 0 if can_know else self.room_beside(cell, up, parts.most_of_any(cell))
+
+    def lone_room(self, cell: int, up: bool, person: int) -> int | None:
+        """The same that one contributor leaves to it, who attacks alone or with others elsewhere."""
+        return self.room(cell, up, frozenset({person}), is_target=False)
 
     def open_room(self, cell: int, up: bool) -> int | None:
-        """The same in a cell that is not in question, for somebody without a part in it; worked out once."""
-        if (cell, up) not in self._open_rooms:
-            self._open_rooms[cell, up] = self.room(cell, up, NOBODY, is_target=False)
-        return self._open_rooms[cell, up]
+        """How far a cell that is not in question can move for somebody without a part in it."""
+        return self.room(cell, up, NOBODY, is_target=False)
 
     def gap(self, cell: int, up: bool) -> int | None:
         """How far the cell is from the bound that everybody knows."""
@@ -172,8 +168,11 @@ class AskedOfInsiders(AskedMovements):
         assert origin.target is not None
         largest, *following = self.parts.largest_others(cell, who, 1 + origin.others)
         known = self.parts.at_most(cell, who) + sum(following)
-        asked = origin.target * largest + origin.known * known - self.parts.total[cell]
-        return -int(-asked * (origin.upper if up else origin.lower) // 1)
+        target, times = origin.target, origin.upper if up else origin.lower
+        below = target.denominator * origin.known.denominator
+        asked = target.numerator * origin.known.denominator * largest
+        asked += origin.known.numerator * target.denominator * known - below * self.parts.total[cell]
+        return -(-asked * times.numerator // (below * times.denominator))
 
     def _is_one_signed(self, cell: int) -> bool:
         return bool(self._signs[0][cell] or self._signs[1][cell])

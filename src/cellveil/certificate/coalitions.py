@@ -39,12 +39,10 @@ from itertools import combinations
 from cellveil.arrays import Bool
 from cellveil.certificate.asked_movements import AskedMovements, AskedOfPriorPosterior, asked_movements
 from cellveil.certificate.certificate import Certificate
+from cellveil.certificate.claimed_movements import ClaimedMovement, claimed_movements, move_as_claimed
 from cellveil.certificate.known_parts import NOBODY, Coalition
 from cellveil.certificate.named_attacker import NamedAttacker
 from cellveil.problem import Problem
-
-Movements = dict[int, int]
-"""How far each cell moves, in any unit: only proportions matter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,15 +79,13 @@ class CoalitionProof:
 
 def wrong_claims(certificate: Certificate) -> list[str]:
     """What is wrong with the claims as such, in words; the witnesses were checked before."""
-    claims, witnesses = certificate.claims, _witnesses(certificate)
-    if not all(0 <= number < len(certificate) for number in claims.witnesses.tolist()):
+    claims = certificate.claims
+    if ((claims.witnesses < 0) | (claims.witnesses >= len(certificate))).any():
         return ["a claim names a witness that is not there"]
     if not {*claims.up.tolist(), *claims.signs.tolist()} <= {1, -1}:
         return ["a claim has a direction or a sign that is neither 1 nor −1"]
-    listed = (claims.cells, claims.witnesses, claims.up, claims.signs)
-    for cell, number, up, sign in zip(*(column.tolist() for column in listed), strict=True):
-        if up * sign * witnesses[number].get(cell, 0) <= 0:
-            return ["the witness of a claim does not move the cell the way that is claimed"]
+    if not move_as_claimed(certificate).all():
+        return ["the witness of a claim does not move the cell the way that is claimed"]
     return []
 
 
@@ -103,55 +99,23 @@ def check_claims(
     InputError
         When the instance does not say what these insiders contribute.
     """
-    claims, witnesses = certificate.claims, _witnesses(certificate)
-    by_demand: dict[tuple[int, bool], list[_Claim]] = {}
-    listed = (claims.cells, claims.witnesses, claims.up, claims.signs)
-    for number, (cell, witness, up, sign) in enumerate(
-        zip(*(column.tolist() for column in listed), strict=True)
-    ):
-        claim = _Claim(number, cell, witnesses[witness], sign)
-        by_demand.setdefault((cell, up > 0), []).append(claim)
     asked = asked_movements(problem, attacker, hidden)
-    used: set[int] = set()
-    shown, demands, met, senses = set(), 0, 0, asked.senses()
-    for cell in asked.cells:
-        is_shown = bool(hidden[cell])
-        for up in senses if is_shown else ():
-            answer = _Demand(asked, cell, up, by_demand.get((cell, up), [])).answer()
-            demands += answer.is_asked
-            met += answer.is_asked and answer.is_shown
-            used |= answer.used
-            is_shown &= answer.is_shown
-        if is_shown:
-            shown.add(cell)
+    cells = [cell for cell in asked.cells if hidden[cell]]
+    demands = {(cell, up): _Demand(asked, cell, up) for cell in cells for up in asked.senses()}
+    claimed = zip(certificate.claims.cells.tolist(), (certificate.claims.up > 0).tolist(), strict=True)
+    most = {key: demands[key].most for key in set(claimed) & demands.keys()}
+    claims = claimed_movements(certificate, asked, most)
+    answers = {key: demands.pop(key).answer(claims.pop(key, [])) for key in list(demands)}
+    shown = set(cells) - {cell for (cell, _), answer in answers.items() if not answer.is_shown}
     risk = len(list(asked.at_risk())) if isinstance(asked, AskedOfPriorPosterior) else 0
-    return CoalitionProof(tuple(asked.cells), frozenset(shown), demands, met, frozenset(used), risk)
-
-
-def _witnesses(certificate: Certificate) -> dict[int, Movements]:
-    """The movements of the witnesses that claims name."""
-    cells, numerators, starts = certificate.cells, certificate.numerators, certificate.starts
-    found = {}
-    for number in set(certificate.claims.witnesses.tolist()) & set(range(len(certificate))):
-        part = slice(int(starts[number]), int(starts[number + 1]))
-        moved = zip(cells[part].tolist(), numerators[part].tolist(), strict=True)
-        found[number] = {cell: step for cell, step in moved if step}
-    return found
-
-
-@dataclass(frozen=True, eq=False)
-class _Claim:
-    """A claimed movement: the witness, as it stands (sign 1) or reversed (−1)."""
-
-    number: int
-    cell: int
-    moved: Movements
-    sign: int
-
-    @cached_property
-    def step(self) -> int:
-        """How far the cell moves."""
-        return abs(self.moved[self.cell])
+    return CoalitionProof(
+        tuple(asked.cells),
+        frozenset(shown),
+        sum(answer.is_asked for answer in answers.values()),
+        sum(answer.is_asked and answer.is_shown for answer in answers.values()),
+        frozenset().union(*(answer.used for answer in answers.values())),
+        risk,
+    )
 
 
 @dataclass(frozen=True)
@@ -166,16 +130,13 @@ class _DemandProof:
 class _Demand:
     """One cell that must rise, or fall, against every coalition; see the head of the module."""
 
-    def __init__(self, asked: AskedMovements, cell: int, up: bool, claims: list[_Claim]) -> None:
-        self._asked, self._parts = asked, asked.parts
-        self._cell, self._up, self._claims = cell, up, claims
+    def __init__(self, asked: AskedMovements, cell: int, up: bool) -> None:
+        self._asked, self._parts, self._cell, self._up = asked, asked.parts, cell, up
         self._amounts: dict[Coalition, int] = {}
         self._farthest: dict[tuple[int, int, Coalition], int | None] = {}
-        self._open: dict[int, int | None] = {}
         self._crucial: dict[int, dict[int, list[int]]] = {}
-        self._stopping: dict[tuple[int, int], set[int]] = {}
 
-    def answer(self) -> _DemandProof:
+    def answer(self, claims: list[ClaimedMovement]) -> _DemandProof:
         """Visit coalitions until one is left over, or all have their claim."""
         seen: set[Coalition] = {NOBODY}
         stack, used, is_asked = [NOBODY], set(), False
@@ -184,7 +145,7 @@ class _Demand:
             amount, further = self._amount(who), set(self._parts.people(self._cell))
             if amount > 0:
                 is_asked = True
-                claim = next((claim for claim in self._claims if self._holds(claim, who, amount)), None)
+                claim = next((claim for claim in claims if self._holds(claim, who, amount)), None)
                 if claim is None:
                     return _DemandProof(True, False)
                 used.add(claim.number)
@@ -203,76 +164,58 @@ class _Demand:
         return self._amounts[here]
 
     @cached_property
-    def _most(self) -> int:
+    def most(self) -> int:
         """The largest demand of any coalition."""
         people, members = self._parts.listed[self._cell], self._parts.members
         every = (some for size in range(members + 1) for some in combinations(people, size))
         return max(self._amount(frozenset(some)) for some in every)
 
-    def _reach(self, claim: _Claim) -> int | None:
-        """How far the cell gets for somebody without a part in the others; None without limit."""
-        if claim.number not in self._open:
-            open_room = self._asked.open_room
-            limits = (
-                _times(claim, cell, open_room(cell, claim.sign * step > 0))
-                for cell, step in claim.moved.items()
-                if cell != self._cell
-            )
-            self._open[claim.number] = min((limit for limit in limits if limit is not None), default=None)
-        return self._open[claim.number]
-
-    def _people(self, claim: _Claim) -> dict[int, list[int]]:
+    def _people(self, claim: ClaimedMovement) -> dict[int, list[int]]:
         """Everybody with a part in a crucial cell, and these cells."""
         if claim.number not in self._crucial:
             found: dict[int, list[int]] = {}
-            for cell, step in claim.moved.items():
-                room = self._asked.least_room(cell, claim.sign * step > 0)
-                if cell == self._cell or not _reaches(_times(claim, cell, room), self._most):
-                    for person in self._parts.people(cell):
-                        found.setdefault(person, []).append(cell)
+            for cell in claim.crucial:
+                for person in self._parts.people(cell):
+                    found.setdefault(person, []).append(cell)
             self._crucial[claim.number] = found
         return self._crucial[claim.number]
 
-    def _holds(self, claim: _Claim, who: Coalition, amount: int) -> bool:
-        """Whether the claimed movement, so many times that the cell moves by the amount, is possible."""
-        if not _reaches(self._reach(claim), amount):
-            return False
-        crucial = self._people(claim)
-        cells = {self._cell, *(cell for person in who for cell in crucial.get(person, ()))}
-        return all(_reaches(self._far(claim, cell, who), amount) for cell in cells)
+    def _holds(self, claim: ClaimedMovement, who: Coalition, amount: int) -> bool:
+        """Whether the claimed movement, so many times that the cell moves by the amount, is possible.
 
-    def _further(self, claim: _Claim, who: Coalition, amount: int) -> set[int]:
+        For each member alone, in the cell itself, and where several of them meet.
+        """
+        return (
+            _reaches(claim.reach, amount)
+            and all(_reaches(claim.alone.get(person), amount) for person in who)
+            and _reaches(self._far(claim, self._cell, who), amount)
+            and all(_reaches(self._far(claim, cell, who), amount) for cell in self._meeting(claim, who))
+        )
+
+    def _meeting(self, claim: ClaimedMovement, who: Coalition) -> set[int]:
+        """The crucial cells in which several of these have a part."""
+        if len(who) < 2:
+            return set()
+        crucial = self._people(claim)
+        listed = [cell for person in who for cell in crucial.get(person, ())]
+        return {cell for cell in listed if listed.count(cell) > 1}
+
+    def _further(self, claim: ClaimedMovement, who: Coalition, amount: int) -> set[int]:
         """Who is tried as one member more: everybody in a crucial cell, but whom 2. of the head spares."""
-        crucial = self._people(claim)
         if len(who) + 1 < self._parts.members:
-            return set(crucial)
-        shared = {cell for person in who for cell in crucial.get(person, ())} | {self._cell}
-        return self._alone(claim, amount).union(*(self._parts.people(cell) for cell in shared))
+            return set(self._people(claim))
+        crucial = self._people(claim) if who else {}
+        shared = {self._cell, *(cell for person in who for cell in crucial.get(person, ()))}
+        alone = {person for person, far in claim.alone.items() if far < amount}
+        return alone.union(*(self._parts.people(cell) for cell in shared))
 
-    def _alone(self, claim: _Claim, amount: int) -> set[int]:
-        """Those whose own rooms alone are too small for the claimed movement; worked out once."""
-        key = claim.number, amount
-        if key not in self._stopping:
-            self._stopping[key] = {
-                person
-                for person, cells in self._people(claim).items()
-                if not all(_reaches(self._far(claim, cell, frozenset({person})), amount) for cell in cells)
-            }
-        return self._stopping[key]
-
-    def _far(self, claim: _Claim, cell: int, who: Coalition) -> int | None:
+    def _far(self, claim: ClaimedMovement, cell: int, who: Coalition) -> int | None:
         """How far one cell lets the claimed movement go for a coalition; None without limit."""
         key = claim.number, cell, who & self._parts.people(cell)
         if key not in self._farthest:
-            rises = claim.sign * claim.moved[cell] > 0
-            room = self._asked.room(cell, rises, key[2], cell == self._cell)
-            self._farthest[key] = _times(claim, cell, room)
+            room = self._asked.room(cell, claim.crucial[cell] > 0, key[2], cell == self._cell)
+            self._farthest[key] = claim.far(cell, room)
         return self._farthest[key]
-
-
-def _times(claim: _Claim, cell: int, room: int | None) -> int | None:
-    """How far the cell in question moves while one of the others uses up its room, rounded down."""
-    return None if room is None else room * claim.step // abs(claim.moved[cell])
 
 
 def _reaches(farthest: int | None, amount: int) -> bool:

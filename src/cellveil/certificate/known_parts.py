@@ -208,10 +208,11 @@ def plain_sums(relations: Relations) -> dict[int, list[int]]:
     """
     candidates: dict[int, list[list[int]]] = {}
     for row in np.flatnonzero(relations.rhs == 0).tolist():
-        cells, coefs = relations.row(row)
-        total = np.flatnonzero(coefs == -1)
-        if len(cells) > 1 and len(total) == 1 and (np.delete(coefs, total) == 1).all():
-            candidates.setdefault(int(cells[total[0]]), []).append(np.delete(cells, total).tolist())
+        cells, coefs = (column.tolist() for column in relations.row(row))
+        total = [cell for cell, coef in zip(cells, coefs, strict=True) if coef == -1]
+        others = [cell for cell, coef in zip(cells, coefs, strict=True) if coef == 1]
+        if others and len(total) == 1 and len(others) == len(cells) - 1:
+            candidates.setdefault(total[0], []).append(others)
     grounded = set(range(relations.num_cells)) - candidates.keys()
     found: dict[int, list[int]] = {}
     while True:  # a cell is a sum once all that it is made of stands on the ground

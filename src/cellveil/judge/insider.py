@@ -16,6 +16,7 @@ from typing import Literal
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
+from cellveil.attackers.enough_claims import enough_claims
 from cellveil.attackers.families import Claims
 from cellveil.attackers.insiders import Insiders, PriorPosteriorInsiders, SelfKnowing
 from cellveil.attackers.own_parts import OwnParts
@@ -206,9 +207,18 @@ def audit_insiders(
         num_lps=movement.num_lps + (asked.num_lps if asked else 0),
         seconds=time.perf_counter() - started,
         judged=np.array([verdict.closest != NOT_JUDGED for verdict in verdicts], dtype=bool),
-        claims=Claims.joined([true, movement.claims]),
+        claims=Claims.joined([true, _needed(insiders, movement.claims)]),
         uncertified=_why_uncertified(parts),
     )
+
+
+def _needed(insiders: Insiders, claims: Claims) -> Claims:
+    """Those of the deviations found that keep somebody off whom no other one does."""
+    if not isinstance(insiders, SelfKnowing) or insiders.families is None or not len(claims):
+        return claims
+    if insiders.together is not None:
+        return insiders.together.enough(claims)
+    return enough_claims(insiders.families, claims)
 
 
 def _why_uncertified(parts: OwnParts) -> str:

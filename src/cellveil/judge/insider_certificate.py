@@ -1,4 +1,4 @@
-"""The certificate against insiders, made of the judge's claims: those that the exact check needs."""
+"""The certificate against insiders, made of the judge's claims."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 from cellveil.arrays import Bool, Int
 from cellveil.attackers.attacker import Attacker
 from cellveil.attackers.families import Claims
+from cellveil.certificate.asked_movements import asked_movements
 from cellveil.certificate.certificate import Certificate, ClaimList, pattern_hash
-from cellveil.certificate.coalitions import check_claims
 from cellveil.certificate.known_parts import contributions_digest
 from cellveil.certificate.named_attacker import NamedAttacker
 from cellveil.deviations.witness import Witnesses
@@ -38,12 +38,10 @@ def insider_certificate(
     """What the claims prove against insiders; None where the table does not say what these contribute."""
     who = named(problem, attacker)
     try:
-        whole = _certificate(problem, hidden, (who,), claims.witnesses, _listed(claims))
-        used = check_claims(problem, hidden, who, whole).used
+        asked_movements(problem, who, hidden)
+        return _certificate(problem, hidden, (who,), claims.witnesses, _listed(claims))
     except InputError:
         return None
-    needed = claims.take(_order(claims)[np.array(sorted(used), dtype=np.int64)])
-    return _certificate(problem, hidden, (who,), needed.witnesses, _listed(needed))
 
 
 def joint_certificate(

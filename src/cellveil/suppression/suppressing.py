@@ -248,7 +248,7 @@ def suppress(
         progress.phase(Phase.AUDIT)
         with watch.time("audit"):
             verdicts = defence.verdicts(pattern)
-            report = audit_outsider(
+            report = defence.outsiders(pattern) or audit_outsider(
                 problem, pattern, exact=False, params=several, claims=defence.witnesses, progress=progress
             )
         draft.num_lps += defence.num_lps

@@ -32,6 +32,7 @@ from cellveil.deviations.movement import Movement
 from cellveil.deviations.witness import Witnesses
 from cellveil.errors import name_some
 from cellveil.judge import Verdict
+from cellveil.judge.outsider import OutsiderReport
 from cellveil.params import Params, param, part
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
@@ -197,6 +198,14 @@ class Defence:
             if shield.infeasible:
                 return np.array(sorted(shield.infeasible)), shield.judge(hidden, self._deadline).attacker
         return None
+
+    def outsiders(self, pattern: Pattern) -> OutsiderReport | None:
+        """The verdict on outsiders, if they were shown to be kept off by this very pattern on the way."""
+        last = self._outsider.last
+        if last is None or not np.array_equal(last.hidden, pattern.hidden) or not last.report.is_safe:
+            return None
+        assert isinstance(last.report, OutsiderReport)
+        return last.report
 
     def verdicts(self, pattern: Pattern) -> list[Verdict]:
         """The verdicts on all attackers named, outsiders of the standard criterion aside.

@@ -26,9 +26,10 @@ from itertools import pairwise
 import numpy as np
 
 from cellveil.arrays import Bool, Int
+from cellveil.attackers.enough_claims import enough_claims
 from cellveil.attackers.families import Claims
 from cellveil.attackers.insiders import SelfKnowing
-from cellveil.clock import Deadline
+from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.witness import Witness, Witnesses
 from cellveil.params import Params, param, part
 from cellveil.suppression.engines.cube_packing import CubePackingParams
@@ -55,7 +56,10 @@ class FamilySearchParams(Params):
     )
     for_programs: float = param(0.6, "Share of the time left for programs.", least=0, most=1)
     for_judge: float = param(
-        0.15, "Share of the time left that is kept for the judge, who visits coalitions.", least=0, most=1
+        0.3, "Most of the time left, as a share, that is kept for judge and verifier.", least=0, most=1
+    )
+    judge_pace: float = param(
+        12.0, "How many times as long as a first look at others' deviations these take, a member.", least=0
     )
     most_cells: int = param(3000, "Cells of a table up to which programs also go one by one.", least=0)
     most_single: int = param(8, "Insiders of one demand up to which each is tried for itself.", least=0)
@@ -91,7 +95,12 @@ class FamilySearch:
             insiders, hidden, deadline, by_slopes=self._is_small, packing=self.params.packing, seed=seed
         )
         self.pool, self._seed = FamilyPool(self._moves.families), seed
-        self._for_programs, self._tries = deadline, np.zeros(len(self.pool.cells), dtype=np.int64)
+        self._unhurried, self._for_programs, self._tries = (
+            deadline,
+            deadline,
+            np.zeros(len(self.pool.cells), dtype=np.int64),
+        )
+        self._first_look: float | None = None
 
     @property
     def num_lps(self) -> int:
@@ -105,19 +114,32 @@ class FamilySearch:
 
     @property
     def claims(self) -> Claims:
-        """Deviations found, with the demands for which they are named; against coalitions, those of use."""
-        together = self.insiders.together
-        return self.pool.claims if together is None else together.enough(self.pool.claims)
+        """Deviations found, with the demands for which they are named: those of use."""
+        together, claims = self.insiders.together, self.pool.claims
+        return enough_claims(self.pool.families, claims) if together is None else together.enough(claims)
 
     def reuse(self, witnesses: Witnesses) -> None:
         """Try deviations for all demands that they touch; long ones for outsiders' levels only."""
+        began = counted_time()
         is_primary = np.zeros(self.insiders.problem.table.num_cells, dtype=bool)
         is_primary[self.pool.cells] = True
         self.pool.add(Claims.of_all(witnesses, is_primary, self.params.longest, self.params.most_reused))
         self.pool.vouch(witnesses)
+        self._first_look = counted_time() - began
+
+    def _leaving_time(self) -> Deadline:
+        """An earlier end, by what judge and verifier will take, told by how long a first look took.
+
+        For what makes a pattern cheaper. What keeps somebody off may go on: without it nothing is safe.
+        """
+        left, share = self.deadline.left, self.params.for_judge
+        if left and self._first_look is not None:
+            share = min(share, self.params.judge_pace * self.insiders.coalition * self._first_look / left)
+        return self.deadline.share(1 - share)
 
     def run(self) -> None:
         """Settle what can be settled by cubes and few programs, and make it cheaper."""
+        self._unhurried = self._leaving_time()
         self._meet_by_one_cube()
         self._in_rounds(self._free, self.params.free_rounds * self.insiders.coalition)
         self._in_rounds(self._paid, self.params.paid_rounds)
@@ -125,7 +147,7 @@ class FamilySearch:
             self._by_free_programs()
         self._in_batches()
         exchange = FamilyExchange(
-            self.pool, self._moves, self.deadline, self.params.exchange, seed=self._seed
+            self.pool, self._moves, self._unhurried, self.params.exchange, seed=self._seed
         )
         exchange.run(self._moves.hidden & ~self.insiders.problem.hidden_at_start)
 
@@ -161,7 +183,7 @@ class FamilySearch:
 
     def _by_free_programs(self) -> None:
         """Programs over hidden cells, for all who are in the way together, or else one by one."""
-        deadline = self.deadline.share(self.params.for_free_programs)
+        deadline = self._unhurried.share(self.params.for_free_programs)
         inside, found = self._moves.inside(deadline), []
         for demand in self.pool.open_demands().tolist():
             if deadline.is_over:
@@ -179,7 +201,7 @@ class FamilySearch:
 
     def _in_batches(self) -> None:
         """What is dear, one demand at a time: what is hidden for one often settles others."""
-        self._for_programs = self.deadline.share(self.params.for_programs)
+        self._for_programs = self._unhurried.share(self.params.for_programs)
         while not self.deadline.is_over:
             some = self.pool.open_demands()
             some = some[self._tries[some] < self.params.dear_rounds][:1]

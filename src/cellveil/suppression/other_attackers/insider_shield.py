@@ -153,8 +153,7 @@ class InsiderShield(Shield):
     def _with_families(self, hidden: Bool, moves: Movement) -> Bool:
         """The pattern with what families of witnesses need; they are claimed before the judge."""
         assert isinstance(self.insiders, SelfKnowing)
-        kept = 0.0 if self.insiders.coalition == 1 else self._params.for_judge
-        search = FamilySearch(self.insiders, hidden, moves.deadline.share(1 - kept), self._params)
+        search = FamilySearch(self.insiders, hidden, moves.deadline, self._params)
         if self.claimed is not None:
             search.reuse(self.claimed)
         if self.proven is not None:

@@ -17,6 +17,7 @@ from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.meet_demands import protect_in_turn
+from cellveil.suppression.other_attackers.family_pool import far_enough
 from cellveil.suppression.other_attackers.shield import Shield
 
 
@@ -36,6 +37,10 @@ class OutsiderShield(Shield):
         super().__init__(problem.known_within(prior))
         self._prior, self._seed = prior, seed
         self.claimed = claims
+
+    def believe(self, claims: Witnesses | None) -> None:
+        """See `Shield.believe`; of many deviations those that meet demands as they stand."""
+        super().believe(None if claims is None else meeting_levels(self.known, claims))
 
     def attack(self, problem: Problem, pattern: Pattern, deadline: Deadline) -> OutsiderReport:
         """Attack; what the method or an earlier attack showed need not be shown again."""
@@ -79,6 +84,21 @@ class WholeShield(OutsiderShield):
                 self.infeasible.add(demand.cell)
             hidden[move.support] = True
         return hidden
+
+
+def meeting_levels(problem: Problem, witnesses: Witnesses) -> Witnesses:
+    """Those of many deviations that meet the levels as they stand, the shortest for each.
+
+    All of them where levels slide: then several may be needed together.
+    """
+    if problem.spl.any():
+        return witnesses
+    ledger = Ledger(problem)
+    asked = [np.flatnonzero(need) for need in (ledger.need_up, ledger.need_down)]
+    cells, up = np.concatenate(asked), np.repeat([True, False], [len(some) for some in asked])
+    levels = np.concatenate([ledger.need_up[asked[0]], ledger.need_down[asked[1]]])
+    found = far_enough(witnesses, (ledger.room_down, ledger.room_up), cells, up, levels)
+    return witnesses.take(np.unique(found[found >= 0]))
 
 
 def with_prior(name: str, prior: float | None) -> str:
