@@ -27,7 +27,7 @@ import numpy as np
 from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.cube_sums import CubeSumParams, CubeSums
-from cellveil.deviations.cubes import SPARE, line_bits
+from cellveil.deviations.cubes import SPARE
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import Witness
 from cellveil.params import param
@@ -106,6 +106,7 @@ class Packing(CubeSums):
         One free cube, else a sum of cubes from so many beams. What it moves gets hidden, unless it costs more
         than the budget.
         """
+        from cellveil.deviations import _cubes_jit as cubes
         from cellveil.suppression.engines import _cube_packing_jit as kernels
 
         ledger = self.ledger
@@ -121,27 +122,30 @@ class Packing(CubeSums):
         needs[cell], numbers[cell] = before
         cost = ledger.cost - mark.cost
         if cost > budget:
-            ledger.rollback(mark)
-            self.sync()
-        ledger.tidy()
-        self.grid.synced[0] = 0
+            cubes.go_back(ledger.arrays, self.grid, mark.trail, mark.witnesses, mark.cost)
+        self._tidy()
         return found, cost
 
     def hide(self, cells: Int) -> None:
         """Hide cells."""
+        from cellveil.deviations import _cubes_jit as cubes
+
         self.ledger.hide(cells)
-        self.ledger.tidy()
-        self.sync()
+        cubes.sync(self.ledger.arrays, self.grid)
+        self._tidy()
 
-    def publish(self, cell: int) -> None:
-        """Publish a cell again."""
-        self.ledger.publish(cell)
-        self.ledger.tidy()
-        self.sync()
+    def publish(self, cells: Int) -> None:
+        """Publish cells again."""
+        from cellveil.deviations import _cubes_jit as cubes
 
-    def sync(self) -> None:
-        """The bits of the lines anew, from what is hidden in the ledger."""
-        self.grid.bits[:] = line_bits(self.table, self.ledger.hidden)
+        for cell in cells.tolist():
+            self.ledger.publish(cell)
+        cubes.sync(self.ledger.arrays, self.grid)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Forget how to go back; the bits of the lines are those of what is hidden."""
+        self.ledger.tidy()
         self.grid.synced[0] = 0
 
     def _serve(self, cells: Int, up: Bool | None, deadline: Deadline, *, beams: int) -> None:
