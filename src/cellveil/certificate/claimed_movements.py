@@ -206,8 +206,8 @@ def _is_less(these: Exact, those: Exact) -> Bool:
 
 
 def _quotients(room: Exact, step: Exact, moved: Exact) -> Exact:
-    """⌊room · step / moved⌋ for whole numbers that are not negative."""
-    if room.dtype == object or int(room.max(initial=0)) * int(step.max(initial=0)) >= LARGEST:
+    """⌊room · step / moved⌋ in whole numbers."""
+    if room.dtype == object or int(np.abs(room).max(initial=0)) * int(step.max(initial=0)) >= LARGEST:
         room, step, moved = room.astype(object), step.astype(object), moved.astype(object)
     return room * step // moved
 

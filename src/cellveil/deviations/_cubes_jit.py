@@ -106,7 +106,7 @@ def set_bits(grid: Grid, cell: Number, value: bool) -> None:
             grid.bits[word] &= ~bit
 
 
-@inner
+@outer
 def sync(ledger: LedgerArrays, grid: Grid) -> None:
     """Bring the bits up to the end of the trail."""
     for place in range(grid.synced[0], ledger.counts[TRAIL]):
@@ -116,7 +116,7 @@ def sync(ledger: LedgerArrays, grid: Grid) -> None:
     grid.synced[0] = ledger.counts[TRAIL]
 
 
-@inner
+@outer
 def go_back(ledger: LedgerArrays, grid: Grid, trail: Number, witnesses: Number, cost: float) -> None:
     """Roll the ledger back, and the bits with it."""
     for place in range(grid.synced[0] - 1, trail - 1, -1):

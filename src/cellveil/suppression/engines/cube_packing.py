@@ -78,7 +78,7 @@ class Packing(CubeSums):
 
     def protect_cheaply(self, share: float, deadline: Deadline = NO_LIMIT) -> None:
         """Meet open demands, the largest first, each for at most this share of the cost; others stay open."""
-        self.sync()
+        self.grid.bits[:] = line_bits(self.table, self.ledger.hidden)
         cells, ups, _ = (each.tolist() for each in self.ledger.open_demands())
         for cell, up in zip(cells, ups, strict=True):
             if deadline.is_over:
@@ -141,30 +141,34 @@ class Packing(CubeSums):
 
     def _settle(self, mark: Mark, budget: float) -> float:
         """Go back where more was spent than the budget; returns what was."""
-        ledger = self.ledger
-        cost = ledger.cost - mark.cost
+        from cellveil.deviations import _cubes_jit as cubes
+
+        cost = self.ledger.cost - mark.cost
         if cost > budget:
-            ledger.rollback(mark)
-            self.sync()
-        ledger.tidy()
-        self.grid.synced[0] = 0
+            cubes.go_back(self.ledger.arrays, self.grid, mark.trail, mark.witnesses, mark.cost)
+        self._tidy()
         return cost
 
     def hide(self, cells: Int) -> None:
         """Hide cells."""
+        from cellveil.deviations import _cubes_jit as cubes
+
         self.ledger.hide(cells)
-        self.ledger.tidy()
-        self.sync()
+        cubes.sync(self.ledger.arrays, self.grid)
+        self._tidy()
 
-    def publish(self, cell: int) -> None:
-        """Publish a cell again."""
-        self.ledger.publish(cell)
-        self.ledger.tidy()
-        self.sync()
+    def publish(self, cells: Int) -> None:
+        """Publish cells again."""
+        from cellveil.deviations import _cubes_jit as cubes
 
-    def sync(self) -> None:
-        """The bits of the lines anew, from what is hidden in the ledger."""
-        self.grid.bits[:] = line_bits(self.table, self.ledger.hidden)
+        for cell in cells.tolist():
+            self.ledger.publish(cell)
+        cubes.sync(self.ledger.arrays, self.grid)
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Forget how to go back; the bits of the lines are those of what is hidden."""
+        self.ledger.tidy()
         self.grid.synced[0] = 0
 
     def _serve(self, cells: Int, up: Bool | None, deadline: Deadline, *, beams: int) -> None:

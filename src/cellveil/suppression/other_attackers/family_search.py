@@ -101,6 +101,7 @@ class FamilySearch:
             np.zeros(len(self.pool.cells), dtype=np.int64),
         )
         self._first_look: float | None = None
+        self._cheap = 0.0  # the cost up to which a sum of cubes is taken without asking for programs
 
     @property
     def num_lps(self) -> int:
@@ -211,7 +212,7 @@ class FamilySearch:
             self._one_round(self._dear, some, self.params.longest_dear)
 
     def _one_round(self, search: Search, some: Int, longest: int | None = None) -> None:
-        found = []
+        found, self._cheap = [], self.params.cheap * self._moves.cost
         for demand in some.tolist():
             if self.deadline.is_over:
                 break
@@ -228,11 +229,6 @@ class FamilySearch:
             alone, _ = self._against(demand, one, 0)
             if alone is not None:
                 yield alone
-
-    @property
-    def _cheap(self) -> float:
-        """The cost up to which a sum of cubes is taken without asking for programs."""
-        return self.params.cheap * self._moves.cost
 
     def _paid(self, demand: int, who: Int | None) -> Iterator[Witness]:
         """A sum of cubes for which more is hidden, if that costs little."""

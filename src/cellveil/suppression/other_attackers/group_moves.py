@@ -75,7 +75,6 @@ class GroupMoves:
         )
         self._packing = Packing(self._ledger, packing, seed=seed)
         self._rooms_now: tuple[Int, Int] | None = None
-        self.hide(np.zeros(0, dtype=np.int64))
 
     @property
     def hidden(self) -> Bool:
@@ -98,9 +97,7 @@ class GroupMoves:
 
     def publish(self, cells: Int) -> None:
         """Publish cells again."""
-        for cell in cells.tolist():
-            self._ledger.publish(cell)
-        self._packing.sync()
+        self._packing.publish(cells)
 
     def by_cubes(
         self, cell: int, up: bool, amount: int, who: Group, *, beams: int, budget: float = np.inf
