@@ -33,7 +33,7 @@ class ExchangeParams(Params):
     beams: int = param(20, "Most beam searches for a sum of cubes.", least=0)
     tries: int = param(6, "Deviations that are looked for to settle one demand.", least=1)
     most_open: int = param(1000, "Demands that a trial may open.", least=1)
-    most_cells: int = param(10_000, "Cells of a table up to which programs help.", least=0)
+    most_cells: int = param(20_000, "Cells of a table up to which programs help.", least=0)
 
 
 class FamilyExchange:

@@ -59,7 +59,7 @@ class FamilySearchParams(Params):
         0.3, "Most of the time left, as a share, that is kept for judge and verifier.", least=0, most=1
     )
     judge_pace: float = param(
-        12.0, "How many times as long as a first look at others' deviations these take, a member.", least=0
+        16.0, "How many times as long as a first look at others' deviations these take, a member.", least=0
     )
     most_cells: int = param(3000, "Cells of a table up to which programs also go one by one.", least=0)
     most_single: int = param(8, "Insiders of one demand up to which each is tried for itself.", least=0)
