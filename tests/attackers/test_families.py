@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.enough_claims import enough_claims
 from cellveil.attackers.families import Claims, Families
 from cellveil.attackers.insiders import SelfKnowing
 from cellveil.attackers.own_parts import NOBODY, OwnParts
@@ -131,7 +132,25 @@ def test_families_leave_exactly_those_whom_no_witness_keeps_off() -> None:
     assert sum(kept for kept, _ in found) > 500 and sum(left for _, left in found) > 5
 
 
+def test_enough_claims_keep_off_whom_all_of_them_do() -> None:
+    dropped = 0
+    for seed in range(5):
+        problem, claims = small_table(seed), some_claims(seed)
+        families = Families(insiders_of(problem).own)
+        enough, demands = enough_claims(families, claims), families.open_demands()
+        before, after = (families.left(each, *demands) for each in (claims, enough))
+        assert (before.is_open == after.is_open).all() and (before.listed == after.listed).all()
+        assert before.demands.tolist() == after.demands.tolist() and before.who.tolist() == after.who.tolist()
+        dropped += len(claims) - len(enough)
+    assert dropped > 20
+
+
 def kept_and_left(seed: int) -> tuple[int, int]:
+    return families_are_right(small_table(seed), some_claims(seed))
+
+
+def some_claims(seed: int) -> Claims:
+    """Deviations against a few insiders, or nobody, claimed for all primaries that they move."""
     problem = small_table(seed)
     hidden = problem.table.values > 0
     movement, insiders = Movement(problem.table.relations, hidden), insiders_of(problem)
@@ -144,8 +163,7 @@ def kept_and_left(seed: int) -> tuple[int, int]:
             witness = movement.find(cell, amount, insiders.rooms(attacker, cell), up=up)
             found += [] if witness is None else [witness]
     witnesses = Witnesses.of(found)
-    claims = Claims.of_all(witnesses, insiders.own.row >= 0, 1000, 1000)
-    return families_are_right(problem, claims)
+    return Claims.of_all(witnesses, insiders.own.row >= 0, 1000, 1000)
 
 
 def test_what_families_settle_the_judge_finds_safe_by_programs() -> None:

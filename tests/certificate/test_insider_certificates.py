@@ -16,6 +16,7 @@ from cellveil.attackers.attacker import Attacker
 from cellveil.attackers.families import Claims
 from cellveil.certificate import Certificate, NamedAttacker, Verification, verify
 from cellveil.certificate.certificate import ClaimList
+from cellveil.certificate.claimed_movements import _quotients
 from cellveil.certificate.known_parts import KnownParts, contributions_digest, plain_sums
 from cellveil.certificate.named_attacker import listed_in_words
 from cellveil.judge.auditing import attack_as_insiders, audit
@@ -377,6 +378,17 @@ def test_who_is_not_listed_is_represented() -> None:
     again = Records((*everywhere.rows, ("p1", "c", "x", 5)))
     vague = KnownParts(again.problem("p%", 2), "unit", 2, hidden)
     assert not vague.everybody_stands_once and vague.elsewhere(crowded, frozenset()) == 78
+
+
+@pytest.mark.parametrize("largest", [10, 2**20, 2**31, 2**40, 2**62])
+def test_how_far_a_claim_gets_is_exact_whatever_the_size_of_numbers(largest: int) -> None:
+    rng = np.random.default_rng(largest % 1000)
+    room, step, moved = (rng.integers(1, largest, 200, dtype=np.int64) for _ in range(3))
+    numbers = zip(room.tolist(), step.tolist(), moved.tolist(), strict=True)
+    assert _quotients(room, step, moved).tolist() == [a * b // c for a, b, c in numbers]
+    assert _quotients(-room, step, moved).tolist() == [
+        -a * b // c for a, b, c in zip(room.tolist(), step.tolist(), moved.tolist(), strict=True)
+    ]
 
 
 def test_the_verifier_imports_neither_attackers_nor_deviations() -> None:
