@@ -111,8 +111,9 @@ def suppress(
     time_limit
         Seconds for everything but audit and verification; when they are over, the best that is safe is
         returned, and the reason says so. With other attackers two fifths are for the method (more in large
-        linked tables), the rest for what they make necessary; insiders that could not be judged by then count
-        as not kept off.
+        linked tables), the rest for what they make necessary, of which families of witnesses leave so much
+        that judge and verifier should be done by then; insiders that could not be judged count as not kept
+        off.
     seed
         For methods that draw random numbers.
     seeds
