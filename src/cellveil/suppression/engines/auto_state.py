@@ -67,7 +67,7 @@ class AutoStepsParams(Params):
         0.12, "Share of the time, beside that of packing, below which no cubes are packed again.", least=0
     )
     ample: float = param(
-        150.0, "How many times as long as packing a limit is for all workers to do the splitting.", least=0
+        100.0, "How many times as long as packing a limit is for all workers to do the splitting.", least=0
     )
     most_for_exact: int = param(1_500, "Cells up to which branch and cut follows the search.", least=0)
     most_flows_for_exact: int = param(5_000, "The same in networks.", least=0)
