@@ -13,11 +13,13 @@ from cellveil.attackers.enough_claims import enough_claims
 from cellveil.attackers.families import Claims, Families
 from cellveil.attackers.insiders import SelfKnowing
 from cellveil.attackers.own_parts import NOBODY, OwnParts
+from cellveil.certificate.coalitions import check_claims
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.deviations.movement import Movement
 from cellveil.deviations.witness import Witnesses
 from cellveil.judge.insider import audit_insiders
+from cellveil.judge.insider_certificate import insider_certificate, named
 from cellveil.level_origin import SHARE, LevelOrigin
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
@@ -164,6 +166,44 @@ def some_claims(seed: int) -> Claims:
             found += [] if witness is None else [witness]
     witnesses = Witnesses.of(found)
     return Claims.of_all(witnesses, insiders.own.row >= 0, 1000, 1000)
+
+
+@pytest.mark.parametrize("depth", [3, 60])
+def test_few_claims_keep_off_whom_all_of_them_do(depth: int) -> None:
+    fewer = 0
+    for seed in range(8):
+        problem = random_table((5, 6), contributors=3, zeros=0.1, contributions=True, depth=depth, seed=seed)
+        problem = make_problem(problem.table, PPercent(15))
+        hidden, insiders = problem.table.values > 0, insiders_of(problem)
+        movement, rng = Movement(problem.table.relations, hidden), np.random.default_rng(seed)
+        found = [
+            movement.find(cell, amount, insiders.rooms(who, cell), up=up)
+            for cell in problem.primaries.tolist()
+            for up, amount in insiders.demands(cell)
+            for who in (NOBODY, int(rng.choice([*insiders.parts.places])))
+            if rng.random() < 0.5
+        ]
+        witnesses = Witnesses.of([witness for witness in found if witness is not None])
+        claims = Claims.of_all(witnesses, insiders.own.row >= 0, 1000, 1000)
+        families = Families(insiders.own)
+        few = enough_claims(families, claims)
+        assert open_pairs(families, few) == open_pairs(families, claims)
+        proofs = [insider_certificate(problem, hidden, Attacker("insider"), each) for each in (few, claims)]
+        who = named(problem, Attacker("insider"))
+        shown = [check_claims(problem, hidden, who, proof).shown for proof in proofs if proof is not None]
+        assert len(shown) == 2 and shown[0] == shown[1]
+        fewer += len(claims) - len(few)
+    assert fewer > 100
+
+
+def open_pairs(families: Families, claims: Claims) -> tuple[list[bool], set[tuple[int, int]]]:
+    """The demands open to somebody without a part, and all others that are open, with their insiders.
+
+    Where somebody without a part is not kept off, it does not matter who else is not.
+    """
+    left = families.left(claims, *families.open_demands())
+    pairs = zip(*(column.tolist() for column in left.pairs(families.parts.who)), strict=True)
+    return left.is_open.tolist(), {(demand, who) for demand, who in pairs if not left.is_open[demand]}
 
 
 def test_what_families_settle_the_judge_finds_safe_by_programs() -> None:

@@ -111,9 +111,10 @@ def suppress(
     time_limit
         Seconds for everything but audit and verification; when they are over, the best that is safe is
         returned, and the reason says so. With other attackers two fifths are for the method (more in large
-        linked tables), the rest for what they make necessary, of which families of witnesses leave so much
-        that judge and verifier should be done by then; insiders that could not be judged count as not kept
-        off.
+        linked tables), the rest for what they make necessary; insiders that could not be judged by then count
+        as not kept off. Against insiders of tables with families of witnesses (500 cells or more that make
+        up a full product), what only makes the pattern cheaper ends early enough for audit and verification
+        to be over by the limit, as far as can be told.
     seed
         For methods that draw random numbers.
     seeds

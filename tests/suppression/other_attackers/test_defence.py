@@ -6,12 +6,17 @@ import csv
 import json
 from itertools import combinations, count
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from cellveil import clock
 from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.insiders import SelfKnowing
+from cellveil.attackers.own_parts import OwnParts
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
 from cellveil.deviations.movement import Movement
@@ -20,14 +25,17 @@ from cellveil.errors import InfeasibleError, InputError
 from cellveil.formats.tidy_folder import write_folder
 from cellveil.judge import audit
 from cellveil.judge.insider import audit_insiders
+from cellveil.judge.outsider import OutsiderReport, audit_outsider
 from cellveil.microdata.tabulate import tabulate
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.report import build_report
 from cellveil.rules import PPercent
 from cellveil.rules.apply import make_problem
-from cellveil.suppression import suppress
+from cellveil.suppression import suppress, suppressing
+from cellveil.suppression.other_attackers import outsider_shield
 from cellveil.suppression.other_attackers.defence import Defence
+from cellveil.suppression.other_attackers.family_search import FamilySearch
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
@@ -287,6 +295,40 @@ def test_no_time_hides_more_but_keeps_everybody_off(monkeypatch: pytest.MonkeyPa
     found = suppress(problem, "sequential", attackers=[INSIDER], time_limit=1e-9)
     assert found.is_safe and "time limit" in found.reason
     assert found.cost >= suppress(problem, "sequential", attackers=[INSIDER]).cost
+
+
+def test_what_makes_patterns_cheaper_leaves_time_for_judge_and_verifier(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(clock, "time", SimpleNamespace(monotonic=lambda: 0.0, perf_counter=lambda: 0.0))
+    problem = make_problem(random_table((6, 5), contributions=True, seed=1).table, PPercent(15))
+    left = {}
+    for members in (1, 2):
+        insiders = SelfKnowing(problem, OwnParts.of(problem), members)
+        search = FamilySearch(insiders, problem.hidden_at_start, Deadline(100.0))
+        for look in (None, 0.5, 60.0):
+            search._first_look = look
+            left[members, look] = search._leaving_time().left
+    assert left[1, None] == left[1, 60.0] == left[2, None] == pytest.approx(70.0)
+    assert left[1, 0.5] == pytest.approx(92.0) and left[2, 0.5] == pytest.approx(84.0)
+
+
+def test_outsiders_are_judged_once_by_the_last_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = random_table((6, 5), contributors=3, contributions=True, seed=1).table
+    problem, judged = make_problem(table, PPercent(15)), list[bytes]()
+
+    def attack(known: Problem, pattern: Pattern, **options: Any) -> OutsiderReport:
+        if len(known.primaries) == len(problem.primaries):  # trials look at some of them
+            judged.append(pattern.hidden.tobytes())
+        return audit_outsider(known, pattern, **options)
+
+    for module in (suppressing, outsider_shield):
+        monkeypatch.setattr(module, "audit_outsider", attack)
+    found = suppress(problem, attackers=[Attacker("insider")])
+    assert found.is_safe and found.audit.outsider is not None
+    assert found.outsiders_pattern is not None and found.cost > 0
+    assert (found.outsiders_pattern.hidden != found.pattern.hidden).any()
+    assert judged.count(found.pattern.hidden.tobytes()) == 1
 
 
 def test_the_same_every_time() -> None:

@@ -1,14 +1,18 @@
 """Shields, each by itself: the attacker gets through before, not after, and nothing is published again."""
 
+from dataclasses import replace
+
 import pytest
 
 from cellveil.attackers.attacker import Attacker
 from cellveil.clock import Deadline
-from cellveil.datasets import two_way
+from cellveil.datasets import random_table, two_way
 from cellveil.deviations.movement import Movement
+from cellveil.deviations.witness import Witnesses
 from cellveil.problem import Problem
+from cellveil.suppression import suppress
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
-from cellveil.suppression.other_attackers.outsider_shield import OutsiderShield, WholeShield
+from cellveil.suppression.other_attackers.outsider_shield import OutsiderShield, WholeShield, meeting_levels
 from cellveil.suppression.other_attackers.shield import Shield
 from helpers.contributions import with_contributions
 
@@ -49,6 +53,28 @@ def test_prior_knowledge_makes_more_necessary(prior: float | None, before: bool)
     hidden = problem.hidden_at_start.copy()
     hidden[[problem.table.cell(*key) for key in RECTANGLE]] = True
     assert shield.judge(hidden, Deadline(None)).is_safe == before
+
+
+def test_of_many_deviations_outsiders_are_told_those_that_meet_levels() -> None:
+    problem = random_table((9, 8), contributors=3, zeros=0.1, seed=2)
+    found = suppress(problem)
+    proven = Witnesses.proven_by(found.certificate)
+    useless = Witnesses.of([replace(one, numerators=one.numerators, denominator=10**9) for one in proven])
+    few = meeting_levels(problem, Witnesses.joined([useless, proven, proven]))
+    assert 0 < len(few) <= len(proven)
+    shield = OutsiderShield(problem)
+    shield.believe(Witnesses.joined([useless, proven, proven]))
+    assert shield.claimed is not None and len(shield.claimed) == len(few)
+    report = shield.judge(found.pattern.hidden, Deadline(None))
+    assert report.is_safe and not report.num_lps
+
+
+def test_sliding_levels_need_several_deviations() -> None:
+    problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
+    spl = problem.spl.copy()
+    spl[problem.primaries] = 9
+    sliding, some = problem.replace(spl=spl), Witnesses.proven_by(suppress(problem).certificate)
+    assert len(meeting_levels(sliding, some)) == len(some)
 
 
 def test_an_outsider_is_kept_off_from_the_bare_primary() -> None:
