@@ -134,19 +134,6 @@ def test_families_leave_exactly_those_whom_no_witness_keeps_off() -> None:
     assert sum(kept for kept, _ in found) > 500 and sum(left for _, left in found) > 5
 
 
-def test_enough_claims_keep_off_whom_all_of_them_do() -> None:
-    dropped = 0
-    for seed in range(5):
-        problem, claims = small_table(seed), some_claims(seed)
-        families = Families(insiders_of(problem).own)
-        enough, demands = enough_claims(families, claims), families.open_demands()
-        before, after = (families.left(each, *demands) for each in (claims, enough))
-        assert (before.is_open == after.is_open).all() and (before.listed == after.listed).all()
-        assert before.demands.tolist() == after.demands.tolist() and before.who.tolist() == after.who.tolist()
-        dropped += len(claims) - len(enough)
-    assert dropped > 20
-
-
 def kept_and_left(seed: int) -> tuple[int, int]:
     return families_are_right(small_table(seed), some_claims(seed))
 
