@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from cellveil import clock
 from cellveil.attackers.attacker import Attacker
 from cellveil.attackers.families import Families
 from cellveil.attackers.insiders import SelfKnowing
 from cellveil.attackers.own_parts import OwnParts
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table
+from cellveil.deviations.movement import NO_MOVE, Move, Movement
 from cellveil.deviations.witness import Witnesses
 from cellveil.judge import audit
 from cellveil.pattern import Pattern
@@ -18,7 +22,7 @@ from cellveil.rules import PPercent
 from cellveil.rules.apply import make_problem
 from cellveil.suppression import suppress
 from cellveil.suppression.other_attackers.family_pool import FamilyPool
-from cellveil.suppression.other_attackers.family_search import FamilySearch
+from cellveil.suppression.other_attackers.family_search import FamilySearch, FamilySearchParams
 from cellveil.suppression.other_attackers.insider_search import cheaper_pattern
 from helpers.examples import few_of
 from helpers.insider_judge import Contributed, broken
@@ -131,3 +135,31 @@ def test_exempt_cells_are_kept_from_outsiders_all_the_same() -> None:
     assert set(problem.primaries[:3].tolist()) <= set(search.pool.cells.tolist())
     assert search.pool.settled.all()
     assert audit(problem, Pattern.hiding(problem, search.hidden, "families")).is_safe
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_programs_that_take_all_their_time_leave_no_more_open(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a large table, where nothing is found before the deadline of a program is over."""
+    table = random_table((9, 8), contributors=3, zeros=0.1, contributions=True, depth=4, seed=seed).table
+    problem = make_problem(table, PPercent(15))
+    params = FamilySearchParams(paid_rounds=0, most_cells=0)  # so that all that is not free is dear
+    insiders, settled = SelfKnowing(problem, OwnParts.of(problem)), []
+    for is_slow in (False, True):
+        spent: list[float] = []
+
+        def in_vain(moves: Movement, *arguments: Any, **options: Any) -> Move:
+            left = moves.deadline.left
+            assert left is not None
+            spent.append(left)  # noqa: B023
+            if is_slow:  # noqa: B023
+                monkeypatch.setattr(clock, "_uncounted", clock._uncounted - left)
+            return NO_MOVE
+
+        monkeypatch.setattr(Movement, "push", in_vain)
+        search = FamilySearch(insiders, problem.hidden_at_start, Deadline(1000.0), params)
+        search.run()
+        settled.append(search.pool.settled)
+        assert spent and spent[0] < 100, "some demands are dear, and the first gets little of the time"
+    assert np.array_equal(*settled) and settled[0].sum() > 10

@@ -118,7 +118,7 @@ class FamilyExchange:
             return witness, cost
         if not self._has_programs:
             return None, 0.0
-        found = moves.by_program(cell, up, amount, who, moves.hidden, budget)
+        found = moves.by_program(cell, up, amount, who, moves.hidden, budget, deadline=self._deadline)
         if found is None or (cost := moves.price([found])) > budget:
             return None, 0.0
         moves.hide(found.cells)

@@ -9,7 +9,8 @@ search goes from what costs nothing to what costs most:
 3. *paid cubes*: sums of cubes that hide the least weight more, as long as that is cheap; then programs over
    the cells that are hidden by now;
 4. *dear ones*, the largest first: the cheapest deviations by linear programs, against all in the way at once
-   or one after the other, or sums of cubes, whichever cost less;
+   or one after the other, or sums of cubes, whichever cost less. A program may take minutes in a large table,
+   so each has a share of the time; a demand for which nothing was found then waits until all others are met;
 5. *ruin and recreate* of all secondaries, those against outsiders too (`family_exchange`).
 
 Requires a table in which cubes can be packed (`engines.cube_packing`). Ensures nothing: the claims are for
@@ -55,6 +56,12 @@ class FamilySearchParams(Params):
         0.25, "Share of the time left for programs over hidden cells.", least=0, most=1
     )
     for_programs: float = param(0.6, "Share of the time left for programs.", least=0, most=1)
+    for_one_program: float = param(
+        0.1, "Share of that which one demand gets, while others are open.", least=0, most=1
+    )
+    for_late_program: float = param(
+        0.5, "Share of the time left for a program of a demand that was put off.", least=0, most=1
+    )
     for_judge: float = param(
         0.3, "Most of the time left, as a share, that is kept for judge and verifier.", least=0, most=1
     )
@@ -100,6 +107,8 @@ class FamilySearch:
             deadline,
             np.zeros(len(self.pool.cells), dtype=np.int64),
         )
+        self._is_put_off = np.zeros(len(self.pool.cells), dtype=bool)
+        self._is_late = False  # whether it is the turn of those put off
         self._first_look: float | None = None
         self._cheap = 0.0  # the cost up to which a sum of cubes is taken without asking for programs
 
@@ -201,15 +210,23 @@ class FamilySearch:
         self._take(found)
 
     def _in_batches(self) -> None:
-        """What is dear, one demand at a time: what is hidden for one often settles others."""
+        """What is dear, one demand at a time: what is hidden for one often settles others.
+
+        Those for which neither cubes nor programs in their time have found anything come after the others.
+        """
         self._for_programs = self._unhurried.share(self.params.for_programs)
-        while not self.deadline.is_over:
-            some = self.pool.open_demands()
-            some = some[self._tries[some] < self.params.dear_rounds][:1]
-            if not len(some):
-                return
-            self._tries[some] += 1
-            self._one_round(self._dear, some, self.params.longest_dear)
+        for self._is_late in (False, True):
+            while len(some := self._next_dear()) and not self.deadline.is_over:
+                self._tries[some] += 1
+                self._one_round(self._dear, some, self.params.longest_dear)
+
+    def _next_dear(self) -> Int:
+        """The largest open demand that may be tried now, if there is one."""
+        some = self.pool.open_demands()
+        may_be_tried = self._tries[some] < self.params.dear_rounds
+        if not self._is_late:
+            may_be_tried &= ~self._is_put_off[some]
+        return some[may_be_tried][:1]
 
     def _one_round(self, search: Search, some: Int, longest: int | None = None) -> None:
         found, self._cheap = [], self.params.cheap * self._moves.cost
@@ -252,6 +269,8 @@ class FamilySearch:
             best = min(plans, key=self._moves.price)
             self._moves.hide(moved_by(best))
             yield from best
+        else:
+            self._is_put_off[demand] = True
 
     def _against_crowd(self, demand: int) -> list[list[Witness]]:
         """Deviations against all coalitions at once, by cubes and by a program.
@@ -272,7 +291,7 @@ class FamilySearch:
     def _by_either(self, demand: int, groups: Sequence[Group]) -> list[list[Witness]]:
         """Deviations against each of these groups by cubes, and by programs in time or if need be."""
         plans = [self._by_cubes(demand, groups)]
-        if not plans[0] or not self._for_programs.is_over:
+        if self._has_time_for_programs:
             plans.append(self._by_programs(demand, groups))
         return [plan for plan in plans if plan]
 
@@ -283,11 +302,15 @@ class FamilySearch:
             singles = []
             plans.append(self._by_halves(demand, who))
         plans.append(self._by_cubes(demand, singles))
-        if not any(plans) or not self._for_programs.is_over:
+        if self._has_time_for_programs:
             plans.append(self._by_programs(demand, [who]))
             if singles and (self._is_small or not plans[-1]):
                 plans.append(self._by_programs(demand, singles))
         return plans
+
+    @property
+    def _has_time_for_programs(self) -> bool:
+        return self._is_late or not self._for_programs.is_over
 
     def _by_cubes(self, demand: int, groups: Sequence[Group]) -> list[Witness]:
         """Sums of cubes against each of these groups; none if one has none. Nothing is hidden."""
@@ -314,10 +337,15 @@ class FamilySearch:
     def _by_programs(self, demand: int, groups: Sequence[Group]) -> list[Witness]:
         """The cheapest deviations against each of these groups, one after the other; none if one has none."""
         found: list[Witness] = []
-        hidden = self._moves.hidden.copy()
+        params, hidden = self.params, self._moves.hidden.copy()
+        until = (
+            self.deadline.share(params.for_late_program)
+            if self._is_late
+            else self._for_programs.share(params.for_one_program)
+        )
         for who in groups:
             amount = self._needed(demand, who)
-            witness = self._moves.by_program(*self._target(demand), amount, who, hidden)
+            witness = self._moves.by_program(*self._target(demand), amount, who, hidden, deadline=until)
             if witness is None:
                 return []
             hidden[witness.cells] = True

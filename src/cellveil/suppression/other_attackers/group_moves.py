@@ -73,6 +73,7 @@ class GroupMoves:
             deadline=deadline,
             params=MovementParams(slopes=MovementParams().slopes if by_slopes else ()),
         )
+        self._deadline = deadline
         self._packing = Packing(self._ledger, packing, seed=seed)
         self._rooms_now: tuple[Int, Int] | None = None
 
@@ -111,9 +112,21 @@ class GroupMoves:
             return self._packing.meet(cell, up, amount, beams=beams, budget=budget)
 
     def by_program(
-        self, cell: int, up: bool, amount: int, who: Group, hidden: Bool, budget: float = np.inf
+        self,
+        cell: int,
+        up: bool,
+        amount: int,
+        who: Group,
+        hidden: Bool,
+        budget: float = np.inf,
+        *,
+        deadline: Deadline | None = None,
     ) -> Witness | None:
-        """The cheapest deviation against a group by a linear program, cells beyond the budget aside."""
+        """The cheapest deviation against a group by a linear program, cells beyond the budget aside.
+
+        It may take until the deadline, or else that of all programs.
+        """
+        self._moves.deadline = self._deadline if deadline is None else deadline
         rooms = self._rooms_of(who, cell, up)
         if np.isfinite(budget):
             too_dear = ~hidden & (self.problem.weight > budget)
