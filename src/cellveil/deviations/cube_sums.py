@@ -20,7 +20,7 @@ import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline
-from cellveil.deviations.cubes import CubeParams, HiddenCubes, has_cubes, line_bits
+from cellveil.deviations.cubes import CubeParams, HiddenCubes, has_cubes
 from cellveil.deviations.ledger import Ledger
 from cellveil.params import param
 
@@ -104,7 +104,7 @@ class CubeSums(HiddenCubes):
         weight = problem.weight[problem.weight > 0]
         return Sums(
             grid=self.grid,
-            movable=line_bits(problem.table, self.ledger.arrays.movable),
+            movable=self.layout.line_bits(self.ledger.arrays.movable),
             barred=np.zeros(n, dtype=bool),
             moved=np.zeros(n, dtype=np.int64),
             is_touched=np.zeros(n, dtype=bool),

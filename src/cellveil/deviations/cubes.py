@@ -4,7 +4,8 @@ Along one dimension, take a leaf a and a leaf b, or a alone: +1 on every code th
 every code that covers b but not a. This *move* keeps each equation total = sum of parts: a covered leaf
 counts once in the total and once among the parts. (In a tree these are the ways from leaf to leaf, and from a
 leaf up to the total; in a flat dimension two codes, or one code and the total.) A product of one move per
-dimension keeps all relations: it is a *generalised cube*, 2^D alternating corners in a flat table.
+dimension keeps all relations: it is a *generalised cube*, 2^D alternating corners in a flat table. In linked
+tables cells may rest along a dimension, and have cubes of the others (`cellveil.deviations.cube_layout`).
 
 A cube of hidden cells that moves a cell by an amount is looked for depth first, by the bits of hidden cells
 per line, the line with fewest first. Each one found is tried at its largest multiple both ways, and meets
@@ -21,18 +22,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline, counted_time
+from cellveil.deviations.cube_layout import CubeLayout
 from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param
 from cellveil.solvers import tolerances
-from cellveil.tables.dimension import Dimension
 from cellveil.tables.structure import fits_array, has_lines_only
 from cellveil.tables.table import Table
 
@@ -84,7 +83,8 @@ class Cubes:
         if not has_cubes(table):
             raise ValueError("there are no cubes in this table")
         self.table, self._cube_params = table, params or CubeParams()
-        self.grid = _grid(table, usable, *rooms)
+        self.layout = CubeLayout.of(table)
+        self.grid = _grid(self.layout, usable, *rooms)
 
     def find(self, cell: int, amount: int, *, up: bool) -> tuple[Int, Int] | None:
         """The corners of a cube around a cell, which comes first, and their signs; None where none is found.
@@ -126,7 +126,7 @@ class HiddenCubes(Cubes):
 
     def _run(self, loop: Loop, cells: Int, up: Bool, deadline: Deadline) -> None:
         """Call a compiled loop, with room in the ledger and a look at the clock from time to time."""
-        self.grid.bits[:] = line_bits(self.table, self.ledger.hidden)
+        self.grid.bits[:] = self.layout.line_bits(self.ledger.hidden)
         self.grid.synced[0] = self.ledger.mark().trail
         done, step, spare = 0, FIRST_STEP, SPARE
         while done < len(cells) and not deadline.is_over:
@@ -142,31 +142,26 @@ class HiddenCubes(Cubes):
             self.grid.synced[0] = 0
 
 
-def _grid(table: Table, usable: Bool, room_up: Int, room_down: Int) -> Grid:
+def _grid(layout: CubeLayout, usable: Bool, room_up: Int, room_down: Int) -> Grid:
     from cellveil.deviations._cubes_jit import MAX_CUBE, MAX_SUPPORT, Grid
 
-    sizes = np.array(table.sizes, dtype=np.int64)
-    full = prod(table.sizes)
-    strides = np.array([prod(table.sizes[k + 1 :]) for k in range(len(sizes))], dtype=np.int64)
-    keys = np.stack(table.keys, axis=1).astype(np.int32)
+    sizes, full, covers, parts = layout.sizes, layout.full, layout.covers, layout.parts
     number = np.full(full, -1, dtype=np.int32)
-    number[keys @ strides] = np.arange(table.num_cells)
+    number[layout.places] = np.arange(len(layout.places))
     words = -(-sizes // 64)
     first_word = np.concatenate([[0], np.cumsum(full // sizes * words)]).astype(np.int64)
-    covers = [_covers(dimension) for dimension in table.dimensions]
-    parts = [_parts(dimension) for dimension in table.dimensions]
     return Grid(
         sizes=sizes,
-        strides=strides,
+        strides=layout.strides,
         first_code=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         cover_starts=_joined_starts([starts for starts, _ in covers]),
         cover_codes=np.concatenate([codes for _, codes in covers]),
         leaf_starts=_joined_starts([starts for starts, _ in parts]),
         leaf_codes=np.concatenate([codes for _, codes in parts]),
-        is_leaf=np.concatenate([~dimension.is_parent for dimension in table.dimensions]),
-        keys=np.ascontiguousarray(keys),
+        is_leaf=layout.is_leaf,
+        keys=layout.keys,
         number=number,
-        bits=line_bits(table, usable),
+        bits=layout.line_bits(usable),
         first_word=first_word[:-1].copy(),
         words=words,
         synced=np.zeros(1, dtype=np.int64),
@@ -180,35 +175,6 @@ def _grid(table: Table, usable: Bool, room_up: Int, room_down: Int) -> Grid:
         rows=np.zeros((len(sizes), int(words.max())), dtype=np.uint64),
         codes=np.zeros((4, MAX_SUPPORT), dtype=np.int64),
     )
-
-
-def line_bits(table: Table, chosen: Bool) -> NDArray[np.uint64]:
-    """Dimension by dimension and line by line which cells of the full table are chosen, 64 to a word."""
-    dense = np.zeros(table.sizes, dtype=bool)
-    dense[tuple(column[chosen] for column in table.keys)] = True
-    parts = []
-    for axis, size in enumerate(table.sizes):
-        lines = np.moveaxis(dense, axis, -1).reshape(-1, size)
-        octets = np.zeros((len(lines), -(-size // 64) * 8), dtype=np.uint8)
-        octets[:, : -(-size // 8)] = np.packbits(lines, axis=1, bitorder="little")
-        parts.append(octets.view("<u8").reshape(-1))
-    return np.concatenate(parts)
-
-
-def _covers(dimension: Dimension) -> tuple[Int, NDArray[np.int32]]:
-    """For each leaf the codes that cover it, ascending; none for other codes."""
-    leaves, codes = dimension.closure
-    order = np.lexsort((codes, leaves))
-    starts = np.searchsorted(leaves[order], np.arange(len(dimension) + 1))
-    return starts.astype(np.int64), codes[order].astype(np.int32)
-
-
-def _parts(dimension: Dimension) -> tuple[Int, NDArray[np.int32]]:
-    """For each code the leaves it consists of."""
-    leaves, codes = dimension.closure
-    order = np.lexsort((leaves, codes))
-    starts = np.searchsorted(codes[order], np.arange(len(dimension) + 1))
-    return starts.astype(np.int64), leaves[order].astype(np.int32)
 
 
 def _joined_starts(parts: list[Int]) -> Int:

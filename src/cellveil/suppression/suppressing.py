@@ -11,6 +11,7 @@ import numpy as np
 from cellveil.arrays import Bool
 from cellveil.attackers.attacker import Attacker, as_attackers
 from cellveil.clock import Deadline, Stopwatch
+from cellveil.deviations.cubes import has_cubes
 from cellveil.errors import InputError, check_kind, counted
 from cellveil.judge import Audit, Verdict
 from cellveil.judge.cell_judge import OutsiderParams
@@ -38,7 +39,6 @@ from cellveil.suppression.other_attackers.defence import Defence, DefenceParams
 from cellveil.suppression.other_attackers.outsider_shield import mended
 from cellveil.suppression.result import Suppression
 from cellveil.suppression.shared_search import SharedSearchParams, shared_search
-from cellveil.tables.structure import is_product
 from cellveil.tables.table import Table
 from cellveil.tasks import default_workers
 
@@ -59,7 +59,7 @@ class RunParams(Params):
         0.4, "Share of the time for the method where there are further attackers.", least=0, most=1
     )
     irregular_share: float = param(
-        0.8, "The same in large tables that are no product: their first pattern takes long.", least=0, most=1
+        0.8, "The same in large tables without cubes: their first pattern takes long.", least=0, most=1
     )
     irregular_cells: int = param(10_000, "Cells from which on such tables count as large.", least=0)
     diagnosis_share: float = param(
@@ -80,7 +80,7 @@ class RunParams(Params):
 
     def share_of(self, table: Table) -> float:
         """The share of the method on a table, where there are further attackers."""
-        is_slow = table.num_cells >= self.irregular_cells and not is_product(table)
+        is_slow = table.num_cells >= self.irregular_cells and not has_cubes(table)
         return self.irregular_share if is_slow else self.method_share
 
 

@@ -14,7 +14,7 @@ from cellveil.certificate.certificate import pattern_hash
 from cellveil.certificate.verifier import Verification, check_witnesses
 from cellveil.clock import Deadline
 from cellveil.datasets import random_table, two_way
-from cellveil.deviations.cubes import has_cubes, line_bits
+from cellveil.deviations.cubes import has_cubes
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import are_deviations
 from cellveil.judge.outsider import audit_outsider
@@ -139,15 +139,15 @@ def test_lines_follow_what_is_hidden() -> None:
     for cell in rng.permutation(problem.primaries)[:20].tolist():
         witness, cost = packing.meet(cell, True, int(problem.upl[cell]), beams=50, budget=0.0)
         undone += witness is not None and cost > 0
-        assert (packing.grid.bits == line_bits(problem.table, ledger.hidden)).all()
+        assert (packing.grid.bits == packing.layout.line_bits(ledger.hidden)).all()
         if witness is not None:
             added = witness.cells[~ledger.hidden[witness.cells]]
             packing.hide(added)
             assert ledger.hidden[witness.cells].all()
-            assert (packing.grid.bits == line_bits(problem.table, ledger.hidden)).all()
+            assert (packing.grid.bits == packing.layout.line_bits(ledger.hidden)).all()
             packing.publish(added[:2])
             assert not ledger.hidden[added[:2]].any()
-            assert (packing.grid.bits == line_bits(problem.table, ledger.hidden)).all()
+            assert (packing.grid.bits == packing.layout.line_bits(ledger.hidden)).all()
     assert undone > 3
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.cube_sums import CubeSumParams, CubeSums
-from cellveil.deviations.cubes import SPARE, line_bits
+from cellveil.deviations.cubes import SPARE
 from cellveil.deviations.ledger import Ledger, Mark
 from cellveil.deviations.witness import Witness
 from cellveil.params import param
@@ -78,7 +78,7 @@ class Packing(CubeSums):
 
     def protect_cheaply(self, share: float, deadline: Deadline = NO_LIMIT) -> None:
         """Meet open demands, the largest first, each for at most this share of the cost; others stay open."""
-        self.grid.bits[:] = line_bits(self.table, self.ledger.hidden)
+        self.grid.bits[:] = self.layout.line_bits(self.ledger.hidden)
         cells, ups, _ = (each.tolist() for each in self.ledger.open_demands())
         for cell, up in zip(cells, ups, strict=True):
             if deadline.is_over:
