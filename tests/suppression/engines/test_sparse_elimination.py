@@ -12,6 +12,7 @@ from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.witness import are_deviations
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
+from cellveil.solvers.parallel import using
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.engines.irregular import IrregularParams
 from cellveil.suppression.engines.kernel_search import KernelSearchParams
@@ -83,6 +84,38 @@ def test_harvests_leave_exact_witnesses_for_every_demand(worth_harvesting):
 def test_the_same_seed_gives_the_same_pattern():
     problem = linked(2)
     assert (pattern(problem).hidden == pattern(problem).hidden).all()
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_workers_repair_side_by_side(workers):
+    """Each on a ledger of its own; a limit that does not bind leaves the pattern to seed and workers."""
+    problem, hour = linked(1), Deadline(3600.0)
+    params = SparseEliminationParams(most_coordinates=1, at_once=1, worth_harvesting=1_000_000)
+    ledgers = []
+    for _ in range(2):
+        with using(workers):
+            found = SparseElimination.of(problem, hour, params=params)
+            assert found is not None
+            ledgers.append(found.pattern(hour))
+    assert not ledgers[0].num_open
+    assert are_deviations(problem, ledgers[0].hidden, ledgers[0].witnesses()).all()
+    assert (ledgers[0].hidden == ledgers[1].hidden).all()
+
+
+def test_without_a_limit_the_pattern_does_not_depend_on_workers():
+    problem = linked(1)
+    with using(3):
+        beside = pattern(problem, 1)
+    assert (beside.hidden == pattern(problem, 1).hidden).all()
+
+
+def test_the_bound_is_looked_for_beside_a_search_through_windows():
+    problem, stages = publication(600, tables=6, seed=2), Stages()
+    own = KernelSearchParams(most_entries=0)
+    params = AutoParams(small=0, many=0, most_for_exact=0, kernel_search=own, barren=5)
+    result = suppress(problem, "auto", params=params, progress=stages, time_limit=5, workers=2)
+    assert result.is_safe and "bound beside the search" in stages.names
+    assert "better bound" not in stages.names
 
 
 def test_frozen_cells_stay_published():

@@ -316,6 +316,11 @@ class AutoState(Incumbent):
         is_asked = self.deadline.limit is not None and self.size < self.params.many
         return is_asked and num_workers() > 1
 
+    def can_bound_beside_search(self) -> bool:
+        """There is a time limit and another worker, for whom a search through windows has no use."""
+        is_asked = self.deadline.limit is not None and self.is_windowed and num_workers() > 1
+        return is_asked and self.needs_bound()
+
     def is_far(self) -> bool:
         """The same, and the gap is not small."""
         return self.may_be_close() and not self.is_close() and self.is_complete()

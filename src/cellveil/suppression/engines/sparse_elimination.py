@@ -9,7 +9,8 @@
    into components of some dozens, each a pattern of its own; for what is left there are programs in the
    coordinates of the component (`cellveil.deviations.pattern_kernel`).
 3. *Repair*: the cheapest deviation of what is still open, through windows (`windowed_demand`), with harvests
-   after 8, 16, 32, … of them.
+   after 8, 16, 32, … of them. With a time limit all workers repair side by side, each a few demands on a copy
+   of the ledger; then what all of them have hidden is hidden for all.
 
 Requires any relations whose null space has a sparse basis. Ensures exact witnesses for all it calls met. Does
 not ensure the least cost.
@@ -17,8 +18,9 @@ not ensure the least cost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,6 +34,7 @@ from cellveil.deviations.sparse_kernel import SparseKernel, sparse_basis
 from cellveil.deviations.witness import Witness
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem, Status
+from cellveil.solvers.parallel import num_workers, side_by_side
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.windowed_demand import WindowedDemand, WindowParams
 
@@ -50,6 +53,9 @@ class SparseEliminationParams(Params):
     most_coordinates: int = param(400, "Coordinates of a component for programs over them.", least=1)
     first_harvest: int = param(8, "Programs before the first harvest; then twice as many each time.", least=1)
     worth_harvesting: int = param(50, "Least number of open demands for a harvest.", least=0)
+    at_once: int = param(
+        4, "Demands that each of several workers repairs before it hears what the others hid.", least=1
+    )
     joint_witness: JointWitnessParams = part(JointWitnessParams)
     pattern_kernel: PatternKernelParams = part(PatternKernelParams)
     windows: WindowParams = part(WindowParams)
@@ -127,15 +133,40 @@ class SparseElimination:
 
     def _repair(self, ledger: Ledger, harvests: _Harvests, deadline: Deadline) -> None:
         """Hide what open demands need, the largest first."""
-        program = WindowedDemand(ledger, self.params.windows)
-        for cell, up, _ in zip(*(each.tolist() for each in ledger.open_demands()), strict=True):
-            if deadline.is_over:
-                return
-            if ledger.is_open(cell, up):
-                program.protect(cell, up, deadline)
-                harvests.follow_up()
+        # Without a limit the pattern is to be the same for any number of workers.
+        workers = 1 if deadline.limit is None else num_workers()
+        team = [WindowedDemand(ledger, self.params.windows) for _ in range(workers)]
+        cells, ups, _ = ledger.open_demands()
+        todo = list(zip(cells.tolist(), ups.tolist(), strict=True))
+        at_once = workers * self.params.at_once if workers > 1 else 1
+        while todo and not deadline.is_over:
+            todo = [demand for demand in todo if ledger.is_open(*demand)]
+            part, todo = todo[:at_once], todo[at_once:]
+            _protect_side_by_side(team, part, deadline)
+            harvests.follow_up(len(part))
         if not ledger.num_open:
             drop_unused(ledger)
+
+
+def _protect_side_by_side(
+    team: Sequence[WindowedDemand], demands: Sequence[tuple[int, bool]], deadline: Deadline
+) -> None:
+    """Protect demands, dealt out among workers; the ledger of the first holds what all have found."""
+    ledger, others = team[0].ledger, team[1:]
+    for worker in others:
+        worker.ledger = ledger.copied()
+    works = [partial(_protect_all, worker, demands[k :: len(team)]) for k, worker in enumerate(team)]
+    side_by_side(works, deadline)
+    for worker in others:
+        ledger.add_all(worker.ledger.witnesses(), hide=True)
+
+
+def _protect_all(program: WindowedDemand, demands: Sequence[tuple[int, bool]], deadline: Deadline) -> None:
+    for cell, up in demands:
+        if deadline.is_over:
+            return
+        if program.ledger.is_open(cell, up):
+            program.protect(cell, up, deadline)
 
 
 class _Harvests:
@@ -153,10 +184,10 @@ class _Harvests:
         if self._ledger.num_open >= self._params.worth_harvesting:
             self._joint.harvest(self._ledger, self._rng)
 
-    def follow_up(self) -> None:
-        """After a program."""
-        self._asked += 1
-        if self._asked == self._next:
+    def follow_up(self, programs: int) -> None:
+        """After so many programs."""
+        self._asked += programs
+        if self._asked >= self._next:
             self._next *= 2
             self.gather()
 

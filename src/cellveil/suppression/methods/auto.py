@@ -165,6 +165,7 @@ IRREGULAR: Plan = (
     Stage("programs for the rest", ALL, _Run.is_unfinished, _Run.finish_by_harvests),
     Stage("exchanges", 0.55, _Run.can_exchange, _Run.exchange),
     Stage("annealing on", 0.30, _Run.can_anneal_on, _Run.anneal),
+    Stage("bound beside the search", 0.01, _Run.can_bound_beside_search, _Run.bound_beside),
     Stage("search", 0.12, _Run.is_without_exchanges, _Run.search),
     Stage(BETTER_BOUND, 0.06, _Run.needs_bound, _Run.bound_better),
 )
