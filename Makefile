@@ -6,6 +6,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 STAMP := $(VENV)/.installed
 TEST_STAMP := $(VENV)/.installed-for-tests
 DIST_STAMP := $(VENV)/.installed-for-dist
+SPARK_STAMP := $(VENV)/.installed-for-spark
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' pyproject.toml)
 # The time of all files in what is built: that of the last commit, or a fixed one where there is no history.
 EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 1577836800)
@@ -13,7 +14,7 @@ EPOCH := $(shell git log -1 --format=%ct 2>/dev/null || echo 1577836800)
 # Modules become bytecode once, whatever the environment says: tests start many programs.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-slow dist check-dist bench comparison readme screenshots pictures docs format clean
+.PHONY: demo test test-slow test-spark dist check-dist bench comparison readme screenshots pictures docs format clean
 
 demo: $(STAMP)
 	$(BIN)/cellveil demo --out cellveil-demo
@@ -26,6 +27,10 @@ test: $(TEST_STAMP)
 
 test-slow: $(TEST_STAMP)
 	HYPOTHESIS_PROFILE=random $(BIN)/pytest -m "slow or hypothesis" tests
+
+# Tabulation by Spark, on local[2] and on a cluster of two workers: 300 MB to install, and Java 17.
+test-spark: $(SPARK_STAMP)
+	$(BIN)/pytest tests/microdata/test_spark.py
 
 # Source archive, the wheel that is built from it, and the bill of materials of what the lock file pins.
 # Equal sources give equal files.
@@ -83,3 +88,7 @@ $(TEST_STAMP): $(STAMP)
 $(DIST_STAMP): $(STAMP)
 	$(PIP) install --no-compile -c requirements.lock -e ".[dist]"
 	@touch $(DIST_STAMP)
+
+$(SPARK_STAMP): $(TEST_STAMP)
+	$(PIP) install --no-compile -c requirements.lock -e ".[spark]"
+	@touch $(SPARK_STAMP)
