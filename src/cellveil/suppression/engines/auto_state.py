@@ -77,7 +77,10 @@ class AutoStepsParams(Params):
     most_if_close: int = param(5_000, "The same where the gap is small.", least=0)
     close: float = param(0.05, "A small gap.", least=-1, most=1)
     first_pattern: float = param(
-        0.6, "Share of the time in which elimination may look for its first pattern.", least=0, most=1
+        0.6,
+        "Share of the time in which elimination, or annealing, may look for its first pattern.",
+        least=0,
+        most=1,
     )
     most_annealing: float = param(
         90.0,

@@ -134,7 +134,10 @@ class AutoRun(AutoState):
         assert self.kernel_search is not None
         if not self.kernel_search.is_priced:
             deadline = deadline.share(1.0, self.params.most_annealing)
-        self.kernel_search.annealed(deadline, self.least, lambda ledger: self._take_ledger(ledger, deadline))
+        longest = self.deadline.share(self.params.first_pattern)
+        self.kernel_search.annealed(
+            deadline, self.least, lambda ledger: self._take_ledger(ledger, deadline), longest
+        )
 
     def exchange(self, deadline: Deadline) -> None:
         """Ruin and recreate in the null space of the pattern, by all workers side by side."""

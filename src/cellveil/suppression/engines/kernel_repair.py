@@ -3,7 +3,9 @@
 The hidden cells have few degrees of freedom, and small programs in these coordinates find witnesses for
 nearly all demands (`cellveil.deviations.pattern_kernel`). For the largest demand that is left, the cheapest
 deviation over all cells is asked for, and what it moves is hidden; then all open demands are looked for again
-in the null space of what is hidden now. One paid program serves many demands so.
+in the null space of what is hidden now. One paid program serves many demands so. Programs that take ample
+room for endless (`cellveil.deviations.budgeted_movement`) are a tenth of the work; where one suggests nothing
+new, the program with all capacities, whose deviation is a witness, follows.
 
 Requires any relations. Ensures exact witnesses for all that the ledger counts as met.
 """
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cellveil.clock import Deadline
+from cellveil.deviations.budgeted_movement import BudgetedMovement
 from cellveil.deviations.independent_relations import spanning_relations
 from cellveil.deviations.kernel_basis import kernel_basis
 from cellveil.deviations.ledger import Ledger
@@ -34,6 +37,7 @@ class KernelRepairParams(Params):
     most_coordinates: int = param(600, "Coordinates up to which programs over them pay.", least=1)
     most_programs: int = param(60, "Paid programs for one pattern.", least=0)
     slopes: tuple[float, ...] = param((), "Epsilons of reweighted l1 in paid programs.", least=0)
+    roomy: float = param(30.0, "Room that paid programs take for endless, in units of the amount.", least=1)
     pattern_kernel: PatternKernelParams = part(PatternKernelParams)
 
 
@@ -48,13 +52,11 @@ class KernelRepair:
     def repair(self, ledger: Ledger, deadline: Deadline, most: float = np.inf) -> bool:
         """Meet all open demands of the ledger; tells whether that was done, and for less than `most`."""
         self.meet(ledger, deadline)
+        suggested = BudgetedMovement(ledger, self._rows(ledger.problem), self.params.roomy)
         for _ in range(self.params.most_programs):
-            if (
-                not ledger.num_open
-                or deadline.is_over
-                or ledger.cost >= most
-                or not self._pay(ledger, deadline)
-            ):
+            if not ledger.num_open or deadline.is_over or ledger.cost >= most:
+                break
+            if not self._hide(suggested, most, deadline) and not self._pay(ledger, deadline):
                 break
             self.meet(ledger, deadline)
         if ledger.num_open:
@@ -70,6 +72,15 @@ class KernelRepair:
         if basis is not None and basis.size:
             kernel = PatternKernel(ledger, cells, basis, basis.shape[1], self.params.pattern_kernel)
             kernel.meet(deadline)
+
+    def _hide(self, suggested: BudgetedMovement, most: float, deadline: Deadline) -> bool:
+        """Hide what a program suggests for the largest open demand; tells whether that is anything new."""
+        ledger = suggested.ledger
+        cell, up, amount = (each[0].item() for each in ledger.open_demands())
+        moved = suggested.push(cell, up, amount, most - ledger.cost, deadline)
+        added = np.zeros(0, dtype=np.int64) if moved is None else moved[~ledger.hidden[moved]]
+        ledger.hide(added)
+        return len(added) > 0
 
     def _pay(self, ledger: Ledger, deadline: Deadline) -> bool:
         """Hide what the cheapest deviation for the largest open demand moves."""

@@ -141,10 +141,17 @@ class KernelSearch:
         """Whether there are so few that annealing knows of capacities, and gains by taking its time."""
         return len(self.tableau.basic) <= self.params.annealing.most_priced
 
-    def annealed(self, deadline: Deadline, least: float, keep: Callable[[Ledger], None]) -> None:
+    def annealed(
+        self,
+        deadline: Deadline,
+        least: float,
+        keep: Callable[[Ledger], None],
+        longest: Deadline | None = None,
+    ) -> None:
         """Anneal and repair, again and again; patterns cheaper than `least` are handed to `keep`.
 
-        Called again, it goes on with further and slower annealings.
+        The repair of the first ones may take until `longest`, the deadline by default: not finished, they
+        are worth nothing. Called again, it goes on with further and slower annealings.
         """
         params, chains = self.params, self._some_chains(deadline)
         repairs = [KernelRepair(params.repair) for _ in chains]
@@ -158,7 +165,7 @@ class KernelSearch:
             free = nothing if is_fresh else is_free
             self._run_all(deadline, free, is_fresh)
             ledgers = [self._ledger_of(chain.support | free) for chain in chains]
-            _repair_all(repairs, ledgers, deadline, least)
+            _repair_all(repairs, ledgers, deadline if number or longest is None else longest, least)
             barren += is_fresh or not self.is_priced
             for chain, ledger in zip(chains, ledgers, strict=True):
                 if not ledger.num_open and ledger.cost < least:
