@@ -16,7 +16,7 @@ from cellveil.judge.outsider import audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.solvers.parallel import using
-from cellveil.suppression.engines.kernel_repair import KernelRepair
+from cellveil.suppression.engines.kernel_repair import KernelRepair, KernelRepairParams
 from cellveil.suppression.engines.kernel_search import KernelSearch, KernelSearchParams
 from cellveil.suppression.engines.pivot_annealing import PivotAnnealing, PivotAnnealingParams
 from helpers.linked_tables import linked
@@ -150,6 +150,35 @@ def test_an_annealing_ends_with_its_trials_though_there_is_time_left():
     assert not chain.is_finished
     chain.run(Deadline(1e6))
     assert chain.is_finished
+
+
+@pytest.mark.parametrize("roomy", [1.0, np.inf])
+@pytest.mark.parametrize("seed", range(3))
+def test_repair_ends_whatever_room_counts_as_endless(seed, roomy, monkeypatch: pytest.MonkeyPatch):
+    """Where a program that knows little of capacities suggests nothing new, one that knows all follows."""
+    problem = linked(seed)
+    ledger, paid = Ledger(problem), 0
+    pay = KernelRepair._pay
+
+    def counting(*given: Any) -> bool:
+        nonlocal paid
+        paid += 1
+        return pay(*given)
+
+    monkeypatch.setattr(KernelRepair, "_pay", counting)
+    monkeypatch.setattr(KernelRepair, "meet", lambda *given: None)  # so that no suggestion is enough
+    assert KernelRepair(KernelRepairParams(roomy=roomy, most_programs=1_000)).repair(ledger, ENDLESS)
+    assert paid and not ledger.num_open
+    assert are_deviations(problem, ledger.hidden, ledger.witnesses()).all()
+
+
+def test_the_first_annealed_pattern_is_repaired_beyond_its_share_of_the_time():
+    over, hour = Deadline(0.0), Deadline(3600.0)
+    for longest, found in ((None, 0), (hour, 1)):
+        ledgers: list[Ledger] = []
+        kernel_search_of(linked(1)).annealed(over, np.inf, ledgers.append, longest)
+        assert len(ledgers) == found
+        assert not any(ledger.num_open for ledger in ledgers)
 
 
 def test_barren_annealings_end_long_before_the_time_limit():
