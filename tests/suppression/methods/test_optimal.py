@@ -10,6 +10,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
+import cellveil as cv
 from cellveil.certificate import verify
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.datasets import random_table, two_way
@@ -27,6 +28,7 @@ from cellveil.suppression.exact.relaxation import lower_bound, relax
 from cellveil.suppression.exact.safety_oracle import further_cell, is_violated
 from cellveil.suppression.exact.separation import Separation
 from cellveil.suppression.methods.optimal import OptimalParams, optimal
+from cellveil.suppression.presolve.merge_ties import merged
 from cellveil.tables.scaled import UNBOUNDED
 from experiments.kelly import kelly
 from helpers.brute_force import cheapest_pattern
@@ -264,6 +266,39 @@ def test_time_limit_returns_a_safe_pattern_and_a_bound() -> None:
     assert 0 < draft.lower_bound < cost_of(problem, draft)
     pattern = Pattern.hiding(problem, draft.hidden, "optimal")
     assert audit_outsider(problem, pattern, exact=False, claims=draft.witnesses).is_safe
+
+
+def test_a_known_pattern_is_the_incumbent() -> None:
+    """However little time there is, nothing dearer comes back; with time the optimum does."""
+    for sizes in ((6, 5, 5), (9, 9)):
+        problem = random_table(sizes, seed=2)
+        known = cv.suppress(problem, "sequential")
+        draft = optimal(problem, deadline=Deadline(1e-3), start=known.pattern.hidden)
+        assert cost_of(problem, draft) <= known.cost
+        assert_certified(problem, draft)
+    small = random_table((4, 4, 4), seed=3)
+    cheapest, worst = optimal(small), small.status != Status.FROZEN
+    for start in (cheapest.hidden, worst):
+        assert cost_of(small, optimal(small, start=start)) == cheapest.lower_bound
+
+
+def test_an_unsafe_pattern_is_not_believed() -> None:
+    for shape in SHAPES:
+        for problem, least in first_problems(shape):
+            if least is not None:
+                nothing = np.zeros(problem.table.num_cells, dtype=bool)
+                draft = optimal(problem, start=nothing)
+                assert draft.lower_bound == cost_of(problem, draft) == pytest.approx(least, abs=1e-4)
+                assert_certified(problem, draft)
+
+
+def test_folding_undoes_unfolding() -> None:
+    problem = random_table((5, 4, 3), hierarchical=[0, 1], zeros=0.4, seed=1)
+    tied = merged(problem)
+    assert tied is not None and tied.problem.table.num_cells < problem.table.num_cells
+    draft = optimal(tied.problem)
+    whole = tied.unfold(draft).hidden
+    assert (tied.fold(whole) == draft.hidden).all()
 
 
 def test_interrupt_returns_a_safe_pattern_and_a_bound() -> None:

@@ -80,7 +80,7 @@ class PartSearch(PartOracle):
         self.progress = progress
         self.bound, self.nodes, self.was_far = 0.0, 0, False
         self.cut_short: set[str] = set()
-        self._repairs = 0
+        self._repairs, self._is_given = 0, False
         self._cuts: Sequence[Row] = ()
         self._relaxation: LPRelaxation | None = None
         self._is_whole = bool((own.price == np.floor(own.price)).all())
@@ -102,6 +102,13 @@ class PartSearch(PartOracle):
         super().begin(deadline)
         self.was_far = self._has_gap(self.params.far)
 
+    def begin_with(self, pattern: Bool) -> None:
+        """Judge a pattern of the whole problem that is known already."""
+        chosen = self.part.held | pattern[self.part.component.cells]
+        before = self.best
+        self.try_pattern(chosen)
+        self._is_given = self.best is not before
+
     # -- when stages apply ---------------------------------------------------------------------------------
 
     def always(self) -> bool:
@@ -109,8 +116,8 @@ class PartSearch(PartOracle):
         return True
 
     def needs_start(self) -> bool:
-        """The gap is not near 0, and the part is not small."""
-        return self._has_gap(self.params.near) and not self.is_small
+        """No pattern is known, the gap is not near 0, and the part is not small."""
+        return not self._is_given and self._has_gap(self.params.near) and not self.is_small
 
     def is_for_flows(self) -> bool:
         """A network that is not small."""

@@ -91,6 +91,7 @@ class _Run(AutoRun):
             seed=self.seed,
             progress=self.progress,
             params=self.params.optimal,
+            start=None if self.kept is None else self.kept.hidden,
         )
         self.prove(other.lower_bound or 0.0)
         if not other.infeasible and self.cost_of(other) < self.least:

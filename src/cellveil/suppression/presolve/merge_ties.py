@@ -62,6 +62,12 @@ class Merged:
         tied = self._of_class(self.problem.status == Status.PRIMARY)
         return np.asarray(tied & ~self.whole.hidden_at_start)
 
+    def fold(self, hidden: Bool) -> Bool:
+        """The classes of which some cell is hidden; cells that never move need not be."""
+        chosen = np.zeros(self.problem.table.num_cells, dtype=bool)
+        chosen[self.number[hidden & (self.number >= 0)]] = True
+        return chosen
+
     def unfold(self, draft: Draft) -> Draft:
         """What a draft of the merged problem means for the whole."""
         bound = None if draft.lower_bound is None else draft.lower_bound + self.forced
