@@ -12,7 +12,7 @@ from cellveil.progress import Progress
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.engines.auto_state import AutoState, AutoStepsParams
 from cellveil.suppression.engines.stages import Incumbent
-from cellveil.suppression.methods.auto import AutoParams, auto
+from cellveil.suppression.methods.auto import PLANS, AutoParams, auto
 from helpers.linked_tables import linked
 from helpers.structure import stripped
 
@@ -50,6 +50,12 @@ def test_a_better_bound_takes_no_time_from_the_pattern_unless_asked(
     assert state.has_time_to_bound() == (limit is None or has_stalled or is_asked)
     state.least = state.bound
     assert not state.has_time_to_bound()
+
+
+@pytest.mark.parametrize("plan", ["irregular", "large"])
+def test_plans_that_search_to_the_limit_leave_bounds_what_is_left(plan: str) -> None:
+    last = PLANS[plan][-1]
+    assert last.name == "better bound" and last.applies is AutoState.has_time_to_bound
 
 
 def test_a_pattern_at_its_bound_is_searched_no_further() -> None:

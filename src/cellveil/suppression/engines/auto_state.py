@@ -42,7 +42,7 @@ class AutoStepsParams(Params):
     )
     first_bound: float = param(0.1, "Share of the time for the cover bound.", least=0, most=1)
     quick_bound: float = param(
-        0.02, "The same where a better bound is looked for beside the search.", least=0, most=1
+        0.02, "The same in irregular tables with fewer cells than `many`.", least=0, most=1
     )
     bound_beside: float = param(0.16, "Share of the time for the bound beside it.", least=0, most=1)
     first_bound_seconds: float = param(20.0, "Seconds for it at most.", least=0)
@@ -348,7 +348,8 @@ class AutoState(Incumbent):
 
     def has_time_to_bound(self) -> bool:
         """There is no time limit, the search has ended before it, or a better bound is wished for."""
-        has_time = self.deadline.limit is None or self.has_stalled or self.params.better_bound
+        has_ended = self.has_stalled and not self.can_anneal_on()
+        has_time = self.deadline.limit is None or has_ended or self.params.better_bound
         return has_time and self.needs_bound()
 
     def has_ample_time(self) -> bool:

@@ -145,6 +145,7 @@ class AutoRun(AutoState):
         ledger, params = self.completion.ledger, self.params.kernel_exchange
         until = deadline.or_when(lambda: self.is_cheapest(self.least))
         ExchangeTeam(ledger, num_workers(), seed=self.seed, params=params).run(until, self.tell)
+        self.has_stalled = not until.is_over
         self.keep(self.completion.draft(), ledger.cost)
 
     def _take_ledger(self, ledger: Ledger, deadline: Deadline) -> None:
@@ -263,7 +264,7 @@ class AutoRun(AutoState):
             self.search(deadline)
         else:
             self._splitting_search().regrow(self.ledger, deadline, self.tell)
-        self.has_stalled = not deadline.is_over
+            self.has_stalled = not deadline.is_over
 
     def _splitting_search(self) -> SplittingSearch:
         if self.splitting is None or self.splitting.problem is not self.ledger.problem:
@@ -328,6 +329,7 @@ class AutoRun(AutoState):
                 break
             slack = params.slack * (1 - search.barren / params.barren)
             search.shake(until, params.trials_at_once, slack)
+        self.has_stalled = not until.is_over
         self.tell(ledger)
         if self.kept is not None and self.least == search.least < ledger.cost:
             self.ledger = self.completion.ledger = Ledger(ledger.problem, self.kept.hidden)

@@ -36,7 +36,6 @@ from cellveil.params import param, part
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers.background import BackgroundTask
-from cellveil.solvers.parallel import num_workers
 from cellveil.suppression.bounds.cover import cover_bound
 from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.engines.auto_state import AutoStepsParams
@@ -168,7 +167,7 @@ IRREGULAR: Plan = (
     Stage("annealing on", 0.30, _Run.can_anneal_on, _Run.anneal),
     Stage("bound beside the search", 0.01, _Run.can_bound_beside_search, _Run.bound_beside),
     Stage("search", 0.12, _Run.is_without_exchanges, _Run.search),
-    Stage(BETTER_BOUND, 0.06, _Run.needs_bound, _Run.bound_better),
+    Stage(BETTER_BOUND, 0.10, _Run.has_time_to_bound, _Run.bound_better),
 )
 LARGE: Plan = (
     Stage("cubes", ALL, _Run.has_cubes, _Run.pack),
@@ -259,9 +258,9 @@ def _tied(problem: Problem, params: AutoParams) -> Merged | None:
 
 
 def _share_of_bound(plan: str, problem: Problem, params: AutoParams) -> float:
-    """For the first bound: little where a better one is looked for beside the search."""
-    is_beside = plan == "irregular" and num_workers() > 1 and problem.table.num_cells < params.many
-    return params.quick_bound if is_beside else params.first_bound
+    """For the first bound: little where the cells that it suggests are not what the search begins with."""
+    is_quick = plan == "irregular" and problem.table.num_cells < params.many
+    return params.quick_bound if is_quick else params.first_bound
 
 
 def _planned(
