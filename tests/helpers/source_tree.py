@@ -21,7 +21,7 @@ ORDER = (
     "judge",  # before suppression and adjustment: whoever judges shares nothing with those who made it
     *("suppression", "adjustment"),
     *("explaining", "publishing", "report"),
-    *("formats", "argus", "datasets"),
+    *("formats", "argus", "datasets", "previous"),
     *("job", "front", "views", "service", "cli", "__main__"),
 )
 """The parts of the package; each imports only from itself and from parts named before it."""

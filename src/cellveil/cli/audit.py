@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -30,11 +29,10 @@ from cellveil.progress import Phase
 
 if TYPE_CHECKING:
     from cellveil.attackers.attacker import Attacker
-    from cellveil.judge.over_time import ReleasesTogether
     from cellveil.judge.published_table import PublishedTable
     from cellveil.pattern import Pattern
+    from cellveil.previous.joint import JointProblem
     from cellveil.problem import Problem
-    from cellveil.progress import Progress
 
 PUBLISHED = "Without PATTERN.csv: a table that somebody published"
 MAX_LISTED = 20
@@ -70,17 +68,10 @@ def audit(
         typer.Option(
             "--with",
             metavar="RELEASE",
-            help="Folder of a former release of the same or overlapping data, also several: attack the "
-            "pattern together with them.",
+            help="Folder of an earlier release of the same or overlapping data, also several: audit the "
+            "pattern together with them. What jobs say in [against] needs a job.",
         ),
     ] = None,
-    revised: Annotated[
-        bool,
-        typer.Option(
-            "--revised",
-            help="With --with: hidden values may have changed since. Otherwise they count as the same.",
-        ),
-    ] = False,
     time_limit: Annotated[
         float | None,
         typer.Option(
@@ -149,8 +140,8 @@ def audit(
         raise InputError("a pattern and hierarchies are given", remedy="Give one or the other.")
     attackers = attackers_of(attacker or [AttackerName.outsider], p, q, level, coalition, prior)
     problem, given = _read(instance, pattern, report)
-    beside = _beside(former or [], revised, problem, given, attackers)
-    _audit_pattern(problem, given, attackers, beside, Deadline(time_limit), report, quiet, as_json)
+    joint = _joint(former or [], problem)
+    _audit_pattern(problem, given, attackers, joint, Deadline(time_limit), report, quiet, as_json)
 
 
 def _audit_publication(
@@ -189,26 +180,21 @@ def _read(instance: Path, pattern: Path, report: Path | None) -> tuple[Problem, 
     return problem, read_pattern(pattern, problem)
 
 
-def _beside(
-    folders: list[Path], revised: bool, problem: Problem, pattern: Pattern, attackers: list[Attacker]
-) -> Callable[[Deadline, Progress], ReleasesTogether] | None:
-    """The attack together with the former releases in these folders, which are read at once."""
+def _joint(folders: list[Path], problem: Problem) -> JointProblem | None:
+    """The problem together with the releases in these folders, which are read at once."""
     if not folders:
         return None
-    from cellveil.formats.former_releases import read_former_releases
-    from cellveil.judge.over_time import audit_together
+    from cellveil.previous.joint import JointProblem
+    from cellveil.previous.releases import read_releases
 
-    formers = read_former_releases(folders, problem.table)
-    return lambda deadline, shown: audit_together(
-        problem, pattern, formers, attackers=attackers, revised=revised, deadline=deadline, progress=shown
-    )
+    return JointProblem.of(problem, read_releases(folders))
 
 
 def _audit_pattern(
     problem: Problem,
     pattern: Pattern,
     attackers: list[Attacker],
-    beside: Callable[[Deadline, Progress], ReleasesTogether] | None,
+    joint: JointProblem | None,
     deadline: Deadline,
     report: Path | None,
     quiet: bool,
@@ -220,8 +206,11 @@ def _audit_pattern(
     with progress(quiet or as_json, [Phase.AUDIT]) as shown:
         shown.phase(Phase.AUDIT, deadline)
         verdict = judge(problem, pattern, attackers=attackers, time_limit=deadline.left, progress=shown)
-        if beside is not None:
-            verdict = replace(verdict, together=beside(deadline, shown))
+        if joint is not None:
+            from cellveil.previous.together import audit_jointly
+
+            beside = audit_jointly(joint, pattern.hidden, attackers, time_limit=deadline.left, progress=shown)
+            verdict = replace(verdict, together=beside)
     figures = audit_figures(verdict)
     write_json(report, as_json, figures)
     unsafe = problem.table.cell_names(verdict.unsafe_cells)

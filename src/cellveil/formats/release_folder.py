@@ -93,7 +93,7 @@ class ReleaseRows:
 def read_release_rows(folder: Path | str) -> ReleaseRows:
     """Read the tables of a release; a dimension that a table does not have counts as its total."""
     folder = Path(folder)
-    about = _about(folder)
+    about = read_about(folder)
     tables = about.get("tables") or [about | {"files": list(about["files"])}]
     totals = {d["name"]: d.get("total", TOTAL) for table in tables for d in table["dimensions"]}
     variables = list(dict.fromkeys(table["variable"] for table in tables))
@@ -128,7 +128,8 @@ def read_release(folder: Path | str, hierarchies: Mapping[str, Any], **options: 
     return read_publication(rows.columns, trees, **({"hidden": hidden} | options))
 
 
-def _about(folder: Path) -> dict[str, Any]:
+def read_about(folder: Path) -> dict[str, Any]:
+    """What a release says of itself."""
     try:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         if about["software"]["name"] == SOFTWARE:
@@ -146,7 +147,7 @@ def _joined(
 
     found: dict[tuple[str, ...], str] = {}
     for table in tables:
-        columns = read_columns(_csv_of(folder, table))
+        columns = table_rows(folder, table)
         own = {d["name"]: columns.codes(d["name"]).tolist() for d in table["dimensions"]}
         keys = [own.get(name) or [total] * len(columns) for name, total in totals.items()]
         keys += [[table["variable"]] * len(columns)] if len(variables) > 1 else []
@@ -158,6 +159,11 @@ def _joined(
     data = {name: pa.array(codes, pa.string()) for name, *codes in zip(names, *found, strict=True)}
     data["value"] = pa.array(list(found.values()), pa.string())
     return Columns(pa.table(data), str(folder), lambda row: row + 1)
+
+
+def table_rows(folder: Path, table: Mapping[str, Any]) -> Columns:
+    """The rows of one table of a release, as its about.json describes it."""
+    return read_columns(_csv_of(folder, table))
 
 
 def _csv_of(folder: Path, table: Mapping[str, Any]) -> Path:

@@ -9,6 +9,8 @@
 ``equations.csv``                         optional: further relations, see `cellveil.formats.equations`
 ``contributions.csv``                     optional: dimension columns of interior cells, ``contributor``,
                                           ``amount``, optionally ``holding``
+``contents.csv``                          optional: what codes consist of: ``dimension``, the
+                                          ``column`` of the records, ``code`` and a ``finest`` code of it
 ``largest_units.csv`` and others          what a problem knows of contributors, where it was written from
                                           one: see `cellveil.formats.contributor_files`; beside
                                           ``contributions.csv`` the largest ones do not count
@@ -27,6 +29,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unicodedata import category
@@ -66,11 +69,12 @@ from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.relations import Relations
 from cellveil.tables.table import Table
-from cellveil.tables.totals import is_interior
+from cellveil.tables.totals import contents_of_codes, is_interior
 
 CELLS = "cells.csv"
 EQUATIONS = "equations.csv"
 CONTRIBUTIONS = "contributions.csv"
+CONTENTS = "contents.csv"
 RESERVED = ("value", *FIELDS, "contributors")
 """Columns of cells.csv that are not dimensions."""
 
@@ -103,6 +107,7 @@ def read_folder(path: Path | str) -> Problem:
         table = _with_contributions(table, path / CONTRIBUTIONS)
     else:
         table = read_largest(table, path)
+    table = table.replace(dimensions=_with_contents(table, path / CONTENTS))
     return read_origins(build_problem(rows, table, named, amounts), path)
 
 
@@ -147,11 +152,13 @@ def write_folder(problem: Problem, path: Path | str) -> None:
             parts[name] = ("parent", "child"), _edges(tree)
     if len(extra) or not all(dimension.hierarchies for dimension in dimensions):
         parts[EQUATIONS] = equation_rows(problem.table, extra)
+    if any(dimension.column for dimension in problem.table.dimensions):
+        parts[CONTENTS] = ("dimension", "column", "code", "finest"), _contents(problem.table, dimensions)
     parts |= contributor_files(problem)
     with ExitStack() as stack:  # all or nothing: the files are renamed when all are written
         for name, (header, rows) in parts.items():
             write_rows(stack.enter_context(atomic_path(path / name)), header, rows)
-    others = (EQUATIONS, CONTRIBUTIONS, *LARGEST_FILES.values(), ORIGINS)
+    others = (EQUATIONS, CONTRIBUTIONS, CONTENTS, *LARGEST_FILES.values(), ORIGINS)
     for file in (*path.glob("hier_*.csv"), *(path / name for name in others)):
         if file.name not in parts:  # left over from an older instance
             file.unlink(missing_ok=True)
@@ -250,6 +257,29 @@ def _with_equations(table: Table, equations: Columns) -> Table:
     return table.replace(relations=Relations.stack([table.relations, added]))
 
 
+def _with_contents(table: Table, path: Path) -> tuple[Dimension, ...]:
+    """The dimensions with what their codes consist of, as the file or else the equations say."""
+    columns: dict[str, str] = {}
+    contents: dict[str, dict[str, list[str]]] = {}
+    if path.exists():
+        given = read_columns(path)
+        names = [given.codes(name).tolist() for name in ("dimension", "column", "code", "finest")]
+        for name, column, code, finest in zip(*names, strict=True):
+            columns[name] = column
+            contents.setdefault(name, {}).setdefault(code, []).append(finest)
+    found = []
+    for axis, dimension in enumerate(table.dimensions):
+        said = {code: tuple(finest) for code, finest in contents.get(dimension.name, {}).items()}
+        if not dimension.hierarchies and not said:
+            sums = contents_of_codes(table.keys, axis, table.relations)
+            said = {
+                dimension.codes[code]: tuple(dimension.codes[part] for part in sorted(parts))
+                for code, parts in sums.items()
+            }
+        found.append(replace(dimension, column=columns.get(dimension.name, ""), contents=said))
+    return tuple(found)
+
+
 def _with_contributions(table: Table, path: Path) -> Table:
     from cellveil.microdata.tabulate import contributions_of
 
@@ -297,6 +327,14 @@ def _written_dimension(dimension: Dimension) -> Dimension:
     if dimension.hierarchies:
         return Dimension.of(dimension.name, *dimension.hierarchies)
     return Dimension.unstructured(dimension.name, dimension.codes)
+
+
+def _contents(table: Table, written: Sequence[Dimension]) -> Iterator[tuple[str, str, str, str]]:
+    """The finest codes of the records in each code that no hierarchy of the folder gives as the sum of others."""
+    for dimension, as_written in zip(table.dimensions, written, strict=True):
+        for number, (code, finest) in enumerate(zip(dimension.codes, dimension.finest, strict=True)):
+            if dimension.column and not as_written.is_parent[number]:
+                yield from ((dimension.name, dimension.column, code, name) for name in finest)
 
 
 def _relations_beyond(table: Table, dimensions: Sequence[Dimension]) -> Int | None:

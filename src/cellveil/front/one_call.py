@@ -123,7 +123,7 @@ def protect(
         prepared = prepare(job, taker, records)
         if labels is not None:
             prepared = replace(prepared, labels=_checked_labels(labels, prepared.problem.table))
-        past = Past.of(job, prepared.problem)
+        past = Past.of(job, prepared.problem, records)
         return Protection(search(job, prepared, past, taker, keep_best=keep_best), taker.notes)
 
 

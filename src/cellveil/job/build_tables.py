@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,10 @@ def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) 
     exact = [name for name, given in trees.items() if any(_has_blanks(tree) for tree in given)]
     files = open_tables(job, exact, progress)
     data = _Data(files, open_structures(job, files), records)
-    plain = {name: _dimension(job, name, given, data, progress) for name, given in trees.items()}
+    plain = {
+        name: replace(_dimension(job, name, given, data, progress), column=_column(job, name))
+        for name, given in trees.items()
+    }
     dimensions = {name: recoded(job, dimension) for name, dimension in plain.items()}
     tables, marks = [], []
     for position, table in enumerate(job.tables):
@@ -77,7 +80,7 @@ def build_tables(job: Job, depth: int, progress: Progress, records: Any = None) 
                 pairs = list(zip(before, own, strict=True))
                 made, said = read_one(table, files[position], pairs, progress)
             else:
-                made = _tabulated(job, table, records, own, depth, progress)
+                made = tabulated(job, table, records, own, depth, progress)
                 said = GivenMarks.nothing(made.num_cells)
         tables.append(made)
         marks.append(said)
@@ -180,6 +183,12 @@ def _dimension(job: Job, name: str, trees: list[Hierarchy], data: _Data, progres
         return Dimension.of(name, Hierarchy.flat(codes, total))
 
 
+def _column(job: Job, name: str) -> str:
+    """The column of the data with the codes of a dimension, where it is called otherwise; else ""."""
+    settings = job.dimensions.get(name)
+    return "" if settings is None or settings.column in (None, name) else str(settings.column)
+
+
 def _place(job: Job, name: str) -> tuple[str | int, ...]:
     """Where the job speaks of a dimension."""
     if name in job.dimensions:
@@ -241,12 +250,19 @@ def _longest(codes: list[str], widths: list[int]) -> list[str]:
     return [code for code in codes if code not in totals]
 
 
-def _tabulated(
-    job: Job, table: TableJob, records: Any, dimensions: list[Dimension], depth: int, progress: Progress
+def tabulated(
+    job: Job,
+    table: TableJob,
+    records: Any,
+    dimensions: Sequence[Dimension],
+    depth: int,
+    progress: Progress,
+    *,
+    all_cells: bool = True,
 ) -> Table:
+    """A table of the microdata as the job has them, by any dimensions."""
     micro = job.microdata
     assert micro is not None  # checked when the job was read
-    named = {d.name: job.dimensions[d.name].column for d in dimensions if d.name in job.dimensions}
     first, second = micro.request_codes
     return tabulate(
         records,
@@ -264,9 +280,9 @@ def _tabulated(
         waiver=micro.waiver,
         passive=micro.passive,
         depth=depth,
-        all_cells=bool(job.rules) and rule_from_dict(job.rules).needs_all_cells,
+        all_cells=all_cells and bool(job.rules) and rule_from_dict(job.rules).needs_all_cells,
         allow_negative=micro.allow_negative,
-        columns={name: column for name, column in named.items() if column},
+        columns={dimension.name: dimension.column for dimension in dimensions if dimension.column},
         delimiter=micro.delimiter,
         encoding=micro.encoding,
         decimal=micro.decimal,

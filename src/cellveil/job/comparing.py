@@ -21,7 +21,7 @@ from cellveil.progress import Phase, Progress, Relay
 from cellveil.report.figures import officials_table
 from cellveil.report.method_comparison import ComparedRun, Comparison
 from cellveil.rules.weights import weights as weights_of
-from cellveil.suppression import METHODS, Suppression, suppress
+from cellveil.suppression import METHODS, Suppression
 from cellveil.suppression.methods import unknown_method
 
 GIVEN = "given"
@@ -48,20 +48,21 @@ def compare_methods(
         if method not in METHODS:
             raise unknown_method(method)
     progress.phase(Phase.READ)
-    problem = Past.of(job, prepare(job, progress).problem).problem
+    past = Past.of(job, prepare(job, progress).problem)
+    problem = past.problem
     weighings = {kind: _weights(problem, kind) for kind in dict.fromkeys(weights)}
     runs: list[ComparedRun] = []
     for kind in weighings:
         for method in dict.fromkeys(methods):
             telling = _Named(progress, f"{method}, weights {kind}")
             try:
-                runs.append(_run(job, problem, method, kind, weighings, telling))
+                runs.append(_run(job, past, method, kind, weighings, telling))
             except KeyboardInterrupt:
                 return Comparison(job.title, tuple(weighings), tuple(runs), was_interrupted=True)
     return Comparison(job.title, tuple(weighings), tuple(runs))
 
 
-def compare_with(job: Job, problem: Problem, found: Suppression, progress: Progress) -> Comparison:
+def compare_with(job: Job, past: Past, found: Suppression, progress: Progress) -> Comparison:
     """The run of a job beside the methods that its report is to compare it with, all with the job's weights.
 
     Raises
@@ -69,29 +70,30 @@ def compare_with(job: Job, problem: Problem, found: Suppression, progress: Progr
     KeyboardInterrupt
         When a search was interrupted.
     """
+    problem = past.problem if found.relaxation is None else found.relaxation.problem
     weighings = {GIVEN: problem.weight}
     runs = [_compared(problem, found, GIVEN, weighings, sum(found.seconds.values()))]
     for method in dict.fromkeys(job.report.compare):
         if method != found.method:
             progress.phase(Phase.COMPARE, Deadline(job.suppress.time_limit))
-            runs.append(_run(job, problem, method, GIVEN, weighings, _Named(progress, method)))
+            runs.append(_run(job, past, method, GIVEN, weighings, _Named(progress, method)))
     return Comparison(job.title, (GIVEN,), tuple(runs))
 
 
 def _run(
     job: Job,
-    problem: Problem,
+    past: Past,
     method: str,
     kind: str,
     weighings: Mapping[str, Float],
     progress: Progress,
 ) -> ComparedRun:
     """One run; an interrupt during its search is raised."""
-    began = perf_counter()
+    began, problem = perf_counter(), past.problem
     try:
-        found = suppress(
-            problem.replace(weight=weighings[kind]),
+        found = past.suppress(
             method,
+            weight=weighings[kind],
             attackers=attackers_asked(job, problem).attackers,
             time_limit=job.suppress.time_limit,
             seed=job.suppress.seed,

@@ -74,7 +74,11 @@ def instead_of_pattern(
     """The audit of an adjusted table that is to be released, or why there is none; None where none is."""
     if ready.job.adjust is None or not ready.job.adjust.publish:
         return None
-    return "no adjusted table was found" if adjusted is None else ready.past.beside(adjusted.audit, progress)
+    return (
+        "no adjusted table was found"
+        if adjusted is None
+        else ready.past.beside(adjusted.audit, None, progress)
+    )
 
 
 def _adjusted(

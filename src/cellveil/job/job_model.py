@@ -147,6 +147,12 @@ class Job(Section):
         files += [table.file for table in self.tables if table.file is not None]
         return files if self.instance is None else [self.instance]
 
+    def inputs(self) -> list[Path]:
+        """All that it reads and another job may write: data, earlier releases and patterns."""
+        earlier = [] if self.against is None else list(self.against.releases)
+        pattern = [] if self.previous is None else [self.previous.file]
+        return [*self.confidential_inputs(), *earlier, *pattern]
+
     def placing_errors(self, *location: str | int) -> AbstractContextManager[None]:
         """Name the job file and the line of the location in errors that have no place yet."""
         return nullcontext() if self._source is None else self._source.placing_errors(*location)

@@ -1,33 +1,46 @@
-"""What went before a job: the pattern of a former month, and former releases of the same data.
+"""What went before a job, and all else that readers know: a former pattern, earlier releases, other tables.
 
-Both are optional. The former pattern makes its cells cheaper to hide and can freeze what it published. What
-former releases show is known: hiding it would not help, so such cells are published, unless they are primary.
-Whether the new release is safe beside them is for the judge to say.
+The former pattern makes its cells cheaper to suppress and can freeze what it published. Earlier releases, and
+the tables of a job that count the same records, are searched and audited as one joint problem
+(`cellveil.previous`), for which the records say what each figure counts today.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-import numpy as np
-
-from cellveil.arrays import Bool
-from cellveil.formats.former_releases import read_former_releases
+from cellveil.arrays import Bool, Float
+from cellveil.attackers.attacker import Attacker
+from cellveil.errors import InputError
+from cellveil.files import sha256
+from cellveil.job.build_tables import tabulated
 from cellveil.job.job_model import Job
+from cellveil.job.preparing import depth_kept
 from cellveil.job.previous_pattern import PreviousPattern, previous_pattern
 from cellveil.judge import Audit
-from cellveil.judge.former_release import FormerRelease
-from cellveil.judge.joint_cells import JointCells
-from cellveil.judge.over_time import audit_together
+from cellveil.judge.verdict import Outcome
+from cellveil.microdata.codes import distinct_codes
+from cellveil.microdata.tabulate import COUNT
 from cellveil.pattern import Pattern
-from cellveil.problem import Problem, Status
+from cellveil.previous.joint import Basis, JointProblem
+from cellveil.previous.releases import Mapped, check_unchanged, read_releases
+from cellveil.previous.together import audit_jointly, relaxed_jointly, suppress_jointly
+from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.publishing.pattern_changes import PatternChanges
+from cellveil.rules import rule_from_dict
+from cellveil.rules.apply import find_primaries
+from cellveil.suppression import Suppression, suppress
+from cellveil.suppression.infeasible.relaxing import Relaxation
+from cellveil.tables.dimension import Dimension
+from cellveil.tables.table import Table
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Past:
-    """A job's problem in the light of what went before.
+    """A job's problem in the light of what went before, and of what all its tables have in common.
 
     Parameters
     ----------
@@ -35,30 +48,36 @@ class Past:
         With other weights and statuses.
     previous
         The former pattern; None where the job names none.
-    formers
-        Former releases.
-    revised
-        Whether their hidden values may have changed since.
+    joint
+        The problem together with earlier releases and the cross-classification of the tables; None where
+        nothing is known beyond the table.
+    accepted
+        Why the office releases although earlier releases give cells away; "" where it does not.
     """
 
     problem: Problem
     previous: PreviousPattern | None
-    formers: tuple[FormerRelease, ...]
-    revised: bool
+    joint: JointProblem | None
+    accepted: str = ""
 
     @classmethod
-    def of(cls, job: Job, problem: Problem) -> Past:
-        """Read what the job names."""
-        formers: tuple[FormerRelease, ...] = ()
-        if job.against is not None:
-            with job.placing_errors("against"):
-                formers = tuple(read_former_releases(job.against.releases, problem.table))
-            shown = _shown_by(formers, problem) & (problem.status == Status.SAFE)
-            status = np.where(shown, Status.FROZEN, problem.status).astype(np.int8)
-            problem = problem.replace(status=status)
+    def of(cls, job: Job, problem: Problem, records: Any = None) -> Past:
+        """Read what the job names.
+
+        Parameters
+        ----------
+        records
+            In place of the files of [microdata].
+        """
         previous = previous_pattern(job, problem)
         problem = problem if previous is None else previous.problem
-        return cls(problem, previous, formers, job.against is not None and job.against.revised)
+        asked, basis = job.against, _basis(job, records)
+        if asked is None:
+            return cls(problem, previous, JointProblem.of(problem, (), basis))
+        mapped = Mapped(asked.dimensions, asked.codes, asked.growth)
+        with job.placing_errors("against"):
+            joint = JointProblem.of(problem, read_releases(asked.releases), basis, mapped)
+        return cls(problem, previous, joint, asked.accept_known)
 
     @property
     def may_free(self) -> Bool | None:
@@ -67,30 +86,116 @@ class Past:
             return None
         return self.previous.frozen
 
-    def beside(self, audit: Audit, progress: Progress) -> Audit:
-        """The audit with the verdict on its view beside the former releases."""
-        if not self.formers:
+    def suppress(
+        self, method: str, *, attackers: Sequence[Attacker], weight: Float | None = None, **options: Any
+    ) -> Suppression:
+        """Search a pattern that is safe together with all else that readers know.
+
+        Parameters
+        ----------
+        weight
+            Other weights than those of the problem.
+        options
+            Further ones of `suppress`.
+        """
+        problem = self.problem if weight is None else self.problem.replace(weight=weight)
+        if self.joint is None:
+            return suppress(problem, method, attackers=attackers, **options)
+        joint = self.joint
+        if weight is not None:
+            everything = joint.problem.weight.copy()
+            everything[: joint.num_own] = weight
+            joint = replace(joint, own=problem, problem=joint.problem.replace(weight=everything))
+        found, judged = suppress_jointly(
+            joint, problem, method, attackers=attackers, accepted=self.accepted, **options
+        )
+        outcome = found.outcome if judged.is_safe else Outcome.NOT_SAFE
+        return replace(found, outcome=outcome, audit=replace(found.audit, together=judged))
+
+    def beside(self, audit: Audit, relaxation: Relaxation | None, progress: Progress) -> Audit:
+        """The audit with the verdict on its view together with all else that readers know."""
+        if self.joint is None:
             return audit
-        found = audit_together(
-            audit.problem,
-            audit.pattern,
-            self.formers,
-            attackers=audit.attackers,
-            revised=self.revised,
+        if audit.pattern is None:
+            if not self.joint.releases:
+                return audit
+            raise InputError(
+                "an adjusted table beside earlier releases: true values tell how its cells were moved",
+                remedy="Withdraw the earlier releases first, and leave out against.",
+            )
+        found = audit_jointly(
+            relaxed_jointly(self.joint, relaxation),
+            audit.pattern.hidden,
+            audit.attackers,
+            accepted=self.accepted,
             progress=progress,
         )
         return replace(audit, together=found)
+
+    def check_unchanged(self, job: Job) -> None:
+        """Raise where an earlier release was replaced since it was read."""
+        if job.against is not None and self.joint is not None:
+            check_unchanged(job.against.releases, [fact.digest for fact in self.joint.facts])
 
     def changes_to(self, pattern: Pattern) -> PatternChanges | None:
         """What a pattern hides otherwise than the former one."""
         return None if self.previous is None else self.previous.changes_to(pattern)
 
 
-def _shown_by(formers: tuple[FormerRelease, ...], problem: Problem) -> Bool:
-    """Cells whose values of today stand in a former release."""
-    everything = np.ones(problem.table.num_cells, dtype=bool)
-    union = JointCells(problem, Pattern.hiding(problem, everything, "everything"), formers)
-    for place, former in enumerate(formers):
-        if former.published is not None:
-            union.add(place, former, set())
-    return ~np.array(union.hidden[: problem.table.num_cells])
+def basis_facts(job: Job) -> dict[str, Any]:
+    """What later releases must know of the records of a job, for its public files."""
+    micro = job.microdata
+    rounding = {
+        table.response or COUNT: f"1e-{table.decimals or 0}"
+        for table in job.tables
+        if table.file is None and table.rounding
+    }
+    return {
+        "rounding": rounding,
+        "weight": "" if micro is None else micro.weight or "",
+        "population": _population(job),
+    }
+
+
+def _population(job: Job) -> str:
+    """Which records were counted, where a query chose them: its digest; else ""."""
+    query = None if job.microdata is None else job.microdata.query
+    return sha256(query.encode())[:16] if query else ""
+
+
+def _basis(job: Job, records: Any) -> Basis | None:
+    """What the records of a job say of any cell; None where it has finished tables."""
+    micro = job.microdata
+    if micro is None or any(table.file is not None for table in job.tables):
+        return None
+    source = micro.source if records is None else records
+    rule = rule_from_dict(job.rules) if job.rules else None
+
+    def tabulate(variable: str, dimensions: Sequence[Dimension]) -> Table | None:
+        asked = next((table for table in job.tables if (table.response or COUNT) == variable), None)
+        if asked is None:
+            return None
+        return tabulated(job, asked, source, dimensions, depth_kept(job), Progress(), all_cells=False)
+
+    def finest(column: str) -> Sequence[str] | None:
+        try:
+            found = distinct_codes(
+                source, [column], options=micro.source_options(), choice=micro.engine_choice()
+            )
+        except InputError:
+            return None
+        return [code for (code,) in found]
+
+    def levels(table: Table) -> Problem:
+        return find_primaries(
+            table,
+            rule,
+            weight="one",
+            lower_factor=job.levels.lower_factor,
+            upper_factor=job.levels.upper_factor,
+            spl=job.levels.sliding,
+            safety_range=job.levels.safety_range,
+        ).problem
+
+    weight = micro.weight or ""
+    return Basis(tabulate, finest, levels if rule else None, _population(job), weight)

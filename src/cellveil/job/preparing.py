@@ -58,7 +58,7 @@ def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
     for note in job.inferred:
         progress.note(note)
     rule = rule_from_dict(job.rules) if job.rules else None
-    depth = max(rule.depth if rule else 1, MIN_DEPTH, depth_asked(job))
+    depth = depth_kept(job)
     built = build_tables(job, depth, progress, records)
     labels = read_labels(job.labels, built.table, built.labels)
     progress.phase(Phase.RULES)
@@ -68,6 +68,12 @@ def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
     if excused is not None:
         facts["cells safe by waivers of contributors"] = excused
     return Prepared(primary.problem, facts, labels, _parts(job, built))
+
+
+def depth_kept(job: Job) -> int:
+    """How many of the largest contributions of each cell are kept, for rules and attackers."""
+    rule = rule_from_dict(job.rules) if job.rules else None
+    return max(rule.depth if rule else 1, MIN_DEPTH, depth_asked(job))
 
 
 def _parts(job: Job, built: BuiltTables) -> tuple[TablePart, ...]:

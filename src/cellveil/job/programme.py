@@ -3,22 +3,23 @@
 All data are read and checked here before anything is searched, and all results are written here: whoever does
 the searches, processes or a cluster, sees problems and no files, and needs no disk of ours; what comes back
 is judged here. A job that fails does not stop the others. Output folders are locked from the check to the
-end.
+end. A job that reads what another one writes, such as its release, is read and run after it.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from graphlib import CycleError, TopologicalSorter
 from itertools import combinations
 from pathlib import Path
 from time import perf_counter
 from urllib.parse import quote
 
-from cellveil.errors import CellveilError, InfeasibleError, InputError, WorkerError, check_kind
+from cellveil.errors import CellveilError, InfeasibleError, InputError, WorkerError, check_kind, name_some
 from cellveil.files import checked_path, write_text
 from cellveil.job.finding import Finding, find
 from cellveil.job.job_files import internal_files
@@ -97,10 +98,12 @@ def run_jobs(
         observer = stack.enter_context(shown_progress(progress))
         observer.plan([Phase.READ, Phase.JOBS])
         observer.phase(Phase.READ)
-        entries = _made_ready(given, stack, observer)
         links = Path.cwd() if folder is None else folder
-        lines = _run(entries, links, default_workers() if workers is None else workers, observer)
-        found = Overview(tuple(lines), now_text(), perf_counter() - began)
+        lines: dict[int, OverviewLine] = {}
+        for wave in _waves(given):
+            entries = _made_ready({k: given[k] for k in wave}, stack, observer, lines)
+            lines |= _run(entries, links, default_workers() if workers is None else workers, observer)
+        found = Overview(tuple(lines[k] for k in range(len(given))), now_text(), perf_counter() - began)
         if folder is not None:
             _write(found, folder)
         return found
@@ -151,18 +154,56 @@ def _name(job: Job) -> str:
     return "a job" if job.file is None else job.file.name
 
 
-def _made_ready(jobs: Sequence[Job], stack: ExitStack, progress: Progress) -> list[_Entry]:
-    """Lock all outputs and read all data; their faults together."""
-    entries: list[_Entry] = []
-    faults: list[CellveilError] = []
-    for done, job in enumerate(jobs):
+def _waves(jobs: Sequence[Job]) -> list[list[int]]:
+    """The numbers of jobs that can run side by side, and after each other: nobody reads what is not written.
+
+    Raises
+    ------
+    InputError
+        Where jobs read from each other in a circle.
+    """
+    outputs = [job.output.resolve() for job in jobs]
+    needs = {
+        k: {
+            other
+            for other, output in enumerate(outputs)
+            if other != k and any(path.resolve().is_relative_to(output) for path in job.inputs())
+        }
+        for k, job in enumerate(jobs)
+    }
+    order = TopologicalSorter(needs)
+    try:
+        order.prepare()
+    except CycleError as error:
+        names = [_name(jobs[k]) for k in error.args[1][:-1]]
+        raise InputError(
+            f"jobs read what the others write, in a circle: {name_some(names)}",
+            remedy="Run them one by one, and name releases that are there.",
+        ) from None
+    waves = []
+    while order.is_active():
+        waves.append(sorted(order.get_ready()))
+        order.done(*waves[-1])
+    return waves
+
+
+def _made_ready(
+    jobs: Mapping[int, Job], stack: ExitStack, progress: Progress, lines: dict[int, OverviewLine]
+) -> dict[int, _Entry]:
+    """Lock outputs and read data. The faults of the first jobs together; a later one fails by itself."""
+    entries: dict[int, _Entry] = {}
+    faults: dict[int, CellveilError] = {}
+    for done, (k, job) in enumerate(jobs.items()):
         progress.advance(done, len(jobs))
         try:
             output = stack.enter_context(locked_output(job))
-            entries.append(_Entry(ReadyJob.of(job, Progress()), output, _name(job)))
+            entries[k] = _Entry(ReadyJob.of(job, Progress()), output, _name(job))
         except CellveilError as error:
-            faults.append(_of_job(job, error))
-    _raise_all(faults)
+            faults[k] = _of_job(job, error)
+    if not lines:
+        _raise_all(list(faults.values()))
+    for k, fault in faults.items():
+        lines[k] = OverviewLine.failed(_name(jobs[k]), jobs[k].title or _name(jobs[k]), fault)
     return entries
 
 
@@ -178,16 +219,19 @@ def _found(shared: None, ready: ReadyJob) -> Finding:
     return find(ready, Progress())
 
 
-def _run(entries: Sequence[_Entry], links: Path, workers: int, progress: Progress) -> list[OverviewLine]:
+def _run(
+    entries: Mapping[int, _Entry], links: Path, workers: int, progress: Progress
+) -> dict[int, OverviewLine]:
     """Run the jobs, the largest first, and write each one's results as they come."""
     progress.phase(Phase.JOBS)
     progress.advance(0, len(entries))
-    order = sorted(range(len(entries)), key=lambda k: -entries[k].size)
+    order = sorted(entries, key=lambda k: -entries[k].size)
     lines: dict[int, OverviewLine] = {}
     left = "not done"
     try:
         tasks = [entries[k].ready for k in order]
-        for number, reply in task_pool(min(workers, len(tasks))).replies(_found, None, tasks):
+        pool = task_pool(min(workers, len(tasks))) if tasks else None
+        for number, reply in pool.replies(_found, None, tasks) if pool else ():
             place = order[number]
             lines[place] = _written(entries[place], reply, links)
             progress.stage(f"{len(lines)} of {len(entries)}")
@@ -196,15 +240,14 @@ def _run(entries: Sequence[_Entry], links: Path, workers: int, progress: Progres
         left = ""
     except WorkerError as error:
         left = str(error)
-    return [
-        lines.get(k)
-        or (
-            OverviewLine.failed(entry.name, entry.title, WorkerError(left))
-            if left
-            else OverviewLine.interrupted(entry.name, entry.title)
-        )
-        for k, entry in enumerate(entries)
-    ]
+    for k, entry in entries.items():
+        if k not in lines:
+            lines[k] = (
+                OverviewLine.failed(entry.name, entry.title, WorkerError(left))
+                if left
+                else OverviewLine.interrupted(entry.name, entry.title)
+            )
+    return lines
 
 
 def _written(entry: _Entry, reply: Reply[Finding], links: Path) -> OverviewLine:

@@ -50,7 +50,7 @@ class ReadyJob:
         """
         taker = NoteTaker(progress)
         prepared = prepare(job, taker, records)
-        past = Past.of(job, prepared.problem)
+        past = Past.of(job, prepared.problem, records)
         check_release(job, prepared)
         if job.release.written != job.release.formats:
             taker.note("no workbook is written: it needs the extra excel (pip install 'cellveil[excel]')")

@@ -65,7 +65,7 @@ def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progres
         past=ready.past,
         problem=problem,
         suppression=replace(claimed.suppression, pattern=pattern, audit=found),
-        audit=ready.past.beside(found, progress),
+        audit=ready.past.beside(found, claimed.suppression.relaxation, progress),
         asked=asked,
     )
 

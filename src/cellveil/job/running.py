@@ -19,6 +19,7 @@ from cellveil.job.finding import Finding, find
 from cellveil.job.job_files import FILES, internal_files
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import NewFiles, Output
+from cellveil.job.past import basis_facts
 from cellveil.job.preparing import Prepared
 from cellveil.job.reading import read_job
 from cellveil.job.ready_job import ReadyJob, locked_output
@@ -121,6 +122,7 @@ def run_job(
 def write_found(ready: ReadyJob, output: Output, found: Finding) -> JobResult:
     """Write what was found for a job: the release where it is safe, and the internal files."""
     job, judged = ready.job, found.judged
+    ready.past.check_unchanged(job)
     with output.replaced() as new:
         _write_pattern(job, ready.prepared, judged.problem, judged.suppression.pattern, new.internal)
         if judged.audit.is_safe:
@@ -178,6 +180,7 @@ def wishes_of(job: Job, prepared: Prepared) -> dict[str, Any]:
         "unit": settings.unit,
         "contact": settings.contact,
         "language": job.language,
+        "basis": basis_facts(job),
     }
 
 

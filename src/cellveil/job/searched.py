@@ -17,7 +17,7 @@ from cellveil.progress import Phase, Progress
 from cellveil.report import Report, build_report
 from cellveil.report.method_comparison import Comparison
 from cellveil.report.run_facts import SearchCurve, SearchPoint
-from cellveil.suppression import Suppression, suppress
+from cellveil.suppression import Suppression
 
 EXACT_WORK = 50_000
 """Up to this product of primary and hidden cells (seconds of work) the report has exact intervals."""
@@ -91,8 +91,7 @@ def search(
     asked = attackers_asked(job, problem)
     progress.plan(phases_of(job, bool(asked.attackers)))
     curve = SearchCurve(progress)
-    suppression = suppress(
-        problem,
+    suppression = past.suppress(
         **job.suppress.model_dump(),
         attackers=asked.attackers,
         may_free=past.may_free,
@@ -101,13 +100,11 @@ def search(
     )
     if suppression.was_interrupted and not keep_best:
         raise KeyboardInterrupt
-    if suppression.relaxation is not None:
-        problem = suppression.relaxation.problem
+    problem = suppression.audit.problem
     audit = suppression.audit
     if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
         audit = audit.with_exact_intervals(progress)
-    audit = past.beside(audit, progress)
-    comparison = compare_with(job, problem, suppression, progress) if job.report.compare else None
+    comparison = compare_with(job, past, suppression, progress) if job.report.compare else None
     return JudgedPattern(job, prepared, past, problem, suppression, audit, asked, curve.points, comparison)
 
 

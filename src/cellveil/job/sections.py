@@ -319,10 +319,26 @@ class AgainstJob(Section):
         description="Folders of former releases of the same or overlapping data, or output folders: the new "
         "release is attacked together with them, and refused where that opens cells of one or the other.",
     )
-    revised: bool = Field(
-        False,
-        description="Hidden values of the former releases may have changed since. Otherwise they count as "
-        "the same, but for those that the figures show to be revised.",
+    dimensions: dict[str, str] = Field(
+        default_factory=dict,
+        description="Where a release does not say it: the column of the data that each of its dimensions "
+        'classifies by, such as {region = "reg"}.',
+    )
+    codes: dict[str, dict[str, list[str]]] = Field(
+        default_factory=dict,
+        description="Where a release does not say it: what its codes contain, by dimension, as codes of the "
+        'data, such as {size = {small = ["1", "2"]}}.',
+    )
+    growth: float | None = Field(
+        None,
+        gt=0,
+        description="For releases of another period: their figures are taken for those of today within so "
+        "many per cent.",
+    )
+    accept_known: str = Field(
+        "",
+        description="Why the release is made although earlier releases give some of its unsafe cells away, "
+        "whatever is suppressed now; verdict and report repeat it.",
     )
 
 

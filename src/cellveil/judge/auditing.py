@@ -149,8 +149,8 @@ class Audit(Shown):
         who = ADJUSTED if self.adjusted is not None else in_words(self.attackers)
         if self.together is None:
             return who
-        fewer = "" if self.together.against == who else f" (there {self.together.against or 'nobody'} only)"
-        return f"{who}, also beside {self.together.words}{fewer}"
+        fewer = "" if self.together.against == who else f" (there {self.together.against} only)"
+        return f"{who}{self.together.beside}{fewer if self.together.beside else ''}"
 
     @property
     def not_asked(self) -> str:
@@ -158,9 +158,9 @@ class Audit(Shown):
         if self.adjusted is not None:
             return "contributors who know their own part, alone or together"
         alone = not_asked(self.attackers)
-        if self.together is None or self.together.not_asked == alone:
+        if self.together is None or not self.together.not_tested:
             return alone
-        return f"{alone}; beside {self.together.words}: {self.together.not_asked}"
+        return f"{alone}; {self.together.not_tested}"
 
     @property
     def verdict(self) -> str:

@@ -1,4 +1,4 @@
-"""What an audit says of a view that others lay beside former releases."""
+"""What an audit says of a view together with all else that readers know."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ from typing import Any, Protocol
 
 
 class Beside(Protocol):
-    """The verdict on a view beside former releases."""
+    """The verdict on a view beside earlier releases and all tables of the same records."""
 
     @property
     def findings(self) -> tuple[str, ...]:
         """What speaks against the view, in words."""
 
     @property
-    def words(self) -> str:
-        """The former releases in words."""
+    def beside(self) -> str:
+        """The earlier releases, as they follow the attackers of a verdict; "" where there are none."""
 
     @property
     def against(self) -> str:
-        """Against whom the verdict holds, in words; "" where there is none."""
+        """Against whom the verdict holds, in words."""
 
     @property
-    def not_asked(self) -> str:
-        """Whom it says nothing about, in words."""
+    def not_tested(self) -> str:
+        """What could not be tested, in words; "" where there is nothing."""
 
     def lines(self) -> list[str]:
-        """What was assumed and found, for people."""
+        """What was compared, assumed and found, for people."""
 
     def to_dict(self) -> dict[str, Any]:
         """As data for JSON."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,8 @@ def tabulate(
     marks = NumberMarks(decimal, "" if decimal and thousands is None else thousands)
     written = SourceOptions(delimiter, encoding, marks, skip, sheet, query)
     choice = EngineChoice.of(engine, connection, dialect)
-    dimensions = named_dimensions(source, dimensions, columns or {}, written, choice)
+    named = named_dimensions(source, dimensions, columns or {}, written, choice)
+    by = [replace(one, column=(columns or {}).get(one.name, one.name)) for one in named]
     roles = Roles(
         response=response,
         shadow=shadow,
@@ -158,22 +160,22 @@ def tabulate(
         request_codes=request_codes,
         waiver=waiver,
         passive=passive,
-        dimensions=_dimension_columns(dimensions, columns or {}),
+        dimensions=_dimension_columns(named, columns or {}),
     )
     if all_cells:
-        _check_product(dimensions)
+        _check_product(by)
     options = EngineOptions(memory_limit, threads, temp_directory, written, depth, choice=choice)
-    with RollUp.opened(source, dimensions, roles, options, progress) as roll_up:
+    with RollUp.opened(source, by, roles, options, progress) as roll_up:
         roll_up.records.read(decimals, rounding=rounding, allow_negative=allow_negative)
         keys, figures = roll_up.cells()
         units = roll_up.contributions("unit" if contributor else None)
         holdings = roll_up.contributions("holding") if holding else None
         if all_cells:
-            keys, figures, rows = _every_cell(dimensions, keys, figures)
+            keys, figures, rows = _every_cell(by, keys, figures)
             units, holdings = units.spread(rows), holdings and holdings.spread(rows)
         roll_up.progress.stage("relations")
         return assemble(
-            dimensions,
+            by,
             keys,
             figures["value"],
             roll_up.records.value_decimals,

@@ -38,6 +38,7 @@ from cellveil.publishing.sdmx_files import (
     write_structure,
 )
 from cellveil.publishing.staging import check_foreign
+from cellveil.tables.space import is_complete as is_complete_table
 from cellveil.tables.table import VARIABLE
 
 
@@ -159,6 +160,7 @@ def release(
     language: str = LANGUAGES[0],
     override: str | None = None,
     tables: Sequence[TablePart] = (),
+    basis: Mapping[str, Any] | None = None,
 ) -> Release:
     """Write the public files of what was audited, if nothing speaks against it.
 
@@ -188,6 +190,9 @@ def release(
         A reason to release although the audit does not allow it. Internal: it stands in no public file.
     tables
         The tables that a joint table was linked from: each gets a file or sheet of its own.
+    basis
+        What later releases must know of the records, for about.json: ``rounding`` (by variable the unit to
+        which records were rounded), ``weight`` (the column of weights), ``population`` (which were counted).
 
     Raises
     ------
@@ -239,7 +244,9 @@ def release(
     publication = replace(publication, is_adjusted=audit.adjusted is not None).in_tables(tables, labels)
     check_names(publication, formats)
     folder = folder.resolve()
-    files, skipped = write_release(publication, folder, formats)
+    is_complete = all(map(is_complete_table, [part.table for part in tables] or [audit.problem.table]))
+    facts = {"absent": "empty" if is_complete else "not published", **(basis or {})}
+    files, skipped = write_release(publication, folder, formats, facts)
     return Release(
         folder,
         files,
@@ -297,7 +304,7 @@ def _advice(audit: Audit, override: str | None) -> str:
 
 
 def write_release(
-    publication: Publication, folder: Path, formats: Sequence[str]
+    publication: Publication, folder: Path, formats: Sequence[str], basis: Mapping[str, Any] | None = None
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Write all files; returns those written with their digests, and the formats left out with the reason."""
     skipped = {}
@@ -309,14 +316,13 @@ def write_release(
         for name, (writer, part) in wanted.items():
             writer(part, staging / name)
             files[name] = str(digest_of(staging / name))
-        write_text(
-            staging / ABOUT, json.dumps(_about(publication, files), indent=2, ensure_ascii=False) + "\n"
-        )
+        about = _about(publication, files, basis or {})
+        write_text(staging / ABOUT, json.dumps(about, indent=2, ensure_ascii=False) + "\n")
         files[ABOUT] = str(digest_of(staging / ABOUT))
     return files, skipped
 
 
-def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]:
+def _about(publication: Publication, files: Mapping[str, str], basis: Mapping[str, Any]) -> dict[str, Any]:
     """What the public may know about the release.
 
     The digest of the view is not in it: the view has the bounds an attacker is assumed to know, and where
@@ -334,6 +340,9 @@ def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]
         "tables": _about_parts(publication, files),
         "hierarchies": _hierarchies(publication),
         "equations": _equations(publication),
+        "columns": {d.name: d.column for d in publication.dimensions if d.column},
+        "contains": _contains(publication),
+        **basis,
         "symbol": publication.symbol,
         "adjusted": "yes" if publication.is_adjusted else "",
         "note": imprint.note,
@@ -346,6 +355,24 @@ def _about(publication: Publication, files: Mapping[str, str]) -> dict[str, Any]
         "software": {"name": SOFTWARE, "version": __version__},
     }
     return {name: entry for name, entry in about.items() if entry not in ("", [], {}) or name == "symbol"}
+
+
+def _contains(publication: Publication) -> dict[str, dict[str, list[str]]]:
+    """What codes consist of, so that later releases need not guess: finest codes of the data.
+
+    Left out are finest codes themselves, and what the hierarchies and totals say.
+    """
+    found: dict[str, dict[str, list[str]]] = {}
+    for dimension in (dimension for table in publication.tables for dimension in table.dimensions):
+        has_parts = {
+            above for tree in dimension.hierarchies for above, below in tree.children.items() if below
+        }
+        named = {*dimension.codes, *(code for tree in dimension.hierarchies for code in tree.codes)}
+        for code in sorted(named - has_parts):
+            finest = dimension.finest[dimension.index[code]]
+            if finest != (code,) and dimension.column:
+                found.setdefault(dimension.name, {})[code] = list(finest)
+    return found
 
 
 def _hierarchies(publication: Publication) -> dict[str, list[list[list[str]]]]:

@@ -129,4 +129,10 @@ def _with_aliases(coarse: Dimension, old: Dimension, goal: Mapping[str, str]) ->
     names = {code: coarse.codes[coarse.index[goal[code]]] for code in goal}
     names |= {alias: names[code] for alias, code in old.aliases.items()}
     further = {name: code for name, code in names.items() if name not in coarse.codes}
-    return replace(coarse, aliases={**coarse.aliases, **further})
+    contents: dict[str, tuple[str, ...]] = {}
+    for code in old.codes:  # a folded code holds all that stood below it; codes that are joined are leaves
+        if not old.is_parent[old.index[code]]:
+            contents[names[code]] = (*contents.get(names[code], ()), *old.finest[old.index[code]])
+    contents = {code: finest for code, finest in contents.items() if finest != (code,)}
+    aliases = {**coarse.aliases, **further}
+    return replace(coarse, aliases=aliases, column=old.column, contents=contents)

@@ -61,6 +61,12 @@ class Dimension:
         Further names: codes that were merged, and the code they were merged into.
     hierarchies
         The trees it was built from.
+    column
+        The column of the records that holds the codes; "" for tables that nobody made from records here, of
+        whose codes only the names are known.
+    contents
+        The finest codes of the data that a code consists of, where the equations do not say so: of codes that
+        recoding has folded or joined.
 
     Examples
     --------
@@ -69,6 +75,8 @@ class Dimension:
     ('Total', 'N', 'N1', 'N2', 'S')
     >>> region.aliases
     {'S1': 'S'}
+    >>> region.finest
+    (('N1', 'N2', 'S1'), ('N1', 'N2'), ('N1',), ('N2',), ('S1',))
     """
 
     name: str
@@ -77,6 +85,8 @@ class Dimension:
     total: int = -1
     aliases: Mapping[str, str] = field(default_factory=dict)
     hierarchies: tuple[Hierarchy, ...] = ()
+    column: str = ""
+    contents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return f"Dimension({self.name!r}, {len(self.codes)} codes, {len(self.equations)} equations)"
@@ -129,6 +139,26 @@ class Dimension:
                 for child in equation.codes[1:]:
                     level[child] = max(level[child], level[code] + 1)
         return level
+
+    @property
+    def data_column(self) -> str:
+        """The column of the records that holds the codes, or would: the name, where nothing is said."""
+        return self.column or self.name
+
+    @cached_property
+    def finest(self) -> tuple[tuple[str, ...], ...]:
+        """For each code the finest codes of the data that it consists of."""
+        has_parts = {parent for tree in self.hierarchies for parent, below in tree.children.items() if below}
+        own: list[list[str]] = [[] for _ in self.codes]
+        for name, number in self.index.items():
+            if name not in has_parts:
+                own[number].append(name)
+        leaves = [self.contents.get(code) or own[number] for number, code in enumerate(self.codes)]
+        below = self._leaves_below
+        return tuple(
+            tuple(name for leaf in sorted(below[number]) for name in leaves[leaf])
+            for number in range(len(self.codes))
+        )
 
     @cached_property
     def closure(self) -> tuple[Int, Int]:

@@ -15,7 +15,7 @@ cells of their own. These are treated as independent of each other, which the `n
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -199,7 +199,10 @@ def _join_dimension(name: str, given: Sequence[Dimension]) -> Dimension:
         for tree in dimension.hierarchies:
             trees.setdefault((tree.root, tuple(sorted(tree.pairs()))), tree)
     covering_first = sorted(trees.values(), key=lambda tree: -_num_leaves(tree.root, trees.values()))
-    return Dimension.of(name, *covering_first)
+    joint = Dimension.of(name, *covering_first)
+    contents = {code: finest for dimension in given for code, finest in dimension.contents.items()}
+    column = next((dimension.column for dimension in given if dimension.column), "")
+    return replace(joint, column=column, contents=contents)
 
 
 def _num_leaves(root: str, trees: Collection[Hierarchy]) -> int:

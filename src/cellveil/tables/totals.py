@@ -71,6 +71,38 @@ def _consists_of(relations: Relations, made_by: Int, cell: int, finest: Bool, co
     return bool((times[finest] == 1).all() and counts[finest].sum() == counts[cell])
 
 
+def contents_of_codes(keys: Sequence[Codes], axis: int, relations: Relations) -> dict[int, set[int]]:
+    """For codes of one dimension that relations give as the sum of others: the finest codes they consist of.
+
+    Only relations count whose cells agree in all other dimensions.
+    """
+    row, total = relations.row_of_entry, total_of_rows(relations)
+    alike = (total >= 0) & (relations.rhs == 0)
+    first = relations.indptr[:-1]
+    filled = np.diff(relations.indptr) > 1
+    for other, column in enumerate(keys):
+        if other != axis and len(row):
+            codes = column[relations.cells]
+            differs = codes != codes[np.minimum(first, len(codes) - 1)][row]
+            alike &= np.bincount(row[differs], minlength=len(alike)) == 0
+    parts: dict[int, set[int]] = {}
+    for number in np.flatnonzero(alike & filled).tolist():
+        cells, coefs = relations.row(number)
+        codes = keys[axis][cells]
+        whole = int(keys[axis][total[number]])
+        if (coefs[cells == total[number]] == -1).all() and len(set(codes.tolist())) == len(codes):
+            below = set(codes[cells != total[number]].tolist())
+            parts.setdefault(whole, set())
+            parts[whole] |= below if not parts[whole] else set()
+
+    def finest(code: int, above: frozenset[int]) -> set[int]:
+        if code not in parts or code in above:
+            return {code}
+        return set().union(*(finest(part, above | {code}) for part in parts[code]))
+
+    return {code: finest(code, frozenset()) for code in parts}
+
+
 def total_of_rows(relations: Relations) -> Int:
     """The total of each relation: the only cell of its sign where all coefficients are ±1; −1 where none is.
 

@@ -1,0 +1,318 @@
+"""A pattern beside everything else that readers know: searched for, and audited, on the joint problem.
+
+Ensures that `JointAudit.findings` is empty only where every protection level of the new table, and of cells
+that earlier releases suppress, was shown to hold against the attackers tested, who see everything at once.
+What earlier releases give away by themselves no pattern can take back: such cells are named. Those of the
+new table speak against it unless the office accepts them with a reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from cellveil.arrays import Bool, Int
+from cellveil.attackers.attacker import Attacker
+from cellveil.clock import Deadline
+from cellveil.errors import counted, name_some
+from cellveil.judge.auditing import OUTSIDER, Audit, audit
+from cellveil.judge.verdict import NAMED
+from cellveil.pattern import Pattern
+from cellveil.previous.joint import JointProblem
+from cellveil.problem import Problem, Status
+from cellveil.progress import Progress
+from cellveil.suppression import Suppression, suppress
+from cellveil.suppression.infeasible.relaxing import FIELDS, Lowered, Relaxation
+from cellveil.tables.cells import cell_numbers
+
+MORE_TIME = 0.5
+"""Share of the time limit that a second search may take, where the cross-classification opens the first pattern."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class JointAudit:
+    """The verdict on a view beside earlier releases, and together with all tables of the same records.
+
+    Parameters
+    ----------
+    audit
+        The audit of the joint problem.
+    known_already
+        Names of cells of the new table that earlier releases give away whatever is suppressed.
+    accepted
+        Why the office releases all the same; "" where it does not.
+    known_former
+        Names of cells that earlier releases suppress, and give away among themselves.
+    """
+
+    joint: JointProblem
+    audit: Audit
+    known_already: tuple[str, ...] = ()
+    accepted: str = ""
+    known_former: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"JointAudit({'safe' if self.is_safe else 'NOT SAFE'}, {self.joint!r})"
+
+    @property
+    def _where(self) -> str:
+        """What the pattern was audited together with, in words."""
+        names = self.joint.releases
+        return f"together with {name_some(names)}" if names else "as all tables add up the same records"
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What speaks against the view, in words."""
+        unsafe, names = self.audit.unsafe_cells, self.joint.problem.table.cell_names
+        found = []
+        for cells, whose in (
+            (unsafe[unsafe < self.joint.num_own], "of this release"),
+            (unsafe[unsafe >= self.joint.num_own], "of earlier ones"),
+        ):
+            if len(cells):
+                number = counted(len(cells), "cell", "cells")
+                found.append(
+                    f"{self._where}, {number} {whose} not shown protected: {name_some(names(cells), NAMED)}"
+                )
+        if self.known_already and not self.accepted:
+            number = counted(len(self.known_already), "cell follows", "cells follow")
+            found.append(
+                f"{number} from {name_some(self.joint.releases)} alone, whatever is suppressed: "
+                f"{name_some(self.known_already, NAMED)}. To release all the same, say why: "
+                'against.accept_known = "…"'
+            )
+        if not found and not self.audit.is_safe:
+            return tuple(f"{self._where}: {finding}" for finding in self.audit.findings)
+        return tuple(found)
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether nothing speaks against the view."""
+        return not self.findings
+
+    @property
+    def beside(self) -> str:
+        """The earlier releases, as they follow the attackers of a verdict; "" where there are none."""
+        return f", also beside {name_some(self.joint.releases)}" if self.joint.releases else ""
+
+    @property
+    def against(self) -> str:
+        """Against whom the verdict holds, in words."""
+        return self.audit.against
+
+    @property
+    def not_tested(self) -> str:
+        """What the joint audit could not test, in words; "" where there is nothing."""
+        missing = [f"the cross-classification {words}" for words in self.joint.not_tested]
+        if self.joint.why_no_contributors:
+            missing.append(f"contributors {self._where}, as {self.joint.why_no_contributors}")
+        return "; ".join(missing)
+
+    def lines(self) -> list[str]:
+        """What was compared, assumed and found, for people."""
+        lines = [f"Audited together with {name_some(self.joint.releases)}."] if self.joint.releases else []
+        lines += [f"{fact.line()}." for fact in self.joint.facts]
+        others = self.joint.problem.table.num_cells - self.joint.num_own - self.joint.num_former
+        if others:
+            lines.append(
+                f"All tables add up the same records: {counted(others, 'unpublished cell')} of their "
+                "cross-classification audited with them."
+            )
+        for names, what in (
+            (self.known_already, "known from earlier releases alone"),
+            (self.known_former, "of earlier releases known from these alone"),
+        ):
+            if names:
+                lines.append(f"{counted(len(names), 'cell')} {what}: {name_some(names, NAMED)}.")
+        if self.accepted and self.known_already:
+            lines.append(f"Accepted by the office: {self.accepted}")
+        if self.not_tested:
+            lines.append(f"Not tested: {self.not_tested}.")
+        return lines
+
+    def to_dict(self) -> dict[str, Any]:
+        """As data for JSON: names and counts only."""
+        return {
+            "releases": [fact.to_dict() for fact in self.joint.facts],
+            "safe": self.is_safe,
+            "findings": list(self.findings),
+            "against": self.against,
+            "not_tested": self.not_tested,
+            "further_cells": self.joint.problem.table.num_cells - self.joint.num_own,
+            "known_already": list(self.known_already),
+            "accepted": self.accepted,
+            "known_from_earlier_releases": list(self.known_former),
+        }
+
+
+def audit_jointly(
+    joint: JointProblem,
+    hidden: Bool,
+    attackers: Sequence[Attacker],
+    *,
+    accepted: str = "",
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> JointAudit:
+    """Audit what a new table hides on the joint problem.
+
+    Parameters
+    ----------
+    accepted
+        Why the office releases although earlier releases give cells away.
+
+    Examples
+    --------
+    >>> from cellveil.datasets import two_way
+    >>> from cellveil.previous.joint import JointProblem
+    >>> JointProblem.of(two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})) is None  # one table, no release
+    True
+    """
+    deadline = Deadline(time_limit)
+    tested = _attackers(joint, attackers)
+    options: dict[str, Any] = {"attackers": tested, "exact": False, "progress": progress}
+    found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
+    if found.is_safe or not joint.releases:
+        return JointAudit(joint, found)
+    joint, own, former = _without_known(joint, found.unsafe_cells, deadline, progress)
+    if own or former:
+        found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
+    return JointAudit(joint, found, own, accepted, former)
+
+
+def suppress_jointly(
+    joint: JointProblem,
+    problem: Problem,
+    method: str,
+    *,
+    attackers: Sequence[Attacker],
+    time_limit: float | None = None,
+    may_free: Bool | None = None,
+    accepted: str = "",
+    progress: Progress | None = None,
+    **options: Any,
+) -> tuple[Suppression, JointAudit]:
+    """Search a pattern of a problem that is safe on the joint one, and audit it there.
+
+    Without earlier releases the table is protected by itself first: that nearly always holds together with
+    the cross-classification as well, and otherwise a second search takes both in.
+    """
+    asked: dict[str, Any] = {"attackers": attackers, "progress": progress, **options}
+    if not joint.releases:
+        found = suppress(problem, method, time_limit=time_limit, may_free=may_free, **asked)
+        judged = audit_jointly(
+            relaxed_jointly(joint, found.relaxation), found.pattern.hidden, attackers, progress=progress
+        )
+        if judged.is_safe or found.was_interrupted or not len(judged.audit.unsafe_cells):
+            return found, judged
+        time_limit = None if time_limit is None else MORE_TIME * time_limit
+    known: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
+    if joint.releases:
+        joint, known, former = _without_known(joint, joint.problem.primaries, Deadline(None), progress)
+    free = None
+    if may_free is not None:
+        free = np.zeros(joint.problem.table.num_cells, dtype=bool)
+        free[: joint.num_own] = may_free
+    asked["attackers"] = [
+        attacker for attacker in _attackers(joint, attackers) if not attacker.is_plain_outsider
+    ]
+    found = suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked)
+    if found.relaxation is not None:
+        joint = replace(joint, problem=found.relaxation.problem)
+    judged = JointAudit(joint, found.audit, known, accepted, former)
+    return _own(found, joint, attackers, progress), judged
+
+
+def _own(
+    found: Suppression, joint: JointProblem, attackers: Sequence[Attacker], progress: Progress | None
+) -> Suppression:
+    """What was found for the joint problem, of the table alone."""
+    relaxation, problem, num_own = found.relaxation, joint.own, joint.num_own
+    if relaxation is not None:
+        freed = [cell for cell in relaxation.freed if cell < joint.num_own]
+        lowered = tuple(one for one in relaxation.lowered if one.cell < joint.num_own)
+        problem = _relaxed(problem, freed, lowered, relaxation.problem)
+        names = tuple(problem.table.cell_names(freed))
+        relaxation = replace(
+            relaxation, problem=problem, freed=tuple(freed), freed_names=names, lowered=lowered
+        )
+    pattern = Pattern.hiding(problem, found.pattern.hidden[:num_own], found.method)
+    everybody = [OUTSIDER, *(attacker for attacker in attackers if not attacker.is_plain_outsider)]
+    outsiders = found.outsiders_pattern
+    return replace(
+        found,
+        pattern=pattern,
+        audit=audit(problem, pattern, attackers=everybody, exact=False, progress=progress),
+        relaxation=relaxation,
+        outsiders_pattern=outsiders and Pattern.hiding(problem, outsiders.hidden[:num_own], outsiders.method),
+        unprotectable={cell: share for cell, share in found.unprotectable.items() if cell < num_own},
+    )
+
+
+def relaxed_jointly(joint: JointProblem, relaxation: Relaxation | None) -> JointProblem:
+    """The joint problem with requirements relaxed as those of the new table are."""
+    if relaxation is None:
+        return joint
+    changed = _relaxed(joint.problem, relaxation.freed, relaxation.lowered, relaxation.problem)
+    return replace(joint, problem=changed, own=relaxation.problem)
+
+
+def _relaxed(problem: Problem, freed: Sequence[int], lowered: Sequence[Lowered], like: Problem) -> Problem:
+    """A problem with these cells freed, and levels lowered as in another problem that begins with its cells."""
+    status = problem.status.copy()
+    status[list(freed)] = Status.SAFE
+    levels = {name: getattr(problem, name).copy() for name in FIELDS.values()}
+    more = problem.table.decimals - like.table.decimals
+    for one in lowered:
+        amount = int(getattr(like, FIELDS[one.side])[one.cell])
+        levels[FIELDS[one.side]][one.cell] = amount * 10**more if more >= 0 else amount // 10**-more
+    return problem.replace(status=status, **levels)
+
+
+def _attackers(joint: JointProblem, attackers: Sequence[Attacker]) -> list[Attacker]:
+    """The attackers who can be tested on the joint problem, outsiders first; cells that are exempt by number."""
+    own = joint.problem.table
+    found = [OUTSIDER]
+    for attacker in attackers:
+        if attacker.is_plain_outsider or (joint.why_no_contributors and not attacker.is_outsider):
+            continue
+        if attacker.exempt:
+            attacker = replace(attacker, exempt=tuple(map(int, cell_numbers(own, attacker.exempt))))
+        found.append(attacker)
+    return found
+
+
+def _without_known(
+    joint: JointProblem, cells: Int, deadline: Deadline, progress: Progress | None
+) -> tuple[JointProblem, tuple[str, ...], tuple[str, ...]]:
+    """The problem without requirements that earlier releases alone break, and the names of these cells.
+
+    Everything is suppressed that may be. What is still open follows from the earlier releases, unless the
+    table by itself cannot protect it either: that is left to the search, which says why.
+    """
+    problem, own = joint.problem, joint.num_own
+    chosen = np.isin(np.arange(problem.table.num_cells), cells) & (problem.status == Status.PRIMARY)
+    everything = joint.pattern(problem.status[:own] != Status.FROZEN)
+    narrowed = problem.only(chosen)
+    open_now = audit(
+        narrowed,
+        Pattern.hiding(narrowed, everything.hidden, "everything"),
+        exact=False,
+        time_limit=deadline.left,
+        progress=progress,
+    ).unsafe_cells
+    if not len(open_now):
+        return joint, (), ()
+    names = problem.table.cell_names
+    mine, theirs = open_now[open_now < own], open_now[open_now >= own]
+    if len(mine):
+        alone = joint.own.only(np.isin(np.arange(own), mine))
+        hidden = Pattern.hiding(alone, alone.status != Status.FROZEN, "everything")
+        mine = np.setdiff1d(mine, audit(alone, hidden, exact=False, time_limit=deadline.left).unsafe_cells)
+    asked = ~np.isin(np.arange(problem.table.num_cells), np.concatenate([mine, theirs]))
+    joint = replace(joint, problem=problem.only(asked), own=joint.own.only(asked[:own]))
+    return joint, tuple(names(mine)), tuple(names(theirs))
