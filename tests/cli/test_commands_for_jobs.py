@@ -211,16 +211,16 @@ def test_compare_refuses_unknown_names(job_file: Path, command: Command, tmp_pat
 def test_an_interrupted_comparison_keeps_what_is_complete(
     job_file: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cellveil.job import comparing
+    from cellveil.job import past
 
-    real = comparing.suppress
+    real = past.suppress
 
     def interrupted(problem: cv.Problem, method: str, **options: object) -> cv.Suppression:
         if method == "cycles":
             raise KeyboardInterrupt
         return real(problem, method, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(comparing, "suppress", interrupted)
+    monkeypatch.setattr(past, "suppress", interrupted)
     ended = command("compare", job_file, "--methods", "hypercube,cycles")
     assert ended.code == 130 and "1 complete runs are shown" in ended.err and "hypercube" in ended.out
 

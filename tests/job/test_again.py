@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 import cellveil as cv
-from cellveil.formats.former_releases import read_former_releases
 from cellveil.formats.release_folder import read_release
 from cellveil.judge.published import audit_published
 from helpers.command import Command, listing
@@ -188,25 +187,46 @@ def test_a_release_that_opens_a_cell_beside_a_former_one_is_refused(folder: Path
     assert ended.code == 1 and "(N, small)" in ended.out and "together with first" in ended.out
     report = folder / "report.json"
     again = command("audit", instance, pattern, "--with", folder / "second", "--report", report)
-    assert again.code == 0 and "Safe together" in again.out
+    assert again.code == 0 and "also beside second" in again.out
     told = json.loads(report.read_text())
-    assert told["safe"] and told["former_releases"]["releases"] == ["second"]
+    assert told["safe"] and [one["release"] for one in told["former_releases"]["releases"]] == ["second"]
     assert command("audit", instance, "--with", folder / "first").code == 2
 
 
-def test_a_job_is_refused_and_names_the_cells(folder: Path, command: Command) -> None:
+def test_a_job_that_must_publish_too_much_is_refused_and_names_the_cells(
+    folder: Path, command: Command
+) -> None:
+    """The former release shows the cells that this pattern would need to hide; what it hides must be published."""
     run(folder, named(JOB, "first") + square(codes=FIRST))
     (folder / "job.toml").write_text(named(JOB, "second", 'against = ["first"]') + square(codes=SECOND))
     ended = command("run", folder / "job.toml")
-    assert ended.code == 3, "the former release shows the cells that this pattern would need to hide"
-    assert "no pattern can protect (N, small)" in ended.err
+    assert ended.code == 3 and "no pattern can protect (N, small)" in ended.err
     relaxed = named(JOB, "second", 'against = ["first"]') + square(codes=SECOND)
     (folder / "job.toml").write_text(relaxed + "[suppress]\nrelax = true\n")
     ended = command("run", folder / "job.toml")
-    assert ended.code == 1, "hiding them now does not take back that they were shown"
-    assert "together with first, 1 cell of this release not shown protected: (N, small)" in ended.out
+    assert ended.code == 0 and "RELAXED" in ended.out and "also beside first" in ended.out
+    csv = (folder / "second" / "public" / "table.csv").read_text().splitlines()
+    assert {"N,small,x,x", "N,medium,x,x", "S,small,x,x", "S,medium,x,x"} <= set(csv)
+
+
+def test_what_an_earlier_release_gives_away_is_a_finding_unless_it_is_accepted(
+    folder: Path, command: Command
+) -> None:
+    other = JOB.replace('region = "N", size = "small"', 'region = "S", size = "medium"')
+    run(folder, named(other, "first"))
+    (folder / "job.toml").write_text(named(JOB, "second", 'against = ["first"]'))
+    ended = command("run", folder / "job.toml")
+    assert ended.code == 1 and "1 cell follows from first alone" in ended.out and "(N, small)" in ended.out
     assert not (folder / "second" / "public").exists()
-    assert not (folder / "second" / "releases").exists()
+    assert "N,small,20,u" in (folder / "second" / "internal" / "instance" / "cells.csv").read_text()
+    reason = 'against = {releases = ["first"], accept_known = "published in May"}'
+    (folder / "job.toml").write_text(named(JOB, "second", reason))
+    ended = command("run", folder / "job.toml")
+    assert ended.code == 0 and "Accepted by the office: published in May" in ended.out
+    internal = folder / "second" / "internal"
+    names = [internal / name for name in ("instance", "pattern.csv", "certificate")]
+    assert all(name.exists() for name in names[:2])
+    assert command("verify", *names).code == 0
 
 
 def test_a_job_hides_what_former_releases_do_not_show(folder: Path) -> None:
@@ -215,7 +235,9 @@ def test_a_job_hides_what_former_releases_do_not_show(folder: Path) -> None:
     assert second.is_safe and second.release is not None and hidden(second) == hidden(first)
     assert "also beside first" in second.report.verdict
     figures = json.loads((folder / "second" / "internal" / "report.json").read_text())
-    assert figures["former_releases"]["safe"] and figures["former_releases"]["common_cells"] == 16
+    assert (
+        figures["former_releases"]["safe"] and figures["former_releases"]["releases"][0]["common_cells"] == 16
+    )
 
 
 def test_other_breakdowns_are_attacked_together(folder: Path) -> None:
@@ -227,7 +249,7 @@ def test_other_breakdowns_are_attacked_together(folder: Path) -> None:
     assert first.is_safe and first.release is not None and "(N)" in hidden(first)
     second = run(folder, named(JOB, "second", 'against = "first"'))
     beside = second.audit.together
-    assert beside is not None and beside.to_dict()["common_cells"] == 4
+    assert beside is not None and beside.to_dict()["releases"][0]["common_cells"] == 4
 
 
 RECORDS = """
@@ -243,8 +265,8 @@ minimum = 3
 """
 
 
-def test_who_was_asked_beside_former_releases_is_said(folder: Path) -> None:
-    """Contributors to cells that only a former release has are not known."""
+def test_contributors_are_tested_beside_former_releases(folder: Path) -> None:
+    """The records say who contributes to cells that only a former release has."""
     codes = [(region, size, branch) for region in "NSW" for size in "sml" for branch in "abc"]
     rows = [f"f{n},{','.join(codes[n % 25])},{100 + 7 * (n % 31)}" for n in range(160)]
     (folder / "firms.csv").write_text("firm,region,size,branch,turnover\n" + "\n".join(rows) + "\n")
@@ -254,20 +276,19 @@ def test_who_was_asked_beside_former_releases_is_said(folder: Path) -> None:
     same = run(folder, 'output = "same"\nagainst = "first"' + RECORDS)
     assert "every single contributor, also beside first:" in same.report.verdict
     second = run(folder, 'output = "second"\nagainst = "first"' + text)
-    assert "every single contributor, also beside first (there outsiders only)" in second.report.verdict
-    assert "beside first: contributors" in second.report.told_not_asked
+    assert "every single contributor, also beside first:" in second.report.verdict
     third = run(folder, 'output = "third"\nagainst = ["first", "second"]' + RECORDS)
     assert third.is_safe and third.audit.together is not None
-    assert third.audit.together.to_dict()["releases"] == ["first", "second"]
+    assert third.audit.against.endswith("also beside first, second")
 
 
 def test_adjusted_releases_stand_alone(folder: Path) -> None:
     run(folder, named(JOB, "first") + "[adjust]\npublish = true\n")
-    second = run(folder, named(JOB, "second", 'against = ["first"]'))
-    assert not second.is_safe and second.release is None and "adjusted table" in second.report.verdict
+    with pytest.raises(cv.InputError, match="first is an adjusted table"):
+        run(folder, named(JOB, "second", 'against = ["first"]'))
     run(folder, named(JOB, "third"))
-    fourth = run(folder, named(JOB, "fourth", 'against = ["third"]') + "[adjust]\npublish = true\n")
-    assert fourth.release is None and "adjusted table" in fourth.report.verdict
+    with pytest.raises(cv.InputError, match="an adjusted table is to be published beside earlier releases"):
+        run(folder, named(JOB, "fourth", 'against = ["third"]') + "[adjust]\npublish = true\n")
 
 
 def test_a_former_release_that_was_changed_is_refused(folder: Path) -> None:
@@ -285,9 +306,9 @@ def test_releases_bring_their_hierarchies(folder: Path) -> None:
     published = read_release(folder / "out" / "public", {})
     assert len(published.table.relations) == len(result.problem.table.relations)
     assert audit_published(published).is_safe and not published.set_aside
-    (former,) = read_former_releases([folder / "out"], result.problem.table)
-    assert former.published is not None and former.name == "out"
-    assert former.published.table.num_cells == result.problem.table.num_cells
+    again = run(folder, named(text, "again", 'against = "out"'))
+    assert again.is_safe and again.audit.together is not None
+    assert again.audit.together.to_dict()["further_cells"] == 0
 
 
 # -- the history ---------------------------------------------------------------------------------------------

@@ -606,7 +606,7 @@ def test_a_bug_tells_no_data(tmp_path: Path, command: Command, monkeypatch: pyte
     def broken(*_: object, **__: object) -> None:
         raise KeyError(SECRETS[0])
 
-    monkeypatch.setattr("cellveil.job.searched.suppress", broken)
+    monkeypatch.setattr("cellveil.job.past.suppress", broken)
     before = listing(tmp_path)
     ended = command("run", lay(tmp_path / "work"))
     assert ended.code == 1 and "internal error (KeyError in " in ended.err
@@ -619,7 +619,7 @@ def test_unwritable_output_is_found_before_the_work(
 ) -> None:
     path = lay(tmp_path / "work")
     (tmp_path / "work" / "out").write_text("a file")
-    monkeypatch.setattr("cellveil.job.searched.suppress", None)
+    monkeypatch.setattr("cellveil.job.past.suppress", None)
     ended = command("run", path)
     assert ended.code == 2 and "a file stands where a folder is needed" in ended.err
 

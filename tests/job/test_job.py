@@ -525,7 +525,7 @@ def test_unsafe_table_is_reported_and_an_older_release_removed(
 ) -> None:
     run(folder, 'output = "out"\n' + MICRODATA + ONE_TABLE + RULES)
     (folder / "out" / "public" / "readme.txt").write_text("of the user")
-    monkeypatch.setattr("cellveil.job.searched.suppress", primaries_only)
+    monkeypatch.setattr("cellveil.job.past.suppress", primaries_only)
     ended = command("run", folder / "job.toml")
     assert ended.code == 1
     assert "NOT SAFE" in ended.out and "Nothing was released" in ended.out
@@ -591,7 +591,7 @@ def test_interrupted_job_changes_nothing(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cellveil.job.searched.suppress", interrupted)
+    monkeypatch.setattr("cellveil.job.past.suppress", interrupted)
     ended = command("run", folder / "job.toml")
     assert ended.code == 130 and "interrupted" in ended.err
     assert listing(folder) == before
@@ -606,7 +606,7 @@ def test_a_search_that_was_interrupted_releases_nothing(
     def interrupted(*given: Any, **settings: Any) -> cv.Suppression:
         return replace(cv.suppress(*given, **settings), ending=INTERRUPTED, reason=str(INTERRUPTED))
 
-    monkeypatch.setattr("cellveil.job.searched.suppress", interrupted)
+    monkeypatch.setattr("cellveil.job.past.suppress", interrupted)
     ended = command("run", folder / "job.toml")
     assert ended.code == 130 and "everything is as it was" in ended.err
     assert listing(folder) == before

@@ -74,6 +74,13 @@ class Past:
         asked, basis = job.against, _basis(job, records)
         if asked is None:
             return cls(problem, previous, JointProblem.of(problem, (), basis))
+        if job.adjust is not None and job.adjust.publish:
+            with job.placing_errors("against"):
+                raise InputError(
+                    "an adjusted table is to be published beside earlier releases: their values tell how its "
+                    "cells were moved",
+                    remedy="Withdraw the earlier releases and leave out against, or publish the pattern.",
+                )
         mapped = Mapped(asked.dimensions, asked.codes, asked.growth)
         with job.placing_errors("against"):
             joint = JointProblem.of(problem, read_releases(asked.releases), basis, mapped)
@@ -116,13 +123,8 @@ class Past:
         """The audit with the verdict on its view together with all else that readers know."""
         if self.joint is None:
             return audit
-        if audit.pattern is None:
-            if not self.joint.releases:
-                return audit
-            raise InputError(
-                "an adjusted table beside earlier releases: true values tell how its cells were moved",
-                remedy="Withdraw the earlier releases first, and leave out against.",
-            )
+        if audit.pattern is None:  # an adjusted table: no job has one beside earlier releases
+            return audit
         found = audit_jointly(
             relaxed_jointly(self.joint, relaxation),
             audit.pattern.hidden,

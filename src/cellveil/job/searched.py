@@ -100,7 +100,9 @@ def search(
     )
     if suppression.was_interrupted and not keep_best:
         raise KeyboardInterrupt
-    problem = suppression.audit.problem
+    problem = past.problem if suppression.relaxation is None else suppression.relaxation.problem
+    if past.accepted:  # what earlier releases give away is then suppressed without a requirement
+        problem = suppression.audit.problem
     audit = suppression.audit
     if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
         audit = audit.with_exact_intervals(progress)

@@ -317,6 +317,10 @@ class _Builder:
                 for number, code in enumerate(dimension.codes):
                     column.add(dimension.finest[number])
                     named[code] = dimension.finest[number]
+                for code in dimension.finest[max(dimension.total, 0)]:
+                    named.setdefault(code, (code,))
+
+        self.finest_today = {name: set(column.number) for name, column in self.columns.items()}
 
     def build(self, deadline: Deadline) -> JointProblem | None:
         """Everything, in order."""
@@ -359,8 +363,13 @@ class _Builder:
             found, unknown = release.contents(
                 dimension, table.codes[place], table.totals.get(dimension), self.today.get(column)
             )
-            found |= {str(code): tuple(map(str, finest)) for code, finest in stated.items()}
+            for code in set(table.codes[place]) & stated.keys():
+                found[code] = (code,)  # what it contains is stated, as of any finest code
+            for code, finest in found.items():
+                if finest is not None:
+                    found[code] = tuple(name for own in finest for name in stated.get(own, (own,)))
             unknown = tuple(code for code in unknown if code not in stated)
+            self._check_renamed(release, dimension, column, found)
             if unknown:
                 shown = ", ".join(f'"{code}" = ["…"]' for code in unknown[:3])
                 raise InputError(
@@ -376,6 +385,25 @@ class _Builder:
             for finest in found.values():
                 self.columns[column].add(finest or ())
         return _FormerTable(release, table, variable, tuple(names), tuple(contents), named_only)
+
+    def _check_renamed(
+        self,
+        release: PreviousRelease,
+        dimension: str,
+        column: str,
+        found: Mapping[str, tuple[str, ...] | None],
+    ) -> None:
+        """Refuse codes that came while others went: they may be the same under new names."""
+        then = {name for finest in found.values() for name in finest or ()}
+        now = self.finest_today[column]
+        gone, came = sorted(then - now), sorted(now - then)
+        if gone and came:
+            raise InputError(
+                f"{release.name}: the codes {name_some(gone, 5)} of {dimension} are not among those of today, which "
+                f"has {name_some(came, 5)} instead",
+                remedy="Write what each of them is today, nothing for one that is gone: "
+                f'against.codes.{column} = {{"{gone[0]}" = ["{came[0]}"]}}.',
+            )
 
     def _variable(self, table: ReleasedTable) -> str | None:
         if table.variable in self.own_variables:
@@ -398,6 +426,7 @@ class _Builder:
             if finest is not None:
                 self.columns[choice] = Column(choice, finest)
                 self.today[choice] = {code: (code,) for code in finest}
+                self.finest_today[choice] = set(finest)
                 return choice
         if stated is not None:
             raise InputError(
@@ -480,6 +509,9 @@ class _Builder:
         facts = [state.take(release, tables) for release, tables in zip(self.releases, former, strict=True)]
         relations = self._relations(space, number, place, linked, total)
         state.complete(relations, self.releases, deadline)
+        if not len(added) and more == 1:  # with all that the table knows
+            table = problem.table.replace(relations=relations)
+            return JointProblem(state.problem(table), problem, 0, tuple(facts), linked.not_tested)
         names = problem.table.cell_names(np.arange(own)) + [space.name(int(cell)) for cell in added]
         table = Table(
             (Dimension.unstructured(CELL, _distinct(names)),),

@@ -15,18 +15,22 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Bool, Int
+from cellveil.attack.bound_propagation import unpick
 from cellveil.attackers.attacker import Attacker
 from cellveil.clock import Deadline
-from cellveil.errors import counted, name_some
+from cellveil.errors import InfeasibleError, counted, name_some
 from cellveil.judge.auditing import OUTSIDER, Audit, audit
+from cellveil.judge.outsider import audit_outsider
 from cellveil.judge.verdict import NAMED
 from cellveil.pattern import Pattern
 from cellveil.previous.joint import JointProblem
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
+from cellveil.public_view import PublicView
 from cellveil.suppression import Suppression, suppress
 from cellveil.suppression.infeasible.relaxing import FIELDS, Lowered, Relaxation
 from cellveil.tables.cells import cell_numbers
+from cellveil.tables.scaled import UNBOUNDED
 
 MORE_TIME = 0.5
 """Share of the time limit that a second search may take, where the cross-classification opens the first pattern."""
@@ -177,7 +181,7 @@ def audit_jointly(
     found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
     if found.is_safe or not joint.releases:
         return JointAudit(joint, found)
-    joint, own, former = _without_known(joint, found.unsafe_cells, deadline, progress)
+    joint, own, former = _without_known(joint, found.unsafe_cells, progress)
     if own or former:
         found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
     return JointAudit(joint, found, own, accepted, former)
@@ -212,7 +216,7 @@ def suppress_jointly(
     known: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
     if joint.releases:
-        joint, known, former = _without_known(joint, joint.problem.primaries, Deadline(None), progress)
+        joint, known, former = _without_known(joint, None, progress)
     free = None
     if may_free is not None:
         free = np.zeros(joint.problem.table.num_cells, dtype=bool)
@@ -220,18 +224,31 @@ def suppress_jointly(
     asked["attackers"] = [
         attacker for attacker in _attackers(joint, attackers) if not attacker.is_plain_outsider
     ]
-    found = suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked)
+    try:
+        found = suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked)
+    except InfeasibleError as error:
+        names = np.isin(joint.problem.table.cell_names(joint.problem.primaries), error.cells)
+        joint, more, further = _without_known(joint, joint.problem.primaries[names], progress)
+        if not more and not further:
+            raise
+        known, former = (*known, *more), (*former, *further)
+        found = suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked)
     if found.relaxation is not None:
         joint = replace(joint, problem=found.relaxation.problem)
     judged = JointAudit(joint, found.audit, known, accepted, former)
-    return _own(found, joint, attackers, progress), judged
+    return _own(found, joint, problem, attackers, progress), judged
 
 
 def _own(
-    found: Suppression, joint: JointProblem, attackers: Sequence[Attacker], progress: Progress | None
+    found: Suppression,
+    joint: JointProblem,
+    problem: Problem,
+    attackers: Sequence[Attacker],
+    progress: Progress | None,
 ) -> Suppression:
-    """What was found for the joint problem, of the table alone."""
-    relaxation, problem, num_own = found.relaxation, joint.own, joint.num_own
+    """What was found for the joint problem, of the table alone; audited without what is known already."""
+    relaxation, num_own = found.relaxation, joint.num_own
+    asked = joint.own.status == Status.PRIMARY
     if relaxation is not None:
         freed = [cell for cell in relaxation.freed if cell < joint.num_own]
         lowered = tuple(one for one in relaxation.lowered if one.cell < joint.num_own)
@@ -246,7 +263,7 @@ def _own(
     return replace(
         found,
         pattern=pattern,
-        audit=audit(problem, pattern, attackers=everybody, exact=False, progress=progress),
+        audit=audit(problem.only(asked), pattern, attackers=everybody, exact=False, progress=progress),
         relaxation=relaxation,
         outsiders_pattern=outsiders and Pattern.hiding(problem, outsiders.hidden[:num_own], outsiders.method),
         unprotectable={cell: share for cell, share in found.unprotectable.items() if cell < num_own},
@@ -286,33 +303,45 @@ def _attackers(joint: JointProblem, attackers: Sequence[Attacker]) -> list[Attac
     return found
 
 
+def _may_be_hidden(problem: Problem) -> Bool:
+    """All cells but empty ones: also those that must be published, which a relaxed problem may free."""
+    return np.asarray((problem.status != Status.FROZEN) | (problem.table.values != 0))
+
+
 def _without_known(
-    joint: JointProblem, cells: Int, deadline: Deadline, progress: Progress | None
+    joint: JointProblem, cells: Int | None, progress: Progress | None
 ) -> tuple[JointProblem, tuple[str, ...], tuple[str, ...]]:
     """The problem without requirements that earlier releases alone break, and the names of these cells.
 
     Everything is suppressed that may be. What is still open follows from the earlier releases, unless the
     table by itself cannot protect it either: that is left to the search, which says why.
+
+    Parameters
+    ----------
+    cells
+        The cells to look at, by linear programs; None for all, by bound propagation alone.
     """
     problem, own = joint.problem, joint.num_own
-    chosen = np.isin(np.arange(problem.table.num_cells), cells) & (problem.status == Status.PRIMARY)
-    everything = joint.pattern(problem.status[:own] != Status.FROZEN)
-    narrowed = problem.only(chosen)
-    open_now = audit(
-        narrowed,
-        Pattern.hiding(narrowed, everything.hidden, "everything"),
-        exact=False,
-        time_limit=deadline.left,
-        progress=progress,
-    ).unsafe_cells
-    if not len(open_now):
-        return joint, (), ()
-    names = problem.table.cell_names
+    everything = joint.pattern(_may_be_hidden(joint.own))
+    if cells is None:
+        found, primary = unpick(PublicView.of(problem, everything)), problem.primaries
+        values = problem.table.values[primary]
+        low, high = found.lower[primary], found.upper[primary]
+        is_narrow = (low > values - problem.lpl[primary]) | (high < values + problem.upl[primary])
+        wide = (high == UNBOUNDED) | (low == -UNBOUNDED) | (problem.spl[primary] == 0)
+        is_narrow |= ~wide & (high - np.where(wide, high, low) < problem.spl[primary])
+        open_now = primary[is_narrow]
+    else:
+        narrowed = problem.only(np.isin(np.arange(problem.table.num_cells), cells))
+        hidden = Pattern.hiding(narrowed, everything.hidden, "everything")
+        open_now = audit_outsider(narrowed, hidden, exact=False, progress=progress).unsafe_cells
     mine, theirs = open_now[open_now < own], open_now[open_now >= own]
     if len(mine):
         alone = joint.own.only(np.isin(np.arange(own), mine))
-        hidden = Pattern.hiding(alone, alone.status != Status.FROZEN, "everything")
-        mine = np.setdiff1d(mine, audit(alone, hidden, exact=False, time_limit=deadline.left).unsafe_cells)
+        hidden = Pattern.hiding(alone, _may_be_hidden(alone), "everything")
+        mine = np.setdiff1d(mine, audit_outsider(alone, hidden, exact=False, progress=progress).unsafe_cells)
+    names = problem.table.cell_names
     asked = ~np.isin(np.arange(problem.table.num_cells), np.concatenate([mine, theirs]))
-    joint = replace(joint, problem=problem.only(asked), own=joint.own.only(asked[:own]))
+    if not asked.all():
+        joint = replace(joint, problem=problem.only(asked), own=joint.own.only(asked[:own]))
     return joint, tuple(names(mine)), tuple(names(theirs))

@@ -38,8 +38,8 @@ Cell = tuple[str, tuple[CodeSet, ...]]
 MOST_AUXILIARY = 20_000
 """Unpublished cells at most; with more of them, programs over all cells take too long."""
 
-LEAST_LIMIT = 2_000
-"""Small tables may have so many unpublished cells, whatever their size; others four for each cell."""
+LEAST_LIMIT = 5_000
+"""Small tables may have so many unpublished cells, whatever their size; others eight for each cell."""
 
 
 class Column:
@@ -252,7 +252,7 @@ class _Crossing:
         self.space = space
         self.decomposed = decomposed
         self.num_stated = len(space.cells)
-        self.most = min(MOST_AUXILIARY, max(LEAST_LIMIT, 4 * self.num_stated))
+        self.most = min(MOST_AUXILIARY, max(LEAST_LIMIT, 8 * self.num_stated))
         self.rows: list[tuple[tuple[int, int], ...]] = []
         self.classes = [
             refined(everything, (cell[1][axis] for cell in space.cells))
