@@ -229,6 +229,21 @@ def test_what_an_earlier_release_gives_away_is_a_finding_unless_it_is_accepted(
     assert command("verify", *names).code == 0
 
 
+def test_the_certificate_of_everything_together_can_be_verified(folder: Path, command: Command) -> None:
+    run(folder, named(JOB, "first") + square(codes=SECOND))
+    (folder / "regions.csv").write_text("region,value\nN,80\nS,49\nW,61\n")
+    text = named(JOB, "again", 'against = "first"').replace(
+        'dimensions = ["region", "size"]', 'dimensions = ["region"]'
+    )
+    text = text.replace("table.csv", "regions.csv").replace('region = "N", size = "small"', 'region = "N"')
+    text += '[against]\nreleases = "first"\naccept_known = "N was published"\n'
+    (folder / "job.toml").write_text(text.replace('against = "first"\n', "", 1))
+    assert command("run", folder / "job.toml").code == 0
+    joint = folder / "again" / "internal" / "joint"
+    names = [joint / name for name in ("instance", "pattern.csv", "certificate")]
+    assert command("verify", *names).code == 0
+
+
 def test_a_job_hides_what_former_releases_do_not_show(folder: Path) -> None:
     first = run(folder, named(JOB, "first") + square(codes=SECOND))
     second = run(folder, named(JOB, "second", 'against = ["first/public"]'))

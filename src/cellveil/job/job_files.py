@@ -13,6 +13,7 @@ FILES = {
     "pattern": "pattern.csv",
     "instance": "instance",
     "certificate": "certificate",
+    "joint": "joint",
     "adjusted": "adjusted.csv",
     "observations": "sdmx",
 }

@@ -16,6 +16,7 @@ from cellveil.attackers.attacker import Attacker
 from cellveil.errors import InputError
 from cellveil.files import sha256
 from cellveil.job.build_tables import tabulated
+from cellveil.job.data_sections import TableJob
 from cellveil.job.job_model import Job
 from cellveil.job.preparing import depth_kept
 from cellveil.job.previous_pattern import PreviousPattern, previous_pattern
@@ -175,8 +176,10 @@ def _basis(job: Job, records: Any) -> Basis | None:
 
     def tabulate(variable: str, dimensions: Sequence[Dimension]) -> Table | None:
         asked = next((table for table in job.tables if (table.response or COUNT) == variable), None)
-        if asked is None:
-            return None
+        if asked is None:  # a variable of earlier releases, which equations tie to those of the job
+            if finest(variable) is None:
+                return None
+            asked = TableJob(dimensions=list(job.tables[0].dimensions), response=variable)
         return tabulated(job, asked, source, dimensions, depth_kept(job), Progress(), all_cells=False)
 
     def finest(column: str) -> Sequence[str] | None:
@@ -200,4 +203,4 @@ def _basis(job: Job, records: Any) -> Basis | None:
         ).problem
 
     weight = micro.weight or ""
-    return Basis(tabulate, finest, levels if rule else None, _population(job), weight)
+    return Basis(tabulate, finest, levels if rule else None, _population(job), weight, has_records=True)

@@ -28,6 +28,7 @@ from cellveil.job.searched import phases_of
 from cellveil.judge import Audit
 from cellveil.live_progress import shown_progress
 from cellveil.pattern import Pattern
+from cellveil.previous.together import JointAudit
 from cellveil.problem import Problem
 from cellveil.progress import Phase, Progress
 from cellveil.publishing import Release, release
@@ -127,6 +128,8 @@ def write_found(ready: ReadyJob, output: Output, found: Finding) -> JobResult:
         _write_pattern(job, ready.prepared, judged.problem, judged.suppression.pattern, new.internal)
         if judged.audit.is_safe:
             write_certificate(judged.audit.certificate, new.internal / FILES["certificate"])
+        if isinstance(judged.audit.together, JointAudit):
+            _write_joint(judged.audit.together, new.internal / FILES["joint"])
         if found.adjusted is not None and found.adjusted.is_safe:
             write_adjusted(ready.prepared.problem, found.adjusted.values, new.internal / FILES["adjusted"])
         released = _release(job, found.instead or judged.audit, ready.prepared, new)
@@ -152,6 +155,16 @@ def _write_pattern(job: Job, prepared: Prepared, problem: Problem, pattern: Patt
     if "sdmx" in job.release.written and not (job.adjust is not None and job.adjust.publish):
         target = folder / FILES["observations"]
         write_internal_observations(problem, pattern, prepared.tables, target, job.title)
+
+
+def _write_joint(found: JointAudit, folder: Path) -> None:
+    """Write the problem of all that readers know, its pattern, and where it is safe the certificate."""
+    problem, pattern = found.audit.problem, found.audit.pattern
+    assert pattern is not None  # an adjusted table is never audited jointly
+    write_folder(problem, folder / FILES["instance"])
+    write_pattern(problem, pattern, folder / FILES["pattern"])
+    if found.audit.is_safe:
+        write_certificate(found.audit.certificate, folder / FILES["certificate"])
 
 
 def _release(job: Job, verdict: Audit | str, prepared: Prepared, new: NewFiles) -> Release | None:

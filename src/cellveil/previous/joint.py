@@ -75,6 +75,8 @@ class Basis:
         Says which records were counted, where not all of them were: "" for all.
     weight
         The column of weights; "" where there are none.
+    has_records
+        Whether records say all this, which can be tabulated by any of their columns.
     """
 
     tabulate: Callable[[str, Sequence[Dimension]], Table | None]
@@ -82,6 +84,7 @@ class Basis:
     levels: Callable[[Table], Problem] | None = None
     population: str = ""
     weight: str = ""
+    has_records: bool = False
 
     @classmethod
     def of_tables(cls, parts: Sequence[Table]) -> Basis:
@@ -305,6 +308,15 @@ class _Builder:
             mapped,
         )
         self.own_variables = list(dict.fromkeys(part.variable for part, _ in parts))
+        self.equations = _equations(problem.table)
+        for release in releases:
+            stated = [{str(name): int(coef) for name, coef in terms.items()} for terms in release.equations]
+            self.equations += [terms for terms in stated if terms not in self.equations]
+        self.variables = set(self.own_variables)
+        for _ in self.equations:  # what equations tie to today's variables, also by several of them
+            for terms in self.equations:
+                if self.variables & terms.keys():
+                    self.variables |= terms.keys()
         self.decimals = max(
             [problem.table.decimals, *(table.decimals for release in releases for table in release.tables)]
         )
@@ -326,7 +338,7 @@ class _Builder:
         """Everything, in order."""
         read = [[self._understood(release, table) for table in release.tables] for release in self.releases]
         self._check_common(read)
-        space = Space(tuple(self.columns.values()), _equations(self.problem.table), self._signed())
+        space = Space(tuple(self.columns.values()), self.equations, self._signed())
         number = self._add_own(space)
         former = [[self._add_former(space, table) for table in tables if table] for tables in read]
         self.num_stated = len(space.cells)
@@ -384,6 +396,15 @@ class _Builder:
             contents.append(found)
             for finest in found.values():
                 self.columns[column].add(finest or ())
+        kept = [
+            row for row, codes in enumerate(zip(*table.codes, strict=True))
+            if all(contents[place][code] != () for place, code in enumerate(codes))
+        ]  # fmt: skip
+        table = replace(
+            table,
+            codes=tuple(tuple(codes[row] for row in kept) for codes in table.codes),
+            values=tuple(table.values[row] for row in kept),
+        )
         return _FormerTable(release, table, variable, tuple(names), tuple(contents), named_only)
 
     def _check_renamed(
@@ -406,7 +427,7 @@ class _Builder:
             )
 
     def _variable(self, table: ReleasedTable) -> str | None:
-        if table.variable in self.own_variables:
+        if table.variable in self.variables:
             return table.variable
         if len(self.own_variables) == 1 and NAMELESS in (table.variable, self.own_variables[0]):
             return self.own_variables[0]
@@ -417,6 +438,7 @@ class _Builder:
         stated = self.mapped.dimensions.get(dimension)
         choices = [stated] if stated is not None else [release.column_of(dimension), dimension]
         by_name = {d.name: d.data_column for part, _ in self.parts for d in part.dimensions}
+        by_name_of = {column: name for name, column in by_name.items()}
         for choice in choices:
             for column in (choice, by_name.get(choice, choice)):
                 if column in self.columns:
@@ -428,16 +450,21 @@ class _Builder:
                 self.today[choice] = {code: (code,) for code in finest}
                 self.finest_today[choice] = set(finest)
                 return choice
-        if stated is not None:
+        others = set(release.tables[0].dimensions).union(*(table.dimensions for table in release.tables))
+        free = [
+            name for name in self.columns
+            if name not in others and by_name_of.get(name, name) not in others
+        ]  # fmt: skip
+        alike = max(free, key=lambda name: len(set(codes) & set(self.today.get(name, {}))), default="")
+        is_like = bool(alike) and len(set(codes) & set(self.today.get(alike, {}))) > 1  # not only the total
+        if stated != dimension and (stated is not None or is_like or self.basis.has_records):
             raise InputError(
-                f"there is no column {stated!r}, which against.dimensions names",
-                remedy=f"Name one of {name_some(sorted(self.columns))}.",
+                f"{release.name}: the dimension {dimension!r} is not known, so that nothing can be compared",
+                remedy=f'Write which column it is: against.dimensions = {{{dimension} = "{alike or dimension}"}}; '
+                "its own name, if there is none of it today.",
             )
-        alike = max(self.columns, key=lambda name: len(set(codes) & set(self.columns[name].number)))
-        raise InputError(
-            f"{release.name}: the dimension {dimension!r} is not known, so that nothing can be compared",
-            remedy=f'Write which column it is: against.dimensions = {{{dimension} = "{alike}"}}.',
-        )
+        self.columns[dimension], self.finest_today[dimension] = Column(dimension), set()
+        return dimension
 
     def _check_common(self, read: Sequence[Sequence[_FormerTable | None]]) -> None:
         for release, tables in zip(self.releases, read, strict=True):
@@ -472,6 +499,8 @@ class _Builder:
         return number
 
     def _add_former(self, space: Space, former: _FormerTable) -> tuple[_FormerTable, Int]:
+        if former.is_signed(self.columns, self.basis):
+            space.signed |= {former.variable}
         former = former.with_gaps(self.columns, self.basis) if self.mapped.growth is None else former
         table = former.in_space(self.columns, self.mapped.growth is not None)
         return former, space.add(table)
@@ -561,6 +590,17 @@ class _FormerTable:
     columns: tuple[str, ...]
     contents: tuple[Mapping[str, tuple[str, ...] | None], ...]
     named_only: set[tuple[int, str]]
+
+    def is_signed(self, columns: Mapping[str, Column], basis: Basis) -> bool:
+        """Whether its variable may be negative, then or today."""
+        if any(value is not None and value < 0 for value in self.table.values):
+            return True
+        finest = [refined(columns[name].everything, ()) for name in self.columns]
+        dimensions = [
+            class_dimension(columns[n], own, ()) for n, own in zip(self.columns, finest, strict=True)
+        ]
+        today = basis.tabulate(self.variable, dimensions)
+        return today is not None and bool(may_be_negative(today).any())
 
     def with_gaps(self, columns: Mapping[str, Column], basis: Basis) -> _FormerTable:
         """The same with a 0 for each combination that has no row, was known to be empty, and is not today."""
@@ -746,7 +786,7 @@ class _State:
         self.lb[:own] = _scaled(problem.lb, more)
         self.ub[:own] = _scaled(problem.ub, more)
         self.level_lb, self.level_ub = self.lb.copy(), self.ub.copy()
-        signed = builder._signed()
+        signed = space.signed
         for cell in added.tolist():
             if space.cells[cell][0] in signed:
                 self.lb[place[cell]] = -UNBOUNDED
@@ -760,6 +800,7 @@ class _State:
         largest = 0.0
         common: set[int] = set()
         by_code: dict[tuple[str, str], list[bool]] = {}
+        lasting: dict[tuple[str, str], bool] = {}
         later: list[tuple[int, int, int]] = []
         suppressed: list[int] = []
         for former, numbers in tables:
@@ -783,13 +824,16 @@ class _State:
                     agreeing += kind in ("same", "rounded")
                     rounded += kind == "rounded"
                     for place, codes in enumerate(former.table.codes):
+                        key = (former.table.dimensions[place], codes[row])
+                        if shown:
+                            lasting[key] = lasting.get(key, False) or today != 0
                         if (place, codes[row]) in former.named_only:
-                            key = (former.table.dimensions[place], codes[row])
                             by_code.setdefault(key, []).append(kind != "revised")
                 if kind == "revised":
                     revised += 1
-                    largest = max(largest, 100 * abs(shown - today) / max(abs(today), 1))
+                    largest = max(largest, 100 * abs(shown - today) / max(abs(shown), abs(today)))
         self._check(release, figures, agreeing, by_code)
+        self._check_lasting(release, [key for key, lasts in lasting.items() if not lasts])
         for at, low, high in later:
             self._narrow(at, low, high)
         for cell in suppressed:
@@ -850,6 +894,17 @@ class _State:
                     "today: the code may have contained something else",
                     remedy=f'Write what it contained: against.codes.{dimension} = {{"{code}" = ["…"]}}.',
                 )
+
+    def _check_lasting(self, release: PreviousRelease, gone: Sequence[tuple[str, str]]) -> None:
+        """Refuse where no records are left of a code: it may be called otherwise, or not be counted any more."""
+        if gone and self.builder.mapped.growth is None:
+            dimension, code = gone[0]
+            raise InputError(
+                f"{release.name}: there are no records of {dimension} {code} today, so that it counts other records "
+                f"or calls them otherwise ({counted(len(gone), 'such code')})",
+                remedy="Leave it out, tabulate both from the same records, or write what the code is today, nothing "
+                f'if its records are gone for good: against.codes.{dimension} = {{"{code}" = []}}.',
+            )
 
     def _narrow(self, at: int, low: int, high: int) -> None:
         if low == high:

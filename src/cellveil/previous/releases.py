@@ -95,6 +95,11 @@ class PreviousRelease:
         """Whether it says what records it counts; releases of old programs do not."""
         return "absent" in self.about
 
+    @property
+    def equations(self) -> Sequence[Mapping[str, int]]:
+        """What ties its variables together: coefficients that add them up to 0."""
+        return list(self.about.get("equations", []))
+
     def says_contents(self, dimension: str) -> bool:
         """Whether it says what the codes of a dimension contain; then others are finest codes of the data."""
         return dimension in self.about.get("columns", {})
