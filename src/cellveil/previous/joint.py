@@ -488,7 +488,7 @@ class _Builder:
         """Take in the tables of the job: for each of its cells the number in the space."""
         number = np.full(self.problem.table.num_cells, -1, dtype=np.int64)
         zero = (self.problem.table.values == 0) & (self.problem.status == Status.FROZEN)
-        self.same: list[tuple[int, int]] = []
+        zero &= ~may_be_negative(self.problem.table)
         for part, cells in self.parts:
             table = space_table(part, self.columns)
             table.filled = {
@@ -502,7 +502,8 @@ class _Builder:
         if former.is_signed(self.columns, self.basis):
             space.signed |= {former.variable}
         former = former.with_gaps(self.columns, self.basis) if self.mapped.growth is None else former
-        table = former.in_space(self.columns, self.mapped.growth is not None)
+        is_known = self.mapped.growth is None and former.variable not in space.signed
+        table = former.in_space(self.columns, self.mapped.growth is not None, is_known)
         return former, space.add(table)
 
     # -- joining -------------------------------------------------------------------------------------------
@@ -642,7 +643,7 @@ class _FormerTable:
             for code, finest in self.contents[place].items()
         }
 
-    def in_space(self, columns: Mapping[str, Column], is_estimate: bool) -> SpaceTable:
+    def in_space(self, columns: Mapping[str, Column], is_estimate: bool, zero_is_empty: bool) -> SpaceTable:
         """The table in the space of these columns."""
         sets, keys = [], []
         for place, (name, codes) in enumerate(zip(self.columns, self.table.codes, strict=True)):
@@ -656,7 +657,7 @@ class _FormerTable:
         found.filled = {
             key
             for key, value in zip(found.cells(), self.table.values, strict=True)
-            if value is None or value != 0 or rounded
+            if value is None or value != 0 or rounded or not zero_is_empty
         }
         return found
 

@@ -100,7 +100,8 @@ class SpaceTable:
     parts
         For each column which codes are sums of others: pairs of a set and the sets that make it up.
     filled
-        The cells that may be other than 0, as sets by column.
+        The cells, as sets by column, in which there may be records: those that are not 0, and of a variable that
+        may be negative all that have a row.
     """
 
     variable: str
@@ -226,12 +227,8 @@ class Space:
             if table.variable != variable or not table.is_complete:
                 continue
             around = [table.around(place, sets[self._axis[name]]) for place, name in enumerate(table.columns)]
-            exact = variable in self.signed  # then only the empty cell itself is known to be 0
-            for own in product(*around):
-                if own not in table.filled and (
-                    not exact or own == tuple(sets[self._axis[name]] for name in table.columns)
-                ):
-                    return True
+            if any(own not in table.filled for own in product(*around)):
+                return True
         return False
 
     def relations(self, decomposed: Iterable[int] = ()) -> Linked:
