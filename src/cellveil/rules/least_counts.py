@@ -42,7 +42,7 @@ def with_least_counts(table: Table, lb: Int, status: Statuses, *, counted: bool 
     if (status[table.values == 0] != Status.FROZEN).any():
         return lb
     known = (counted | _is_count(table)) & (table.values > 0) & (lb == 0)
-    return np.where(known, 1, lb)
+    return np.where(known, 10**table.decimals, lb)  # a count of 1, also beside amounts with decimals
 
 
 def _is_count(table: Table) -> Bool:
