@@ -28,10 +28,9 @@ def test_one_user_cannot_starve_the_others(store: Store) -> None:
     late = [queued(store, "bob", 10 + n) for n in range(2)]
     order = []
     for _ in range(7):
-        job = store.begin_next(1)
+        job = store.begin_next()
         assert job is not None
         order.append(job.id)
-        assert store.begin_next(1) is None  # there is one place
         assert store.end_job(job.id, JobState.DONE)
     assert order == [many[0], late[0], many[1], late[1], *many[2:]]
 
@@ -39,8 +38,8 @@ def test_one_user_cannot_starve_the_others(store: Store) -> None:
 def test_two_places_go_to_two_users(store: Store) -> None:
     first, *_ = [queued(store, "ann", n) for n in range(3)]
     other = queued(store, "bob", 10)
-    begun = [store.begin_next(2) for _ in range(3)]
-    assert [job and job.id for job in begun] == [first, other, None]
+    begun = [store.begin_next() for _ in range(2)]
+    assert [job and job.id for job in begun] == [first, other]
 
 
 def test_users_have_room_for_so_many_jobs(store: Store) -> None:
@@ -52,7 +51,7 @@ def test_users_have_room_for_so_many_jobs(store: Store) -> None:
 
 def test_a_job_ends_once(store: Store) -> None:
     id = queued(store, "ann", 0)
-    store.begin_next(1)
+    store.begin_next()
     assert store.end_job(id, JobState.CANCELLED)
     assert not store.end_job(id, JobState.DONE, exit_code=0)
     store.tell_progress(id, {"phase": "late"})
@@ -65,7 +64,7 @@ def test_a_job_ends_once(store: Store) -> None:
 
 def test_a_change_that_fails_is_no_change(store: Store) -> None:
     id = queued(store, "ann", 0)
-    store.begin_next(1)
+    store.begin_next()
     with pytest.raises(TypeError):
         store.end_job(id, JobState.FAILED, error={"odd": object()})
     job = store.job("ann", id)

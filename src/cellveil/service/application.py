@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from cellveil.service.service_errors import (
     TaskError,
     not_found,
     plain_error,
+    refused_by_disk,
     told_error,
 )
 from cellveil.service.settings import ServiceSettings
@@ -40,8 +40,6 @@ NO_TELEMETRY: Any = {
 
 TIDY_SECONDS = 3600.0
 """Seconds between two looks for what is too old."""
-
-LOG = logging.getLogger("cellveil.service")
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
@@ -130,10 +128,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 async def _tidy(desk: Desk) -> None:
     while True:
         await asyncio.sleep(TIDY_SECONDS)
-        try:
-            await asyncio.to_thread(desk.forget_old)
-        except Exception as error:  # the next time, then
-            LOG.error("tidying up failed (%s)", type(error).__name__)
+        await asyncio.to_thread(desk.tidy)
 
 
 async def _index() -> FileResponse:
@@ -167,6 +162,8 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 async def _wrong_input(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, CellveilError)
+    if full := refused_by_disk(error):
+        return _answer(full.status, full.to_dict())
     return _answer(422, told_error(error, request.app.state.settings.state))
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from cellveil.service.service_errors import ServiceError, unexpected_error
+from cellveil.service.service_errors import ServiceError, refused_by_disk, unexpected_error
 from cellveil.service.settings import ServiceSettings
 from cellveil.service.uploads import Pace, too_slow
 from cellveil.service.users import Sessions
@@ -80,10 +80,11 @@ class Guard:
             await answer.refuse(error.status, error.to_dict())
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # a bug: its place and nothing else
-            told = unexpected_error(error)
+        except Exception as error:
+            known = refused_by_disk(error)
+            told = unexpected_error(error) if known is None else known.to_dict()  # a bug: its place alone
             LOG.error("%s", told["message"])
-            await answer.refuse(500, told)
+            await answer.refuse(500 if known is None else known.status, told)
         route = getattr(scope.get("route"), "path", "-")
         LOG.info(
             "%s %s %s %.0f ms", scope["method"], route, answer.status, 1000 * (time.perf_counter() - began)

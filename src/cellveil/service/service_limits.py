@@ -27,6 +27,9 @@ class ServiceLimits(Params):
         8_000_000_000, "Bytes of address space of one job, where the system can limit it.", least=1
     )
     disk: int = param(20_000_000_000, "Bytes that one job may write to disk.", least=1)
+    free: int = param(
+        16_000_000, "Bytes free on the disk, below which no file or job is taken and none begins.", least=0
+    )
     job_seconds: float = param(
         3600.0, "Seconds after which a job is stopped, keeping its best pattern.", least=0
     )
