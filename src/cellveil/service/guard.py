@@ -34,6 +34,9 @@ API = "/api/v1"
 SESSION = f"{API}/session"
 TEXTS = f"{API}/texts/"
 UPLOADS = f"{API}/files"
+SESSION_BODY = 10_000
+"""Bytes of a request for a session, at most."""
+
 COOKIE = "cellveil_session"
 CSRF = "x-csrf-token"
 READING = ("GET", "HEAD", "OPTIONS")
@@ -129,6 +132,8 @@ class Guard:
 
     def _limit(self, scope: Scope) -> int:
         limits = self._settings.limits
+        if scope["path"] == SESSION:
+            return SESSION_BODY  # of who has not shown a token yet
         is_upload = scope["method"] == "POST" and scope["path"].rstrip("/") == UPLOADS
         return limits.upload if is_upload else limits.body
 
