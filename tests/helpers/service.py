@@ -135,16 +135,16 @@ class RunningService:
         return httpx.Client(base_url=self.url, timeout=PATIENCE)
 
 
-def settings_in(state: Path, **limits: float) -> ServiceSettings:
+def settings_in(state: Path, users: Users | None = None, **limits: float) -> ServiceSettings:
     """Settings with two users, and other limits than usual."""
-    users = Users({digest_of(token): name for name, token in TOKENS.items()})
+    users = users or Users({digest_of(token): name for name, token in TOKENS.items()})
     return ServiceSettings(state, users, limits=ServiceLimits().changed(UNHURRIED | limits))
 
 
 @contextmanager
-def running_service(state: Path, **limits: float) -> Iterator[RunningService]:
+def running_service(state: Path, users: Users | None = None, **limits: float) -> Iterator[RunningService]:
     """A service in a thread, until the end of the block."""
-    address, settings = Address(port=0), settings_in(state, **limits)
+    address, settings = Address(port=0), settings_in(state, users, **limits)
     listener, app = listener_at(address), create_app(settings)
     config = server_config(app, address, settings.limits)
     config.timeout_graceful_shutdown = 1

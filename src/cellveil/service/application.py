@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from cellveil.errors import CellveilError, InputError
 from cellveil.service import routes_files, routes_jobs, routes_results, routes_session
 from cellveil.service.desk import Desk
-from cellveil.service.guard import API, COOKIE, Guard
+from cellveil.service.guard import API, Guard
 from cellveil.service.job_folders import StateFolder
 from cellveil.service.service_errors import (
     KINDS,
@@ -80,8 +80,8 @@ def described_app(lifespan: Any = None) -> FastAPI:
 
 DESCRIPTION = """Jobs over tables, as `cellveil run` and its other commands do them, with the same results.
 
-Every request carries `Authorization: Bearer TOKEN`, or the cookie of a session of the page; then changes need
-the header `X-CSRF-Token`. Errors are `{"error": {"kind", "message", "hint", …}}`, with the exit code that the
+Every request carries `Authorization: Bearer TOKEN`: the token of a user, or the secret of a session. Errors
+are `{"error": {"kind", "message", "hint", …}}`, with the exit code that the
 command line would end with."""
 
 
@@ -100,8 +100,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
         )
         schemes = found.setdefault("components", {}).setdefault("securitySchemes", {})
         schemes["token"] = {"type": "http", "scheme": "bearer"}
-        schemes["session"] = {"type": "apiKey", "in": "cookie", "name": COOKIE}
-        found["security"] = [{"token": []}, {"session": []}]
+        found["security"] = [{"token": []}]
         for path in ("/session", "/texts/{language}"):
             for method in ("post", "get"):
                 if path != "/session" or method == "post":

@@ -60,6 +60,11 @@ def not_found(what: str = "there is nothing of that id") -> ServiceError:
     return ServiceError(404, what)
 
 
+def no_token() -> ServiceError:
+    """The answer to who shows no valid token."""
+    return ServiceError(401, "a valid token is needed.")
+
+
 def disk_full(words: str = "the disk of the service is full.") -> ServiceError:
     """The answer where there is no place for what would have to be kept."""
     return ServiceError(507, words, "Try again when there is place: whoever runs the service can make some.")
