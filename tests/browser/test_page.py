@@ -136,6 +136,11 @@ def test_keys_alone_lead_through_built_in_data_and_every_view_suits_all(visit):
     keys.press("ArrowRight")
     anna.sees(anna.page.locator(".view:visible"))
     anna.suits_all()
+    for tab in ("What attackers learn", "What is lost where"):
+        anna.opens(tab)
+        anna.sees(anna.page.locator("[role=tabpanel]:visible svg rect").first)
+        anna.suits_all()
+    anna.opens("Table")
     for _ in range(60):
         keys.press("Tab")
         if anna.page.evaluate("() => document.activeElement.closest('.cells') !== null"):
