@@ -1,4 +1,4 @@
-"""Connections of clients to the service: the head of a request must come in time; an address has so many.
+"""Connections of clients to the service that protects tables: heads come in time, an address has so many.
 
 Nothing is known of a client before the head of its request is complete. A connection without such a request
 therefore gives way to newer ones of its address, and ends when its time is up, so that half-sent heads keep
