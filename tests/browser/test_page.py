@@ -190,7 +190,7 @@ def test_a_job_goes_on_through_a_reload_and_keeps_its_best_when_it_is_stopped(vi
     page.get_by_role("link", name="Protection").click()
     bert.sees(bert.heading("Protect, and prove it"))
     page.get_by_label("Outsiders only").check()
-    bert.runs(method="auto", limit="600")
+    bert.runs(method="auto", limit="3600")
     address = page.url
     bert.sees(page.locator(".phase"), "Phase")
     page.reload()
@@ -212,7 +212,7 @@ def test_a_cancelled_job_leaves_nothing_and_others_do_not_see_it(visit):
     page.get_by_role("link", name="Protection").click()
     bert.sees(bert.heading("Protect, and prove it"))
     page.get_by_label("Name of the job").fill("of Bert alone")
-    bert.runs(method="auto", limit="600")
+    bert.runs(method="auto", limit="3600")
     anna.page.goto(page.url)
     anna.sees(anna.page.get_by_role("alert"), "it is not yours")
     bert.button("Cancel").click()
@@ -300,7 +300,7 @@ def test_a_hidden_tab_watches_no_job_and_goes_on_where_it_was(visit):
     anna.sees(anna.heading("Which table?"))
     page.get_by_role("link", name="Protection").click()
     anna.sees(anna.heading("Protect, and prove it"))
-    anna.runs(method="auto", limit="600")
+    anna.runs(method="auto", limit="3600")
     anna.sees(page.locator(".phase"), "Phase")
     assert len(begun) == 1 and ended == []
     with page.expect_event("requestfailed", is_stream):

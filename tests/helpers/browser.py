@@ -27,7 +27,7 @@ BENT = """() => [...document.querySelectorAll("svg rect")]
     .map(([name, meant, drawn]) => `${e.getAttribute("class")}: ${name} ${meant} drawn as ${drawn}`))"""
 """Bars that a style sheet makes longer or shorter than the drawing says."""
 
-PATIENCE = 240_000
+PATIENCE = 1_200_000
 """Milliseconds after which what a page does not show is a fault, on a machine busy with other tests."""
 
 expect.set_options(timeout=PATIENCE)
