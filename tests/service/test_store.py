@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cellveil.errors import InputError
 from cellveil.service.job_folders import StateFolder, new_id
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.store import EventKind, JobRecord, JobState, Store, StoredFile
@@ -115,3 +116,9 @@ def test_what_is_old_is_deleted_when_it_is_over(tmp_path: Path, sleepers: None) 
 def test_limits_are_checked() -> None:
     for name, parameter in ServiceLimits.described().items():
         assert parameter.what.endswith("."), name
+
+
+def test_a_database_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    (tmp_path / "service.db").write_bytes(b"no database" * 1000)
+    with pytest.raises(InputError, match=r"service\.db.*cannot be opened.*--state"):
+        Store(tmp_path / "service.db")

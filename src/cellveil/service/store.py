@@ -19,6 +19,8 @@ from pathlib import Path
 from threading import RLock
 from typing import Any
 
+from cellveil.errors import InputError
+
 
 class JobState(StrEnum):
     """Where a job stands."""
@@ -115,12 +117,14 @@ class Store:
         self._lock = RLock()
         self._reserve = path.with_name(f"{path.stem}.reserve")
         self._keep_reserve()
-        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=30)
-        self._connection.row_factory = sqlite3.Row
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = FULL")
-        self._connection.execute("PRAGMA secure_delete = ON")
-        self._connection.executescript(SCHEMA)
+        try:
+            self._connection = _opened(path)
+        except sqlite3.Error as error:
+            raise InputError(
+                f"the database of the service cannot be opened ({error})",
+                file=path,
+                remedy="Make place on the disk, or begin with another folder: --state FOLDER.",
+            ) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -305,6 +309,16 @@ class Store:
         query = "SELECT number, kind, data FROM events WHERE job = ? AND number > ? ORDER BY number"
         rows = self._rows(query, job, after)
         return [JobEvent(row["number"], EventKind(row["kind"]), json.loads(row["data"])) for row in rows]
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=30)
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.executescript(SCHEMA)
+    return connection
 
 
 def _add_event(change: sqlite3.Connection, job: str, kind: EventKind, data: Mapping[str, Any]) -> None:
