@@ -152,6 +152,22 @@ def test_every_write_may_fail(
     assert number > 40
 
 
+def test_what_a_worker_tells_does_not_stop_the_queue(
+    tmp_path: Path, quick: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of a character can be told as JSON, but not be written to the database."""
+    odd = {"phase": "\ud800", "verdict": "\ud800", "elapsed": 0.0}
+    with monkeypatch.context() as patch:
+        patch.setattr(QuickWorker, "lines", lambda self: iter([("progress", odd), ("result", odd)]))
+        with running_service(tmp_path / "state") as service, service.client() as ann:
+            files = {"data/firms.csv": ann.send_file("firms.csv", FIRMS)["id"]}
+            job = ann.waited(ann.submit(JOB, files))
+            assert (job["state"], job["error"]["kind"]) == ("failed", "internal"), job
+            patch.undo()
+            patch.setattr(supervisor, "WorkerProcess", QuickWorker)
+            assert ann.waited(ann.submit(JOB, files))["state"] == "done"
+
+
 # -- a disk that is full -------------------------------------------------------------------------------------
 
 DISK = 24_000_000

@@ -139,8 +139,15 @@ class Supervisor:
         return 0
 
     def _record_ends(self) -> None:
+        """Record how jobs ended; an end that cannot be written for what it says is one of failure."""
         for id, record in list(self._ends.items()):
-            record()
+            try:
+                record()
+            except Exception as error:
+                if refused_by_disk(error) is not None:
+                    raise
+                self._ends[id] = self._failure(id, error)
+                self._ends[id]()
             del self._ends[id]
 
     def _run(self, job: JobRecord) -> None:
@@ -190,7 +197,7 @@ class Supervisor:
 
     def _tell_progress(self, id: str, data: Mapping[str, Any]) -> None:
         """Keep what a job tells, where there is place: the search goes on without it."""
-        with suppress(sqlite3.Error, OSError):
+        with suppress(sqlite3.Error, OSError, ValueError):
             if self._state.has_room(self._limits.free):
                 self._store.tell_progress(id, data)
 
