@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 MAKING = ("os.mkdir", "os.rename", "os.link", "shutil.copyfile")
-"""Audited events that need place on the disk, beside opening a file for writing."""
+"""Audited events that need space on the disk, beside opening a file for writing."""
 
 
 class Faults:

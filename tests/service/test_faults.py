@@ -189,7 +189,7 @@ class SmallDisk:
             except OSError:
                 assert not shutil.disk_usage(self.path).free
 
-    def make_place(self) -> None:
+    def make_space(self) -> None:
         """Remove what filled the disk."""
         self._filler.unlink()
 
@@ -244,9 +244,9 @@ def test_jobs_that_fill_the_disk_fail_and_the_queue_goes_on(
             job = ann.waited(id)
             assert (job["state"], job["error"]["kind"]) == ("failed", "disk_full"), job
             assert not on_small_disk.desk.state.job(id).out.exists()
-        assert ann.job(ids[2])["state"] == "queued"  # it has its turn when there is place
+        assert ann.job(ids[2])["state"] == "queued"  # it has its turn when there is space
         monkeypatch.setattr(worker_process, "COMMAND", NO_WORKER)
-        small_disk.make_place()
+        small_disk.make_space()
         assert ann.waited(ids[2])["error"]["kind"] == "died"
         assert ann.waited(ann.submit(JOB, files))["error"]["kind"] == "died"
         assert ann.delete(f"/jobs/{ids[0]}").status_code == 204
@@ -281,5 +281,5 @@ def test_a_real_job_ends_wherever_the_disk_is_full(small_disk: SmallDisk, free: 
         else:
             job = ann.waited(answer.json()["id"])
             assert job["state"] == "done" or "disk" in job["error"]["kind"], job
-        small_disk.make_place()
+        small_disk.make_space()
         assert ann.waited(ann.submit(JOB, files))["safe"]

@@ -260,7 +260,7 @@ class Desk:
     def _queue(
         self, owner: str, request: Mapping[str, Any], toml: str, sources: Mapping[str, Path]
     ) -> JobRecord:
-        if not self.state.has_room(self.limits.free):
+        if not self.state.has_space(self.limits.free):
             raise disk_full()
         id = new_id()
         job = JobRecord(id, owner, request["name"], request["verb"], JobState.QUEUED, time.time())

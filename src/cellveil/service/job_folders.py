@@ -3,7 +3,7 @@
 ::
 
     STATE/service.db                    who owns what, states, progress (`store`)
-    STATE/service.reserve               place for the database on a full disk
+    STATE/service.reserve               space for the database on a full disk
     STATE/files/ID/NAME                 one uploaded file, under a safe name
     STATE/jobs/ID/request.json          what was asked
     STATE/jobs/ID/input/job.toml, …     the job file and the files it names: what job.zip holds
@@ -213,7 +213,7 @@ class StateFolder:
         """Of checks."""
         return self.path / "scratch"
 
-    def has_room(self, least: int) -> bool:
+    def has_space(self, least: int) -> bool:
         """Whether the disk has so many bytes free."""
         return shutil.disk_usage(self.path).free >= least
 

@@ -26,7 +26,7 @@ KINDS = {
 
 
 NO_ROOM = (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)
-"""What the system says where the disk has no place."""
+"""What the system says where the disk has no space."""
 
 
 class ServiceError(CellveilError):
@@ -66,12 +66,12 @@ def no_token() -> ServiceError:
 
 
 def disk_full(words: str = "the disk of the service is full.") -> ServiceError:
-    """The answer where there is no place for what would have to be kept."""
-    return ServiceError(507, words, "Try again when there is place: whoever runs the service can make some.")
+    """The answer where there is no space for what would have to be kept."""
+    return ServiceError(507, words, "Try again when there is space: whoever runs the service can free some.")
 
 
 def is_disk_full(error: BaseException | None) -> bool:
-    """Whether an error, or what it follows from, says that the disk has no place."""
+    """Whether an error, or what it follows from, says that the disk has no space."""
     if isinstance(error, OSError):
         return error.errno in NO_ROOM
     return isinstance(error, CellveilError) and is_disk_full(error.__cause__)

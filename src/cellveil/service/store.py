@@ -1,7 +1,7 @@
 """Who owns which files and jobs over tables, their states and progress, in one SQLite file.
 
-A file of random bytes beside it reserves place on the disk: it is removed when the disk is full, so that the
-end of a job can still be recorded, and written again when there is place.
+A file of random bytes beside it reserves space on the disk: it is removed when the disk is full, so that the
+end of a job can still be recorded, and written again when there is space.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class Store:
             raise InputError(
                 f"the database of the service cannot be opened ({error})",
                 file=path,
-                remedy="Make place on the disk, or begin with another folder: --state FOLDER.",
+                remedy="Free some space on the disk, or begin with another folder: --state FOLDER.",
             ) from None
 
     def close(self) -> None:
@@ -153,7 +153,7 @@ class Store:
                 raise
 
     def _keep_reserve(self) -> None:
-        """Give the reserve up where the disk is full, and make it where there is place."""
+        """Give the reserve up where the disk is full, and make it where there is space."""
         with suppress(OSError):
             free = shutil.disk_usage(self._reserve.parent).free
             if free < RESERVE:

@@ -126,7 +126,7 @@ class Supervisor:
         self._record_ends()
         if self._is_closing or len(self._running) >= self._limits.jobs:
             return None
-        if not self._state.has_room(self._limits.free):
+        if not self._state.has_space(self._limits.free):
             return RETRY
         job = self._store.begin_next()
         if job is None:
@@ -196,9 +196,9 @@ class Supervisor:
         return self._end(job.id, code, told, watchdog.reached)
 
     def _tell_progress(self, id: str, data: Mapping[str, Any]) -> None:
-        """Keep what a job tells, where there is place: the search goes on without it."""
+        """Keep what a job tells, where there is space: the search goes on without it."""
         with suppress(sqlite3.Error, OSError, ValueError):
-            if self._state.has_room(self._limits.free):
+            if self._state.has_space(self._limits.free):
                 self._store.tell_progress(id, data)
 
     def _end(
@@ -208,7 +208,7 @@ class Supervisor:
         with self._change:
             is_cancelled, is_closing = id in self._cancelled, self._is_closing
         result, error, end = told.get("result"), told.get("error"), partial(self._store.end_job, id)
-        is_full = not self._state.has_room(self._limits.free)
+        is_full = not self._state.has_space(self._limits.free)
         if result is None:
             self._state.job(id).clear()
         if result is not None:

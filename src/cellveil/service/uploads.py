@@ -36,7 +36,7 @@ class Uploads:
         InputError
             Where it is packed and would unpack to too much.
         """
-        if not self._state.has_room(self._limits.free):
+        if not self._state.has_space(self._limits.free):
             raise disk_full()
         if not self._store.has_room(owner, most=self._limits.files, storage=self._limits.storage):
             raise no_room()
