@@ -26,6 +26,14 @@ def test_text_over_text_and_beyond_the_edge_is_named(opened):
     assert beyond[0] == "cut off: WWWW" and "page 1: beyond the edge: W" in beyond[1] and "end" in beyond[1]
 
 
+def test_a_bar_that_a_style_sheet_bends_is_named(opened):
+    bar = '<svg viewBox="0 0 100 10"><rect class="short" width="0" height="10"/></svg>'
+    assert opened(page(bar)).bent() == []
+    assert opened(page(f"<style>.short {{ width: 8em }}</style>{bar}")).bent() == [
+        "short: width 0 drawn as 128px"
+    ]
+
+
 def test_errors_and_serious_findings_are_named(opened):
     seen = opened(page("<input><script>undefinedName()</script>"))
     assert "undefinedName is not defined" in seen.errors[0]

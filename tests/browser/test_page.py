@@ -8,6 +8,8 @@ from random import Random
 
 import pytest
 
+from helpers.visitor import serving
+
 MARKUP = "<img src=x onerror=alert(1)>"
 SAFE = re.compile("Safe against outsiders")
 
@@ -42,7 +44,7 @@ def many_firms() -> str:
 
 def downloaded(visitor, name: str) -> bytes:
     with visitor.page.expect_download() as started:
-        visitor.page.get_by_role("link", name=name, exact=True).click()
+        visitor.button(name).click()
     return Path(started.value.path()).read_bytes()
 
 
@@ -134,6 +136,11 @@ def test_keys_alone_lead_through_built_in_data_and_every_view_suits_all(visit):
     keys.press("ArrowRight")
     anna.sees(anna.page.locator(".view:visible"))
     anna.suits_all()
+    for tab in ("What attackers learn", "What is lost where"):
+        anna.opens(tab)
+        anna.sees(anna.page.locator("[role=tabpanel]:visible svg rect").first)
+        anna.suits_all()
+    anna.opens("Table")
     for _ in range(60):
         keys.press("Tab")
         if anna.page.evaluate("() => document.activeElement.closest('.cells') !== null"):
@@ -183,7 +190,7 @@ def test_a_job_goes_on_through_a_reload_and_keeps_its_best_when_it_is_stopped(vi
     page.get_by_role("link", name="Protection").click()
     bert.sees(bert.heading("Protect, and prove it"))
     page.get_by_label("Outsiders only").check()
-    bert.runs(method="auto", limit="600")
+    bert.runs(method="auto", limit="3600")
     address = page.url
     bert.sees(page.locator(".phase"), "Phase")
     page.reload()
@@ -193,7 +200,7 @@ def test_a_job_goes_on_through_a_reload_and_keeps_its_best_when_it_is_stopped(vi
     bert.button("Stop now and keep the best").click()
     bert.waits_for_verdict()
     bert.sees(page.locator(".job-head"), "stopped early")
-    bert.sees(page.get_by_role("link", name="Release", exact=True))
+    bert.sees(bert.button("Release"))
     assert bert.opened.errors == []
 
 
@@ -205,12 +212,12 @@ def test_a_cancelled_job_leaves_nothing_and_others_do_not_see_it(visit):
     page.get_by_role("link", name="Protection").click()
     bert.sees(bert.heading("Protect, and prove it"))
     page.get_by_label("Name of the job").fill("of Bert alone")
-    bert.runs(method="auto", limit="600")
+    bert.runs(method="auto", limit="3600")
     anna.page.goto(page.url)
     anna.sees(anna.page.get_by_role("alert"), "it is not yours")
     bert.button("Cancel").click()
     bert.sees(page.locator(".job-head"), "cancelled")
-    assert page.get_by_role("link", name="Release").count() == 0
+    assert bert.button("Release").count() == 0
     for one, number in ((anna, 0), (bert, 1)):
         one.page.get_by_role("link", name="Jobs", exact=True).click()
         one.sees(one.page.locator(".jobs, .card.empty"))
@@ -271,3 +278,58 @@ def test_a_table_of_100_000_cells_is_drawn_at_once_and_in_parts(visit):
         page.locator(".view th", has_text="a17.17").or_(page.locator(".view th", has_text="b17.17")).first
     )
     assert page.locator(".view td").count() < 4000 and anna.opened.errors == []
+
+
+def test_a_hidden_tab_watches_no_job_and_goes_on_where_it_was(visit):
+    anna = visit()
+    page, begun, ended = anna.page, [], []
+
+    def hide(is_hidden: bool) -> None:
+        page.evaluate(
+            "(is) => { Object.defineProperty(document, 'hidden', {value: is, configurable: true});"
+            " document.dispatchEvent(new Event('visibilitychange')); }",
+            is_hidden,
+        )
+
+    def is_stream(request) -> bool:
+        return request.url.endswith("/events")
+
+    page.on("request", lambda request: begun.append(request) if is_stream(request) else None)
+    page.on("requestfailed", lambda request: ended.append(request) if is_stream(request) else None)
+    anna.brings("many.csv", many_firms())
+    anna.sees(anna.heading("Which table?"))
+    page.get_by_role("link", name="Protection").click()
+    anna.sees(anna.heading("Protect, and prove it"))
+    anna.runs(method="auto", limit="3600")
+    anna.sees(page.locator(".phase"), "Phase")
+    assert len(begun) == 1 and ended == []
+    with page.expect_event("requestfailed", is_stream):
+        hide(True)
+    with page.expect_request("**/events") as again:
+        hide(False)
+    assert int(again.value.all_headers()["last-event-id"]) > 0
+    anna.button("Cancel").click()
+    anna.sees(page.locator(".job-head"), "cancelled")
+    assert len(begun) == 2
+
+
+def test_two_services_on_one_machine_do_not_sign_each_other_out(visit, tmp_path):
+    anna = visit()
+    with serving(tmp_path) as other:
+        context = anna.page.context
+        second = context.new_page()
+        second.goto(f"{other.address}#token={other.tokens['bert']}")
+        anna.sees(second.get_by_role("button", name="Sign out (bert)"))
+        for page, name in ((anna.page, "anna"), (second, "bert")):
+            page.reload()
+            anna.sees(page.get_by_role("button", name=f"Sign out ({name})"))
+        third = context.new_page()  # a further tab of the first service
+        third.goto(anna.page.url)
+        anna.sees(third.get_by_role("button", name="Sign out (anna)"))
+        second.get_by_role("button", name="Sign out (bert)").click()
+        anna.sees(second.get_by_role("heading", name="Sign in"))
+        second.reload()
+        anna.sees(second.get_by_role("heading", name="Sign in"))
+        third.reload()
+        anna.sees(third.get_by_role("button", name="Sign out (anna)"))
+        assert context.cookies() == []

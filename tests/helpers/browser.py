@@ -20,7 +20,14 @@ STICKING_OUT = """() => [...document.querySelectorAll("body *")]
   .filter((e) => !e.closest("[data-scrolls], .scroll")).slice(0, 5)
   .map((e) => `${e.tagName}.${e.className} ${e.textContent.slice(0, 40)}`)"""
 
-PATIENCE = 240_000
+BENT = """() => [...document.querySelectorAll("svg rect")]
+  .flatMap((e) => ["x", "y", "width", "height"]
+    .map((name) => [name, e.getAttribute(name) ?? "0", getComputedStyle(e)[name]])
+    .filter(([, meant, drawn]) => Math.abs(parseFloat(meant) - (parseFloat(drawn) || 0)) > 0.01)
+    .map(([name, meant, drawn]) => `${e.getAttribute("class")}: ${name} ${meant} drawn as ${drawn}`))"""
+"""Bars that a style sheet makes longer or shorter than the drawing says."""
+
+PATIENCE = 1_200_000
 """Milliseconds after which what a page does not show is a fault, on a machine busy with other tests."""
 
 expect.set_options(timeout=PATIENCE)
@@ -72,6 +79,10 @@ class Opened:
             "() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"
         )
         return [f"{width} px in {shown} px", *self.page.evaluate(STICKING_OUT)] if width > shown else []
+
+    def bent(self) -> list[str]:
+        """Bars of drawings that are not as long as they are meant to be."""
+        return list(self.page.evaluate(BENT))
 
     def findings(self, *rules: str) -> list[str]:
         """Serious findings of axe-core, by these rules or by all: rule, what it says, first places."""

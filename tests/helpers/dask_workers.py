@@ -8,18 +8,16 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from helpers.pages import ROOT
-
-PATIENCE = 120
-"""Seconds in which a scheduler is there, however busy the machine is."""
-
+from helpers.waiting import wait_until
 
 PAIR = ("cert", "key")
+REGISTERED = "Registered to"
+"""What a worker logs as soon as the scheduler knows it."""
 
 
 def tls_files(folder: Path) -> Path:
@@ -52,13 +50,11 @@ class DaskWorkers:
         options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", str(file)]
         options += [] if self._tls is None else ["--protocol", "tls"]
         self._scheduler = self._start("scheduler", *options)
-        end = time.monotonic() + PATIENCE
-        while not self.address and time.monotonic() < end:
-            time.sleep(0.1)
-            if file.exists() and file.read_text().strip():
-                self.address = json.loads(file.read_text())["address"]
+        wait_until(lambda: file.exists() and bool(file.read_text().strip()))
+        self.address = json.loads(file.read_text())["address"]
         for _ in range(self._number):
             self.start_one()
+        wait_until(lambda: self.log.count(REGISTERED) >= self._number)
         return self
 
     def __exit__(self, *_: object) -> None:

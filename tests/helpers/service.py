@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 import threading
 import time
@@ -18,13 +17,15 @@ from fastapi import FastAPI
 from cellveil.service.application import create_app
 from cellveil.service.desk import Desk
 from cellveil.service.service_limits import ServiceLimits
+from cellveil.service.serving import Address, listener_at, server_config
 from cellveil.service.settings import ServiceSettings
 from cellveil.service.users import Users, digest_of
 from helpers.waiting import PATIENCE, wait_until
 
 TOKENS = {"ann": "token-of-ann", "bob": "token-of-bob"}
 UNHURRIED = {
-    "patience_seconds": 3600, "short_seconds": 3600, "idle_seconds": 600, "slowest": 0, "shorts_of_user": 50
+    "patience_seconds": 3600, "short_seconds": 3600, "idle_seconds": 600, "slowest": 0, "shorts_of_user": 50,
+    "head_seconds": 600,
 }  # fmt: skip
 """Limits of a service whose machine is busy with other tests: none of them ends what a test waits for."""
 
@@ -114,8 +115,8 @@ class ServiceClient(httpx.Client):
 class RunningService:
     """A service, its application, and clients of its users."""
 
-    def __init__(self, app: FastAPI, port: int) -> None:
-        self.app, self.port = app, port
+    def __init__(self, app: FastAPI, port: int, server: uvicorn.Server) -> None:
+        self.app, self.port, self.server = app, port, server
         self.url = f"http://127.0.0.1:{port}"
 
     @property
@@ -134,27 +135,26 @@ class RunningService:
         return httpx.Client(base_url=self.url, timeout=PATIENCE)
 
 
-def settings_in(state: Path, **limits: float) -> ServiceSettings:
+def settings_in(state: Path, users: Users | None = None, **limits: float) -> ServiceSettings:
     """Settings with two users, and other limits than usual."""
-    users = Users({digest_of(token): name for name, token in TOKENS.items()})
+    users = users or Users({digest_of(token): name for name, token in TOKENS.items()})
     return ServiceSettings(state, users, limits=ServiceLimits().changed(UNHURRIED | limits))
 
 
 @contextmanager
-def running_service(state: Path, **limits: float) -> Iterator[RunningService]:
+def running_service(state: Path, users: Users | None = None, **limits: float) -> Iterator[RunningService]:
     """A service in a thread, until the end of the block."""
-    listener = socket.socket()
-    listener.bind(("127.0.0.1", 0))
-    app = create_app(settings_in(state, **limits))
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=1)
-    )
+    address, settings = Address(port=0), settings_in(state, users, **limits)
+    listener, app = listener_at(address), create_app(settings)
+    config = server_config(app, address, settings.limits)
+    config.timeout_graceful_shutdown = 1
+    server = uvicorn.Server(config)
     thread = threading.Thread(target=lambda: server.run(sockets=[listener]), daemon=True)
     thread.start()
     wait_until(lambda: server.started or not thread.is_alive())
     assert server.started
     try:
-        yield RunningService(app, listener.getsockname()[1])
+        yield RunningService(app, listener.getsockname()[1], server)
     finally:
         server.should_exit = True
         thread.join(30)

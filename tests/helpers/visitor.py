@@ -84,12 +84,12 @@ class Visitor:
         expect(self.page.get_by_role("tab", name=tab, exact=True)).to_have_attribute("aria-selected", "true")
 
     def suits_all(self) -> None:
-        """Look at the view in light and dark, and at 400 px: no serious findings, nothing sticks out."""
+        """Look at the view in light and dark, and at 400 px: nothing is found, sticks out or is bent."""
         assert self.opened.findings_in_both() == []
         size = self.page.viewport_size
         assert size is not None
         self.page.set_viewport_size({"width": 400, "height": 800})
-        assert self.opened.sticking_out() == []
+        assert self.opened.sticking_out() == [] == self.opened.bent()
         self.page.set_viewport_size(size)
 
     def tabs_to(self, name: str) -> None:

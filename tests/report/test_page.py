@@ -11,7 +11,7 @@ from cellveil.datasets import two_way
 from cellveil.errors import InfeasibleError
 from cellveil.job import run_job
 from cellveil.pattern import Pattern
-from cellveil.progress import Progress
+from cellveil.progress import Phase, Progress
 from cellveil.report.attack_chart import interval_rows
 from cellveil.report.infeasible_report import InfeasibleReport
 from cellveil.report.loss_charts import heat_maps, level_bars
@@ -136,10 +136,13 @@ def test_cost_and_bound_over_time():
         curve.stage("search")
         curve.advance(1, None, cost=cost, bound=bound, open=left)
     curve.advance(1, 2, hidden=4)
-    assert [(point.cost, point.bound) for point in curve.points] == [(80, None), (80, 10), (70, 10)]
+    curve.phase(Phase.OTHERS)
+    for cost, bound in ((95, None), (97, 8), (90, None)):
+        curve.advance(1, None, cost=cost, bound=bound)
+    known = [(80, None), (80, 10), (70, 10), (95, 10), (90, 10)]
+    assert [(point.cost, point.bound) for point in curve.points] == known
     assert search_curve([], 1.0) is None and search_svg([], 1.0) == ""
-    report = report_on(*planted(), facts=RunFacts(search=curve.points[:1]))
-    assert "search.svg" not in report.parts().files() and search_svg(curve.points[:1], 1.0)
+    assert search_svg(curve.points[:1], 1.0)
     drawn = search_curve([SearchPoint(0.0, 80.0, None), SearchPoint(5.0, 40.0, 20.0)], 10.0)
     assert drawn["cost"].split()[0] == "66.0,12.0" and drawn["end"] == "10 s" and drawn["bound"]
 

@@ -1,5 +1,8 @@
 """Who is let in: token, session, host, origin, CSRF; what every answer carries; whose things are whose."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import httpx
 import pytest
 
@@ -16,7 +19,6 @@ SECRET_ROUTES = ("/api/v1/about", "/api/v1/jobs", "/api/v1/files", "/api/v1/open
         {"Authorization": "Bearer wrong"},
         {"Authorization": "Bearer"},
         {"Authorization": f"Basic {TOKENS['ann']}"},
-        {"Cookie": "cellveil_session=wrong"},
         {"Cookie": f"cellveil_session={TOKENS['ann']}"},
     ],
 )
@@ -66,33 +68,44 @@ def test_two_headers_where_one_belongs(service: RunningService) -> None:
         assert stranger.get("/api/v1/about", headers=headers).status_code == 400
 
 
-@pytest.fixture
-def page(service: RunningService) -> httpx.Client:
-    client = service.stranger()
-    answer = client.post("/api/v1/session", json={"token": TOKENS["ann"]})
-    assert answer.status_code == 200 and answer.json()["user"] == "ann"
-    cookie = answer.headers["set-cookie"].lower()
-    assert "httponly" in cookie and "samesite=strict" in cookie
-    return client
+@contextmanager
+def page_of(service: RunningService, token: str = TOKENS["ann"]) -> Iterator[httpx.Client]:
+    """What the page does: begin a session, and send its secret."""
+    with service.stranger() as client:
+        answer = client.post("/api/v1/session", json={"token": token})
+        assert answer.status_code == 200 and answer.json()["user"] == "ann"
+        client.headers["Authorization"] = f"Bearer {answer.json()['session']}"
+        yield client
 
 
-def test_a_session_reads_with_its_cookie_and_changes_with_its_word(page: httpx.Client) -> None:
-    csrf = page.get("/api/v1/session").json()["csrf"]
-    assert page.post("/api/v1/files?name=x.csv", content=b"a\n1\n").status_code == 403
-    wrong = {"X-CSRF-Token": csrf[::-1]}
-    assert page.post("/api/v1/files?name=x.csv", content=b"a\n1\n", headers=wrong).status_code == 403
-    right = {"X-CSRF-Token": csrf}
-    answer = page.post("/api/v1/files?name=x.csv", content=b"a\n1\n", headers=right)
-    assert answer.status_code == 201
-    assert page.delete(f"/api/v1/files/{answer.json()['id']}", headers=right).status_code == 204
-    assert page.delete("/api/v1/session", headers=right).status_code == 204
-    assert page.get("/api/v1/session").status_code == 401
+def test_a_session_is_as_good_as_the_token_until_it_ends(service: RunningService) -> None:
+    with page_of(service) as page, page_of(service) as other:
+        assert page.get("/api/v1/session").json() == {"user": "ann", "session": None}
+        answer = page.post("/api/v1/files?name=x.csv", content=b"a\n1\n")
+        assert answer.status_code == 201
+        assert page.delete(f"/api/v1/files/{answer.json()['id']}").status_code == 204
+        secret = page.headers["Authorization"].removeprefix("Bearer ")
+        assert page.get("/api/v1/session", headers={"Authorization": f"Basic {secret}"}).status_code == 401
+        assert page.delete("/api/v1/session").status_code == 204
+        assert page.get("/api/v1/session").status_code == 401
+        assert other.get("/api/v1/session").status_code == 200
+
+
+def test_no_cookie_is_set_and_none_lets_in(service: RunningService) -> None:
+    """Browsers send cookies to every port of a host: to other programs too."""
+    with page_of(service) as page, service.stranger() as stranger:
+        secret = page.headers["Authorization"].removeprefix("Bearer ")
+        for path in ("/", "/api/v1/session", "/api/v1/about"):
+            assert "set-cookie" not in page.get(path).headers
+        for name in ("cellveil_session", f"cellveil_session_{service.port}", "session"):
+            answer = stranger.get("/api/v1/session", headers={"Cookie": f"{name}={secret}"})
+            assert answer.status_code == 401
 
 
 def test_a_wrong_token_begins_no_session(service: RunningService) -> None:
     with service.stranger() as stranger:
         answer = stranger.post("/api/v1/session", json={"token": "wrong"})
-    assert answer.status_code == 401 and "set-cookie" not in answer.headers
+    assert answer.status_code == 401 and "session" not in answer.json()
 
 
 @pytest.mark.parametrize("path", ["/", "/api/v1/about", "/api/v1/jobs", "/nothing", "/components/cells.js"])

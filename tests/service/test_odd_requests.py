@@ -9,7 +9,7 @@ from cellveil.errors import InputError
 from cellveil.publishing.lock import locked
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.serving import Address, serve
-from cellveil.service.users import Users, new_token, user_line
+from cellveil.service.users import Users, digest_of, new_token, user_line
 from helpers.service import ServiceClient
 
 JSON = {"content-type": "application/json"}
@@ -110,7 +110,7 @@ def test_the_list_of_users(tmp_path: Path) -> None:
     file, token = tmp_path / "users.txt", new_token()
     file.write_text(f"# those who may\n\n{user_line('ann', token)}\n")
     users = Users.read(file)
-    assert (users.of(token), users.of(""), users.of(token[:-1])) == ("ann", None, None)
+    assert (users.of(token), users.of(""), users.of(token[:-1])) == (("ann", digest_of(token)), None, None)
     assert token not in file.read_text() and "ann" not in repr(users)
     for text in ("ann:abc", "a/b:" + "0" * 64, "", f"{user_line('a', token)}\n{user_line('b', token)}"):
         file.write_text(f"{text}\n#\n")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from cellveil.errors import InputError
 from cellveil.service.job_folders import StateFolder, new_id
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.store import EventKind, JobRecord, JobState, Store, StoredFile
@@ -28,10 +29,9 @@ def test_one_user_cannot_starve_the_others(store: Store) -> None:
     late = [queued(store, "bob", 10 + n) for n in range(2)]
     order = []
     for _ in range(7):
-        job = store.begin_next(1)
+        job = store.begin_next()
         assert job is not None
         order.append(job.id)
-        assert store.begin_next(1) is None  # there is one place
         assert store.end_job(job.id, JobState.DONE)
     assert order == [many[0], late[0], many[1], late[1], *many[2:]]
 
@@ -39,8 +39,8 @@ def test_one_user_cannot_starve_the_others(store: Store) -> None:
 def test_two_places_go_to_two_users(store: Store) -> None:
     first, *_ = [queued(store, "ann", n) for n in range(3)]
     other = queued(store, "bob", 10)
-    begun = [store.begin_next(2) for _ in range(3)]
-    assert [job and job.id for job in begun] == [first, other, None]
+    begun = [store.begin_next() for _ in range(2)]
+    assert [job and job.id for job in begun] == [first, other]
 
 
 def test_users_have_room_for_so_many_jobs(store: Store) -> None:
@@ -52,7 +52,7 @@ def test_users_have_room_for_so_many_jobs(store: Store) -> None:
 
 def test_a_job_ends_once(store: Store) -> None:
     id = queued(store, "ann", 0)
-    store.begin_next(1)
+    store.begin_next()
     assert store.end_job(id, JobState.CANCELLED)
     assert not store.end_job(id, JobState.DONE, exit_code=0)
     store.tell_progress(id, {"phase": "late"})
@@ -65,7 +65,7 @@ def test_a_job_ends_once(store: Store) -> None:
 
 def test_a_change_that_fails_is_no_change(store: Store) -> None:
     id = queued(store, "ann", 0)
-    store.begin_next(1)
+    store.begin_next()
     with pytest.raises(TypeError):
         store.end_job(id, JobState.FAILED, error={"odd": object()})
     job = store.job("ann", id)
@@ -116,3 +116,9 @@ def test_what_is_old_is_deleted_when_it_is_over(tmp_path: Path, sleepers: None) 
 def test_limits_are_checked() -> None:
     for name, parameter in ServiceLimits.described().items():
         assert parameter.what.endswith("."), name
+
+
+def test_a_database_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
+    (tmp_path / "service.db").write_bytes(b"no database" * 1000)
+    with pytest.raises(InputError, match=r"service\.db.*cannot be opened.*--state"):
+        Store(tmp_path / "service.db")

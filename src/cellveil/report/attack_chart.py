@@ -26,8 +26,7 @@ def interval_rows(table: Table, margins: Margins | None) -> list[dict[str, Any]]
 
 def _rows(table: Table, margins: Margins) -> Iterator[dict[str, Any]]:
     for place, cell in enumerate(margins.cells[:MOST_ROWS].tolist()):
-        down = _times(margins.down[place], margins.required_down[place])
-        up = _times(margins.up[place], margins.required_up[place])
+        down, up = float(margins.times_down[place]), float(margins.times_up[place])
         left, right = HALF - _at(down), HALF + _at(up)
         margin = float(margins.margin[place])
         yield {
@@ -40,13 +39,6 @@ def _rows(table: Table, margins: Margins) -> Iterator[dict[str, Any]]:
             "is_safe": bool(margins.safe[place]),
             "margin": "∞" if math.isinf(margin) else f"{100 * margin:,.0f} %",
         }
-
-
-def _times(reach: float, need: float) -> float:
-    """Reach in multiples of what is required; infinite where nothing is."""
-    if math.isnan(reach) or math.isnan(need) or need <= 0:
-        return math.inf
-    return float(reach / need)
 
 
 def _at(times: float) -> float:

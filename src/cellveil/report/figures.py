@@ -127,6 +127,9 @@ class Margins:
         Reach in percent of the value.
     required_down, required_up
         Requirement in percent of the value.
+    times_down, times_up
+        Reach in multiples of the requirement; where a side has none, of that of the other side or of half
+        the required width.
     safe
         The audit's verdict.
     """
@@ -137,6 +140,8 @@ class Margins:
     up: Float
     required_down: Float
     required_up: Float
+    times_down: Float
+    times_up: Float
     safe: Bool
 
     @classmethod
@@ -146,7 +151,10 @@ class Margins:
         down, up = value - audit.lower, audit.upper - value
         need_down, need_up = value - audit.required_lower, audit.required_upper - value
         margin = np.minimum(_ratio(down, need_down), _ratio(up, need_up))
-        margin = np.minimum(margin, _ratio(down + up, audit.required_width.astype(np.float64)))
+        width = audit.required_width.astype(np.float64)
+        margin = np.minimum(margin, _ratio(down + up, width))
+        other = np.maximum(np.maximum(need_down, need_up), width / 2)
+        units = [np.where(need > 0, need, other) for need in (need_down, need_up)]
         margin = np.where(audit.safe, np.maximum(margin, 1.0), margin)  # short by the tolerance at most
         order = np.lexsort((audit.cells, margin, audit.safe))
         return cls(
@@ -156,6 +164,8 @@ class Margins:
             _percent(up, value)[order],
             _percent(need_down, value)[order],
             _percent(need_up, value)[order],
+            _ratio(down, units[0])[order],
+            _ratio(up, units[1])[order],
             audit.safe[order],
         )
 

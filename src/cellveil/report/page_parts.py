@@ -30,6 +30,7 @@ from cellveil.report.page_figures import (
     share_bars,
     tiles_of,
 )
+from cellveil.report.run_facts import SearchPoint
 from cellveil.report.search_chart import search_svg
 
 if TYPE_CHECKING:
@@ -239,9 +240,12 @@ def _titles(context: Mapping[str, Any], made: Mapping[str, str]) -> Iterator[tup
 
 
 def _search(report: Report) -> str:
-    """The drawing of the search; empty where it found its pattern at once."""
-    points = report.facts.search
-    return search_svg(points, sum(report.suppression.seconds.values())) if len(points) > 1 else ""
+    """The drawing of the search up to the cost and bound of the report; empty where it found them at once."""
+    run, told = report.suppression, report.facts.search
+    lasted = sum(seconds for name, seconds in run.seconds.items() if ": " not in name)  # no stages
+    end = SearchPoint(max([lasted, *(point.seconds for point in told)]), run.cost, run.lower_bound)
+    is_flat = all((point.cost, point.bound) == (end.cost, end.bound) for point in told)
+    return "" if is_flat else search_svg((*told, end), lasted)
 
 
 def _digests(hashes: Mapping[str, str], audited: str = "") -> tuple[str, ...]:

@@ -10,7 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cellveil.progress import Progress, Relay
+from cellveil.clock import NO_LIMIT, Deadline
+from cellveil.progress import Phase, Progress, Relay
 from cellveil.report.method_comparison import Comparison
 from cellveil.rules.base import Rule
 
@@ -98,7 +99,11 @@ def now_text() -> str:
 
 
 class SearchCurve(Relay):
-    """Passes everything on, and keeps cost and bound over time, each change once."""
+    """Passes everything on, and keeps cost and bound over time, each change once.
+
+    Costs fall within a phase; the next one may begin with a higher one, as more attackers cost more. Bounds
+    only rise.
+    """
 
     def __init__(self, progress: Progress) -> None:
         super().__init__(progress)
@@ -111,6 +116,11 @@ class SearchCurve(Relay):
         """What was kept."""
         return tuple(self._points)
 
+    def phase(self, phase: Phase, until: Deadline = NO_LIMIT) -> None:
+        """See `Progress`."""
+        self._least = float("inf")
+        super().phase(phase, until)
+
     def advance(self, done: int, total: int | None = None, **figures: Any) -> None:
         """See `Progress`."""
         self._keep(figures.get("cost"), figures.get("bound"), figures.get("open", 0))
@@ -120,9 +130,10 @@ class SearchCurve(Relay):
         """Keep a complete pattern that is cheaper than those before, or a bound that is higher."""
         if not isinstance(cost, int | float) or still_open:
             return
-        lower = float(bound) if isinstance(bound, int | float) and bound > 0 else None
-        least = min(self._least, float(cost))
         last = self._points[-1] if self._points else None
+        known = [] if last is None or last.bound is None else [last.bound]
+        told = [float(bound)] if isinstance(bound, int | float) and bound > 0 else []
+        lower, least = max(known + told, default=None), min(self._least, float(cost))
         if last is None or least < self._least or lower != last.bound:
             self._points.append(SearchPoint(time.perf_counter() - self._since, least, lower))
         self._least = least

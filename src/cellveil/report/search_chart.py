@@ -31,7 +31,10 @@ def search_svg(points: Sequence[SearchPoint], lasted: float) -> str:
 
 
 def search_curve(points: Sequence[SearchPoint], lasted: float) -> dict[str, Any] | None:
-    """What the template needs: two step lines and the labels of the axes."""
+    """What the template needs: two step lines and the labels of the axes.
+
+    The bound is drawn where the last point has one: it holds for the pattern of that point.
+    """
     if not points or not points[-1].cost:
         return None
     end = max(lasted, points[-1].seconds, 0.1)
@@ -42,7 +45,8 @@ def search_curve(points: Sequence[SearchPoint], lasted: float) -> dict[str, Any]
         return round(across, 1), round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - amount / most), 1)
 
     cost = [(point.seconds, point.cost) for point in points]
-    bound = [(point.seconds, point.bound) for point in points if point.bound is not None]
+    bounds = [(point.seconds, point.bound) for point in points if point.bound is not None]
+    bound = bounds if points[-1].bound is not None else []
     return {
         "width": WIDTH,
         "height": HEIGHT,

@@ -39,10 +39,10 @@ class About(BaseModel):
 
 
 class SessionFacts(BaseModel):
-    """A session of the page: `csrf` goes into the header X-CSRF-Token of every change."""
+    """A session of the page: it sends `session` in place of the token."""
 
     user: str
-    csrf: str | None = Field(None, description="None where the request came with a token.")
+    session: str | None = Field(None, description="Told once, to who begins the session.")
 
 
 class FileFacts(BaseModel):

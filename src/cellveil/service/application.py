@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from starlette.exceptions import HTTPException
 from cellveil.errors import CellveilError, InputError
 from cellveil.service import routes_files, routes_jobs, routes_results, routes_session
 from cellveil.service.desk import Desk
-from cellveil.service.guard import API, COOKIE, Guard
+from cellveil.service.guard import API, Guard
 from cellveil.service.job_folders import StateFolder
 from cellveil.service.service_errors import (
     KINDS,
@@ -26,6 +25,7 @@ from cellveil.service.service_errors import (
     TaskError,
     not_found,
     plain_error,
+    refused_by_disk,
     told_error,
 )
 from cellveil.service.settings import ServiceSettings
@@ -40,8 +40,6 @@ NO_TELEMETRY: Any = {
 
 TIDY_SECONDS = 3600.0
 """Seconds between two looks for what is too old."""
-
-LOG = logging.getLogger("cellveil.service")
 
 
 def create_app(settings: ServiceSettings) -> FastAPI:
@@ -82,8 +80,8 @@ def described_app(lifespan: Any = None) -> FastAPI:
 
 DESCRIPTION = """Jobs over tables, as `cellveil run` and its other commands do them, with the same results.
 
-Every request carries `Authorization: Bearer TOKEN`, or the cookie of a session of the page; then changes need
-the header `X-CSRF-Token`. Errors are `{"error": {"kind", "message", "hint", …}}`, with the exit code that the
+Every request carries `Authorization: Bearer TOKEN`: the token of a user, or the secret of a session. Errors
+are `{"error": {"kind", "message", "hint", …}}`, with the exit code that the
 command line would end with."""
 
 
@@ -102,8 +100,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
         )
         schemes = found.setdefault("components", {}).setdefault("securitySchemes", {})
         schemes["token"] = {"type": "http", "scheme": "bearer"}
-        schemes["session"] = {"type": "apiKey", "in": "cookie", "name": COOKIE}
-        found["security"] = [{"token": []}, {"session": []}]
+        found["security"] = [{"token": []}]
         for path in ("/session", "/texts/{language}"):
             for method in ("post", "get"):
                 if path != "/session" or method == "post":
@@ -130,10 +127,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 async def _tidy(desk: Desk) -> None:
     while True:
         await asyncio.sleep(TIDY_SECONDS)
-        try:
-            await asyncio.to_thread(desk.forget_old)
-        except Exception as error:  # the next time, then
-            LOG.error("tidying up failed (%s)", type(error).__name__)
+        await asyncio.to_thread(desk.tidy)
 
 
 async def _index() -> FileResponse:
@@ -167,6 +161,8 @@ async def _refused(request: Request, error: Exception) -> JSONResponse:
 
 async def _wrong_input(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, CellveilError)
+    if full := refused_by_disk(error):
+        return _answer(full.status, full.to_dict())
     return _answer(422, told_error(error, request.app.state.settings.state))
 
 

@@ -5,6 +5,7 @@ Routes call it, and so do tests; it knows nothing of HTTP.
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +18,7 @@ from cellveil.service.drafts import DraftFiles, draft_job
 from cellveil.service.job_folders import JobFolder, StateFolder, checked_name, is_id, new_id, remove_folder
 from cellveil.service.paths_in_jobs import check_options, check_paths
 from cellveil.service.questions import Choices, DraftAsked, HierarchyChoice, JobAsked
-from cellveil.service.service_errors import ServiceError, not_found
+from cellveil.service.service_errors import ServiceError, disk_full, not_found
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.short_tasks import Asker, ShortTasks
 from cellveil.service.store import JobRecord, JobState, Store, StoredFile
@@ -48,6 +49,8 @@ TAKEN = {
 ASKING = 64
 """Questions of all users that wait or are worked on: threads of their own, so that other requests go on."""
 
+LOG = logging.getLogger("cellveil.service")
+
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "compare": {"methods": ["auto", "hypercube"], "weights": ["given"]}
 }
@@ -73,7 +76,7 @@ class Desk:
         ):
             for stray in {path.name for path in folder.iterdir()} - set(known):
                 remove_folder(folder / stray)
-        self.forget_old()
+        self.tidy()
         self.supervisor.start()
 
     def close(self) -> None:
@@ -82,6 +85,13 @@ class Desk:
         self.threads.shutdown(wait=False, cancel_futures=True)
         self.supervisor.close()
         self.store.close()
+
+    def tidy(self) -> None:
+        """Delete what is too old; what fails is left for the next time."""
+        try:
+            self.forget_old()
+        except Exception as error:
+            LOG.error("tidying up failed (%s)", type(error).__name__)
 
     def forget_old(self) -> None:
         """Delete what is older than it is kept; jobs that wait or run stay."""
@@ -250,6 +260,8 @@ class Desk:
     def _queue(
         self, owner: str, request: Mapping[str, Any], toml: str, sources: Mapping[str, Path]
     ) -> JobRecord:
+        if not self.state.has_space(self.limits.free):
+            raise disk_full()
         id = new_id()
         job = JobRecord(id, owner, request["name"], request["verb"], JobState.QUEUED, time.time())
         folder = self.state.job(id)
@@ -258,15 +270,13 @@ class Desk:
             hidden.fill(request, toml, sources)
             hidden.path.rename(folder.path)
             if not self.store.add_job(job, waiting=self.limits.waiting, kept=self.limits.kept):
-                remove_folder(folder.path)
                 raise ServiceError(429, "you have too many jobs.", "Wait for some to end, or delete some.")
-        except OSError as error:
-            remove_folder(folder.path)
-            raise ServiceError(
-                507, f"the job could not be kept ({error.strerror}).", "Try again later."
-            ) from None
-        finally:
+        except BaseException as error:
             remove_folder(hidden.path)
+            remove_folder(folder.path)
+            if isinstance(error, OSError):
+                raise disk_full(f"the job could not be kept ({error.strerror}).") from None
+            raise
         self.supervisor.wake()
         return job
 

@@ -1,8 +1,9 @@
 """Who may ask the service about whose tables: host, origin, token or session; size and pace; the log.
 
 Everything passes here before any route: a request without a valid token is answered without a look at its
-body. Answers carry headers that keep browsers from running or keeping what they should not. Of a request the
-log has method, route and status: no query, no token, no name.
+body, and an answer ends where its user is removed meanwhile. Answers carry headers that keep browsers from
+running or keeping what they should not. Of a request the log has method, route and status: no query, no
+token, no name.
 """
 
 from __future__ import annotations
@@ -12,12 +13,11 @@ import json
 import logging
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 
 from starlette.exceptions import HTTPException
 
-from cellveil.service.service_errors import ServiceError, unexpected_error
+from cellveil.service.service_errors import ServiceError, no_token, refused_by_disk, unexpected_error
 from cellveil.service.settings import ServiceSettings
 from cellveil.service.uploads import Pace, too_slow
 from cellveil.service.users import Sessions
@@ -34,9 +34,9 @@ API = "/api/v1"
 SESSION = f"{API}/session"
 TEXTS = f"{API}/texts/"
 UPLOADS = f"{API}/files"
-COOKIE = "cellveil_session"
-CSRF = "x-csrf-token"
-READING = ("GET", "HEAD", "OPTIONS")
+SESSION_BODY = 10_000
+"""Bytes of a request for a session, at most."""
+
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -70,7 +70,7 @@ class Guard:
             headers = _headers(scope)
             self._check_host(headers)
             self._check_origin(scope, headers)
-            self._authenticate(scope, headers)
+            answer.is_allowed = self._authenticate(scope, headers)
             body = _RequestBody(
                 receive, self._limit(scope), Pace(self._settings.limits), self._settings.limits.idle_seconds
             )
@@ -80,10 +80,14 @@ class Guard:
             await answer.refuse(error.status, error.to_dict())
         except asyncio.CancelledError:
             raise
-        except Exception as error:  # a bug: its place and nothing else
-            told = unexpected_error(error)
+        except _UserRemovedError:
+            answer.is_allowed = lambda: True
+            await answer.refuse(401, no_token().to_dict())
+        except Exception as error:
+            known = refused_by_disk(error)
+            told = unexpected_error(error) if known is None else known.to_dict()  # a bug: its place alone
             LOG.error("%s", told["message"])
-            await answer.refuse(500, told)
+            await answer.refuse(500 if known is None else known.status, told)
         route = getattr(scope.get("route"), "path", "-")
         LOG.info(
             "%s %s %s %.0f ms", scope["method"], route, answer.status, 1000 * (time.perf_counter() - began)
@@ -105,31 +109,35 @@ class Guard:
         if self._settings.is_secure and not origin.startswith("https://"):
             raise ServiceError(403, "requests of other pages are refused.")
 
-    def _authenticate(self, scope: Scope, headers: dict[str, str]) -> None:
-        """Find the user; changes that come with a cookie need the word that only the page knows."""
-        state = scope.setdefault("state", {})
+    def _authenticate(self, scope: Scope, headers: dict[str, str]) -> Callable[[], bool]:
+        """Find the user by a token or a session; returns what tells whether it is still valid."""
         path, method = scope["path"], scope["method"]
         is_open = not path.startswith(f"{API}/") or path.startswith(TEXTS)
         if is_open or (path == SESSION and method == "POST"):
-            return
-        kind, _, token = headers.get("authorization", "").partition(" ")
-        if kind:
-            user = self._settings.users.of(token.strip()) if kind.lower() == "bearer" else None
-            if user is None:
-                raise ServiceError(401, "a valid token is needed.")
-            state["user"], state["session"] = user, None
-            return
-        session = self._sessions.of(_cookie(headers.get("cookie", "")))
-        if session is None:
-            raise ServiceError(401, "a valid token is needed.")
-        if method not in READING and not _same(headers.get(CSRF, ""), session.csrf):
-            raise ServiceError(403, "the header X-CSRF-Token is missing or wrong.", "Load the page again.")
-        state["user"], state["session"] = session.user, session
+            return lambda: True
+        kind, _, given = headers.get("authorization", "").partition(" ")
+        if kind.lower() != "bearer":
+            raise no_token()
+        users, token = self._settings.users, given.strip()
+        known = users.of(token)
+        session = self._sessions.of(token) if known is None else None
+        if session is not None and users.has(session.user, session.digest):
+            known = session.user, session.digest
+        if known is None:
+            raise no_token()
+        scope.setdefault("state", {}).update(user=known[0], session=session)
+        return lambda: users.has(*known)
 
     def _limit(self, scope: Scope) -> int:
         limits = self._settings.limits
+        if scope["path"] == SESSION:
+            return SESSION_BODY  # of who has not shown a token yet
         is_upload = scope["method"] == "POST" and scope["path"].rstrip("/") == UPLOADS
         return limits.upload if is_upload else limits.body
+
+
+class _UserRemovedError(Exception):
+    """The user was removed while the answer was sent."""
 
 
 class _RequestBody:
@@ -178,9 +186,12 @@ class _Response:
     def __init__(self, scope: Scope, send: Send, is_secure: bool) -> None:
         self._scope, self._send, self._is_secure = scope, send, is_secure
         self.status = 0
+        self.is_allowed: Callable[[], bool] = lambda: True
 
     async def send(self, message: Message) -> None:
         """Pass a part of the answer on."""
+        if not self.is_allowed():
+            raise _UserRemovedError
         if message["type"] == "http.response.start":
             self.status = message["status"]
             given = {name.lower() for name, _ in message.get("headers", ())}
@@ -214,7 +225,7 @@ def _headers(scope: Scope) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, value in scope["headers"]:
         key = name.decode("latin-1").lower()
-        if key in found and key in ("host", "authorization", "origin", "content-length", CSRF):
+        if key in found and key in ("host", "authorization", "origin", "content-length"):
             raise ServiceError(400, f"the header {key} comes twice.")
         found[key] = value.decode("latin-1")
     return found
@@ -234,17 +245,3 @@ def _host_name(host: str) -> str:
         return f"{name}]" if not port or (port[0] == ":" and port[1:].isdigit()) else ""
     name, _, port = text.partition(":")
     return name.rstrip(".") if not port or port.isdigit() else ""
-
-
-def _cookie(text: str) -> str:
-    try:
-        found = SimpleCookie(text).get(COOKIE)
-    except CookieError:
-        return ""
-    return "" if found is None else found.value
-
-
-def _same(one: str, other: str) -> bool:
-    import hmac
-
-    return hmac.compare_digest(one.encode("latin-1", "replace"), other.encode())

@@ -3,6 +3,7 @@
 ::
 
     STATE/service.db                    who owns what, states, progress (`store`)
+    STATE/service.reserve               space for the database on a full disk
     STATE/files/ID/NAME                 one uploaded file, under a safe name
     STATE/jobs/ID/request.json          what was asked
     STATE/jobs/ID/input/job.toml, …     the job file and the files it names: what job.zip holds
@@ -211,6 +212,10 @@ class StateFolder:
     def scratch(self) -> Path:
         """Of checks."""
         return self.path / "scratch"
+
+    def has_space(self, least: int) -> bool:
+        """Whether the disk has so many bytes free."""
+        return shutil.disk_usage(self.path).free >= least
 
     def job(self, id: str) -> JobFolder:
         """The folder of a job."""

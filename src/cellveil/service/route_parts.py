@@ -34,7 +34,7 @@ FileIdInPath = Annotated[str, Path(alias="id", description="The id of an upload.
 ABOUT_ERRORS = {
     400: "The request cannot be read.",
     401: "A valid token is needed.",
-    403: "Refused: another origin, or the header X-CSRF-Token is missing.",
+    403: "Refused: a page of another origin.",
     404: "There is no such thing, or it belongs to somebody else.",
     408: "The request came too slowly.",
     409: "Not in this state of the job.",
@@ -44,13 +44,13 @@ ABOUT_ERRORS = {
     429: "Too many files or jobs.",
     500: "A fault of the service.",
     503: "Busy; try again.",
-    507: "There is no room for it.",
+    507: "The disk is full.",
 }
 
 
 def errors(*further: int) -> dict[int | str, dict[str, Any]]:
     """Descriptions of the errors of an operation: those that all have, and further ones."""
-    codes = sorted({400, 401, 403, 408, 413, 421, 422, 500, *further})
+    codes = sorted({400, 401, 403, 408, 413, 421, 422, 500, 503, 507, *further})
     return {code: {"model": ErrorAnswer, "description": ABOUT_ERRORS[code]} for code in codes}
 
 

@@ -65,9 +65,9 @@ FILE: dict[int | str, dict[str, Any]] = {200: {"description": "The file.", "cont
     responses={**FILE, **errors(404, 409)},
 )
 def view_part(user: User, desk: TheDesk, id: JobId, name: Annotated[str, Path(max_length=60)]) -> Response:
-    """A part of the report, or the data of all cells; search.svg also while the job runs."""
+    """A part of the report, or the data of all cells; search.svg also of a job whose report has none."""
     job = desk.job(user, id)
-    if name == SEARCH and job.state is not JobState.DONE:
+    if name == SEARCH and not (desk.state.job(job.id).view / SEARCH).is_file():
         return Response(live_search(desk.store.events(job.id)), media_type=media_type_of(name))
     path = view_file(desk.finished(user, id), name)
     return FileResponse(path, media_type=media_type_of(name))

@@ -6,15 +6,14 @@ import tomllib
 from pathlib import Path as FilePath
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Request
 
 from cellveil.service import reference
 from cellveil.service.answers import About, DatasetFacts, NamedFacts, RulesAnswer, SessionFacts
 from cellveil.service.built_in import DATASETS
-from cellveil.service.guard import COOKIE
 from cellveil.service.questions import TokenAsked
 from cellveil.service.route_parts import TheDesk, User, errors
-from cellveil.service.service_errors import ServiceError, not_found
+from cellveil.service.service_errors import no_token, not_found
 
 TEXTS = FilePath(__file__).parent / "texts"
 LANGUAGES = ("en", "de")
@@ -35,34 +34,29 @@ def about(user: User, desk: TheDesk) -> About:
 @router.post(
     "/session", operation_id="beginSession", tags=["session"], response_model=SessionFacts, responses=errors()
 )
-def begin_session(asked: TokenAsked, request: Request, response: Response) -> SessionFacts:
-    """Begin a session of the page: a cookie in place of the token."""
+def begin_session(asked: TokenAsked, request: Request) -> SessionFacts:
+    """Begin a session of the page: a secret of limited time in place of the token."""
     settings, sessions = request.app.state.settings, request.app.state.sessions
-    user = settings.users.of(asked.token)
-    if user is None:
-        raise ServiceError(401, "a valid token is needed.")
-    session = sessions.begin(user)
-    response.set_cookie(
-        COOKIE, session.id, httponly=True, samesite="strict", secure=settings.is_secure, path="/"
-    )
-    return SessionFacts(user=user, csrf=session.csrf)
+    known = settings.users.of(asked.token)
+    if known is None:
+        raise no_token()
+    session = sessions.begin(*known)
+    return SessionFacts(user=session.user, session=session.id)
 
 
 @router.get(
     "/session", operation_id="getSession", tags=["session"], response_model=SessionFacts, responses=errors()
 )
-def get_session(user: User, request: Request) -> SessionFacts:
-    """Who is asking, and the word for changes."""
-    session = request.state.session
-    return SessionFacts(user=user, csrf=None if session is None else session.csrf)
+def get_session(user: User) -> SessionFacts:
+    """Who is asking."""
+    return SessionFacts(user=user)
 
 
 @router.delete("/session", operation_id="endSession", tags=["session"], status_code=204, responses=errors())
-def end_session(user: User, request: Request, response: Response) -> None:
+def end_session(user: User, request: Request) -> None:
     """End the session."""
     if request.state.session is not None:
         request.app.state.sessions.end(request.state.session.id)
-    response.delete_cookie(COOKIE, path="/")
 
 
 @router.get(

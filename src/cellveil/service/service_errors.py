@@ -6,7 +6,9 @@ the place in the code are told.
 
 from __future__ import annotations
 
+import errno
 import signal
+import sqlite3
 import traceback
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +23,10 @@ KINDS = {
     507: "disk_full",
 }  # fmt: skip
 """A word for each status."""
+
+
+NO_ROOM = (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)
+"""What the system says where the disk has no space."""
 
 
 class ServiceError(CellveilError):
@@ -52,6 +58,34 @@ def plain_error(kind: str, message: str, hint: str = "", **further: Any) -> dict
 def not_found(what: str = "there is nothing of that id") -> ServiceError:
     """The answer for what is not there, or belongs to somebody else."""
     return ServiceError(404, what)
+
+
+def no_token() -> ServiceError:
+    """The answer to who shows no valid token."""
+    return ServiceError(401, "a valid token is needed.")
+
+
+def disk_full(words: str = "the disk of the service is full.") -> ServiceError:
+    """The answer where there is no space for what would have to be kept."""
+    return ServiceError(507, words, "Try again when there is space: whoever runs the service can free some.")
+
+
+def is_disk_full(error: BaseException | None) -> bool:
+    """Whether an error, or what it follows from, says that the disk has no space."""
+    if isinstance(error, OSError):
+        return error.errno in NO_ROOM
+    return isinstance(error, CellveilError) and is_disk_full(error.__cause__)
+
+
+def refused_by_disk(error: BaseException) -> ServiceError | None:
+    """The answer where the disk is full, or the database cannot be read or written; None for other errors."""
+    if is_disk_full(error):
+        return disk_full()
+    if not (isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError):
+        return None
+    if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return ServiceError(503, "the database of the service is busy.", "Try again in a moment.")
+    return disk_full(f"the database of the service refuses it ({error}).")
 
 
 def told_error(error: CellveilError, folder: Path | None = None) -> dict[str, Any]:

@@ -27,12 +27,17 @@ class ServiceLimits(Params):
         8_000_000_000, "Bytes of address space of one job, where the system can limit it.", least=1
     )
     disk: int = param(20_000_000_000, "Bytes that one job may write to disk.", least=1)
+    free: int = param(
+        16_000_000, "Bytes free on the disk, below which no file or job is taken and none begins.", least=0
+    )
     job_seconds: float = param(
         3600.0, "Seconds after which a job is stopped, keeping its best pattern.", least=0
     )
     grace_seconds: float = param(60.0, "Seconds that a stopped job has to come to its end.", least=0)
     short_seconds: float = param(60.0, "Seconds for a check, a look at columns or an explanation.", least=0)
     patience_seconds: float = param(30.0, "Seconds that such a request waits for its turn.", least=0)
+    connections: int = param(200, "Connections from one address at the same time.", least=1)
+    head_seconds: float = param(20.0, "Seconds in which the head of a request must be whole.", least=0)
     idle_seconds: float = param(20.0, "Seconds without a byte after which a request is ended.", least=0)
     slowest: int = param(2_000, "Bytes per second that an upload must bring on average.", least=0)
     body: int = param(2_000_000, "Bytes of a request that is no upload.", least=1)

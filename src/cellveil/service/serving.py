@@ -8,13 +8,19 @@ import socket
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cellveil.errors import InputError, MissingExtraError
 from cellveil.publishing.lock import locked
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.settings import LOOPBACK, ServiceSettings
 from cellveil.service.users import Users, new_token
+
+if TYPE_CHECKING:
+    import uvicorn
+
+MOST_CONNECTIONS = 800
+"""Connections of all clients at the same time: many systems let a process open 1,024 files."""
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 
@@ -97,20 +103,24 @@ def serve(
     address.check(has_users=users is not None)
     token = new_token()
     known = Users.only(token) if users is None else Users.read(users)
-    listener = _listener(address)
+    listener = listener_at(address)
     address = replace(address, port=listener.getsockname()[1])
     settings = ServiceSettings(state, known, address.hosts(), address.is_secure, limits)
     with locked(state.absolute()):  # two services over one folder would take each other's jobs for dead
-        _run(create_app(settings), address, listener, tell, "" if users is not None else f"#token={token}")
+        config = server_config(create_app(settings), address, limits)
+        _run(config, address, listener, tell, "" if users is not None else f"#token={token}")
 
 
-def _run(
-    app: Any, address: Address, listener: socket.socket, tell: Callable[[str], None], fragment: str
-) -> None:
+def server_config(app: Any, address: Address, limits: ServiceLimits) -> uvicorn.Config:
+    """How the server speaks to clients; behind a proxy all of them have one address."""
     import uvicorn
 
-    config = uvicorn.Config(
+    from cellveil.service.connections import connections_within
+
+    most = MOST_CONNECTIONS if address.behind_proxy else limits.connections
+    return uvicorn.Config(
         app,
+        http=connections_within(most, limits.head_seconds),
         log_config=None,
         access_log=False,
         server_header=False,
@@ -120,9 +130,20 @@ def _run(
         ssl_keyfile=address.key,
         timeout_graceful_shutdown=3,
         timeout_keep_alive=15,
-        limit_concurrency=1000,
+        limit_concurrency=MOST_CONNECTIONS + 1,
         h11_max_incomplete_event_size=65_536,
     )
+
+
+def _run(
+    config: uvicorn.Config,
+    address: Address,
+    listener: socket.socket,
+    tell: Callable[[str], None],
+    fragment: str,
+) -> None:
+    import uvicorn
+
     logging.getLogger("uvicorn.error").setLevel(logging.ERROR)
     scheme = "https" if address.certificate is not None else "http"
     shown = f"[{address.host}]" if ":" in address.host else address.host
@@ -131,9 +152,13 @@ def _run(
         uvicorn.Server(config).run(sockets=[listener])
 
 
-def _listener(address: Address) -> socket.socket:
+def listener_at(address: Address) -> socket.socket:
+    """A socket that listens there.
+
+    It names its protocol: asyncio sends small answers at once (TCP_NODELAY) only where it does.
+    """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     own = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)  # Windows gives a reused one to others
     listener.setsockopt(socket.SOL_SOCKET, own, 1)
     try:

@@ -139,12 +139,12 @@ class ShortTasks:
         self, verb: str, folder: JobFolder, options: Mapping[str, Any], asker: Asker
     ) -> dict[str, Any]:
         worker = self._begun(verb, folder, options, asker)
-        watchdog = Watchdog(worker, NO_LIMIT, Deadline(self._limits.short_seconds), self._limits.disk)
         told: dict[str, dict[str, Any]] = {}
+        end = Deadline(self._limits.short_seconds)
         try:
-            told.update(worker.lines())
+            with Watchdog(worker, NO_LIMIT, end, self._limits.disk) as watchdog:
+                told.update(worker.lines())
         finally:
-            watchdog.call_off()
             worker.end()
             code = worker.wait()
             with self._change:

@@ -1,17 +1,25 @@
-"""Who owns which files and jobs over tables, their states and progress, in one SQLite file."""
+"""Who owns which files and jobs over tables, their states and progress, in one SQLite file.
+
+A file of random bytes beside it reserves space on the disk: it is removed when the disk is full, so that the
+end of a job can still be recorded, and written again when there is space.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from threading import RLock
 from typing import Any
+
+from cellveil.errors import InputError
 
 
 class JobState(StrEnum):
@@ -37,6 +45,9 @@ class EventKind(StrEnum):
     PROGRESS = "progress"
     END = "end"
 
+
+RESERVE = 1_000_000
+"""Bytes that are reserved for the ends of jobs."""
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS files (
@@ -104,12 +115,16 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self._lock = RLock()
-        self._connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=30)
-        self._connection.row_factory = sqlite3.Row
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = FULL")
-        self._connection.execute("PRAGMA secure_delete = ON")
-        self._connection.executescript(SCHEMA)
+        self._reserve = path.with_name(f"{path.stem}.reserve")
+        self._keep_reserve()
+        try:
+            self._connection = _opened(path)
+        except sqlite3.Error as error:
+            raise InputError(
+                f"the database of the service cannot be opened ({error})",
+                file=path,
+                remedy="Free some space on the disk, or begin with another folder: --state FOLDER.",
+            ) from None
 
     def close(self) -> None:
         """Close the file."""
@@ -117,19 +132,38 @@ class Store:
             self._connection.close()
 
     @contextmanager
-    def _change(self) -> Iterator[sqlite3.Connection]:
+    def _alone(self) -> Iterator[sqlite3.Connection]:
+        """The connection for this thread alone, outside of any transaction."""
         with self._lock:
-            self._connection.execute("BEGIN IMMEDIATE")
+            if self._connection.in_transaction:  # of a change that could not even be rolled back
+                self._connection.rollback()
+            yield self._connection
+
+    @contextmanager
+    def _change(self) -> Iterator[sqlite3.Connection]:
+        with self._alone() as change:
+            self._keep_reserve()
+            change.execute("BEGIN IMMEDIATE")
             try:
-                yield self._connection
+                yield change
+                change.execute("COMMIT")
             except BaseException:
-                self._connection.execute("ROLLBACK")
+                with suppress(sqlite3.Error):  # the first error says why
+                    change.rollback()
                 raise
-            self._connection.execute("COMMIT")
+
+    def _keep_reserve(self) -> None:
+        """Give the reserve up where the disk is full, and make it where there is space."""
+        with suppress(OSError):
+            free = shutil.disk_usage(self._reserve.parent).free
+            if free < RESERVE:
+                self._reserve.unlink(missing_ok=True)
+            elif free > 4 * RESERVE and not self._reserve.exists():
+                self._reserve.write_bytes(os.urandom(RESERVE))
 
     def _rows(self, query: str, *given: Any) -> list[sqlite3.Row]:
-        with self._lock:
-            return self._connection.execute(query, given).fetchall()
+        with self._alone() as connection:
+            return connection.execute(query, given).fetchall()
 
     # -- files -------------------------------------------------------------------------------------------
 
@@ -206,20 +240,19 @@ class Store:
         query = f"SELECT id FROM jobs WHERE created < ? {among} ORDER BY created"
         return [row[0] for row in self._rows(query, float("inf") if before is None else before, *states)]
 
-    def begin_next(self, most: int) -> JobRecord | None:
-        """Mark the next job as running, unless so many are; None where there is nothing to begin.
+    def begin_next(self) -> JobRecord | None:
+        """Mark the next job as running; None where none waits.
 
         The next one is of the user who has fewest running, then of the one who had to wait longest.
         """
         with self._change() as change:
-            running = change.execute("SELECT count(*) FROM jobs WHERE state = 'running'").fetchone()[0]
             found = change.execute(
                 "SELECT id FROM jobs AS j WHERE state = 'queued' ORDER BY "
                 "(SELECT count(*) FROM jobs AS r WHERE r.owner = j.owner AND r.state = 'running'), "
                 "(SELECT coalesce(max(r.began), 0) FROM jobs AS r WHERE r.owner = j.owner), created, id "
                 "LIMIT 1"
             ).fetchone()
-            if running >= most or found is None:
+            if found is None:
                 return None
             change.execute(
                 "UPDATE jobs SET state = 'running', began = ? WHERE id = ?", (time.time(), found["id"])
@@ -276,6 +309,16 @@ class Store:
         query = "SELECT number, kind, data FROM events WHERE job = ? AND number > ? ORDER BY number"
         rows = self._rows(query, job, after)
         return [JobEvent(row["number"], EventKind(row["kind"]), json.loads(row["data"])) for row in rows]
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=30)
+    connection.row_factory = sqlite3.Row
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.executescript(SCHEMA)
+    return connection
 
 
 def _add_event(change: sqlite3.Connection, job: str, kind: EventKind, data: Mapping[str, Any]) -> None:

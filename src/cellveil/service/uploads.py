@@ -13,7 +13,7 @@ from cellveil.errors import InputError
 from cellveil.files import flush_file
 from cellveil.service.data_limits import check_zip
 from cellveil.service.job_folders import StateFolder, new_id, remove_folder, safe_name
-from cellveil.service.service_errors import ServiceError
+from cellveil.service.service_errors import ServiceError, disk_full
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.store import Store, StoredFile
 
@@ -36,26 +36,29 @@ class Uploads:
         InputError
             Where it is packed and would unpack to too much.
         """
+        if not self._state.has_space(self._limits.free):
+            raise disk_full()
         if not self._store.has_room(owner, most=self._limits.files, storage=self._limits.storage):
             raise no_room()
         id, stored = new_id(), safe_name(name)
         folder = self._state.files / f".{id}"
+        is_kept = False
         try:
             folder.mkdir(mode=0o700)
             size, digest = await self._write(folder / stored, blocks)
             await asyncio.to_thread(self._check, folder / stored, name)
             file = StoredFile(id, owner, name[:LONGEST_NAME], stored, size, digest, time.time())
             await asyncio.to_thread(folder.rename, self._state.file(id))
-            if not self._store.add_file(file, most=self._limits.files, storage=self._limits.storage):
-                remove_folder(self._state.file(id))
+            is_kept = self._store.add_file(file, most=self._limits.files, storage=self._limits.storage)
+            if not is_kept:
                 raise no_room()
             return file
         except OSError as error:
-            raise ServiceError(
-                507, f"the file could not be kept ({error.strerror}).", "Try again later."
-            ) from None
+            raise disk_full(f"the file could not be kept ({error.strerror}).") from None
         finally:
             remove_folder(folder)
+            if not is_kept:
+                remove_folder(self._state.file(id))
 
     async def _write(self, path: Path, blocks: AsyncIterator[bytes]) -> tuple[int, str]:
         size, digest = 0, hashlib.sha256()

@@ -13,6 +13,9 @@ from cellveil.service.store import EventKind, JobEvent
 
 MANIFEST = "manifest.json"
 SEARCH = "search.svg"
+DRAWN = tuple(phase.words for phase in (Phase.SEARCH, Phase.OTHERS, Phase.AUDIT))
+"""Phases whose costs are those of one search; the audit tells the last ones."""
+
 NAME = re.compile(r"[a-z][a-z_]{0,40}\.(html|svg|json)")
 TYPES = {".html": "text/html; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json"}
 
@@ -36,11 +39,9 @@ def live_search(events: Sequence[JobEvent]) -> str:
     from cellveil.report.search_chart import search_svg
 
     told = [event.data for event in events if event.kind is EventKind.PROGRESS]
-    searching = [one["elapsed"] for one in told if one["phase"] == Phase.SEARCH.words]
-    begin, end = (min(searching), max(searching)) if searching else (0.0, 0.0)
+    told = [one for one in told if one["phase"] in DRAWN]
+    begin = told[0]["elapsed"] if told else 0.0
     points = [
-        SearchPoint(max(0.0, one["elapsed"] - begin), one["cost"], one.get("bound"))
-        for one in told
-        if "cost" in one
+        SearchPoint(one["elapsed"] - begin, one["cost"], one.get("bound")) for one in told if "cost" in one
     ]
-    return search_svg(points, end - begin)
+    return search_svg(points, told[-1]["elapsed"] - begin if told else 0.0)

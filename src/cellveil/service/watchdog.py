@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 from threading import Event, Thread
+from types import TracebackType
+from typing import Self
 
 from cellveil.clock import Deadline
 from cellveil.service.worker_process import WorkerProcess
@@ -22,6 +24,8 @@ class Limit(StrEnum):
 class Watchdog:
     """Stops a worker when its time is up; ends one that does not come to its end, or writes too much.
 
+    It watches until the end of a `with` block.
+
     Parameters
     ----------
     stop
@@ -37,10 +41,14 @@ class Watchdog:
         self._most = worker.folder.written() + disk
         self._is_off = Event()
         self.reached: Limit | None = None
-        Thread(target=self._watch, name=f"watchdog of {worker.pid}", daemon=True).start()
 
-    def call_off(self) -> None:
-        """The worker has ended."""
+    def __enter__(self) -> Self:
+        Thread(target=self._watch, name=f"watchdog of {self._worker.pid}", daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._is_off.set()
 
     def _watch(self) -> None:

@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import _thread
 import contextlib
-import errno
 import json
 import os
+import shutil
 import signal
 import sys
+from pathlib import Path
 from threading import Thread
 from typing import Any, NoReturn, TextIO
 
 from cellveil.errors import CellveilError, SolverError
-from cellveil.service.service_errors import plain_error, told_error, unexpected_error
+from cellveil.service.service_errors import is_disk_full, plain_error, told_error, unexpected_error
 from cellveil.service.worker_channel import Channel, ToldProgress
 from cellveil.service.worker_task import WorkerTask, perform
 
 STOP = "stop"
 INTERRUPTED = 130
 KILLED = 137
-NO_ROOM = (errno.EFBIG, errno.ENOSPC, errno.EDQUOT)
+MOST_BYTECODE = 100_000_000
+"""Bytes of bytecode that one worker may write, at most."""
 
 
 def main() -> NoReturn:
@@ -36,6 +38,7 @@ def main() -> NoReturn:
         _end_group()
     task = WorkerTask.of(json.loads(line), channel)
     _limit(task.limits.get("memory"), task.limits.get("disk"))
+    _keep_bytecode_whole(task.limits.get("disk"))
     Thread(target=_listen, args=(sys.stdin, task.progress), daemon=True).start()
     code = _performed(task, channel)
     os._exit(code)  # thread pools of libraries, torn down in the wrong order, have been seen to abort
@@ -71,11 +74,11 @@ def _of_system(error: CellveilError | OSError) -> dict[str, Any] | None:
     of_system = error if isinstance(error, OSError) else error.__cause__
     if not isinstance(of_system, OSError):
         return None
-    has_room = of_system.errno not in NO_ROOM
-    if has_room and of_system is not error:
+    is_full = is_disk_full(of_system)
+    if of_system is not error and not is_full:
         return None
     what = f"{of_system.strerror or type(of_system).__name__}; nothing was released."
-    return plain_error("system" if has_room else "disk", what, exit_code=2)
+    return plain_error("disk" if is_full else "system", what, exit_code=2)
 
 
 NO_MEMORY = (
@@ -95,6 +98,12 @@ def _limit(memory: int | None, disk: int | None) -> None:
         if most:
             with contextlib.suppress(ValueError, OSError):
                 resource.setrlimit(kind, (most, most))
+
+
+def _keep_bytecode_whole(disk: int | None) -> None:
+    """Write no bytecode where the disk may cut it short: Python 3.11 keeps such a file and cannot read it."""
+    free = shutil.disk_usage(Path(__file__).parent).free
+    sys.dont_write_bytecode |= min(free, disk or free) < MOST_BYTECODE
 
 
 def _listen(stream: TextIO, progress: ToldProgress) -> None:

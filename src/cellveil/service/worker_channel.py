@@ -20,7 +20,10 @@ from cellveil.progress import Phase, Progress
 INTERVAL = 0.5
 """Seconds between two lines of progress within a stage."""
 
-FIGURES = ("cost", "bound", "gap", "published")
+FIGURES = ("cost", "bound", "published")
+
+OF_THEIR_OWN = (Phase.SEARCH, Phase.ADJUST, Phase.COMPARE, Phase.ADVISE)
+"""Phases whose costs are not those of the phase before."""
 
 PAST_THE_SEARCH = (Phase.AUDIT, Phase.ADJUST, Phase.WRITE)
 """Phases that have a pattern already: an interrupt would lose it."""
@@ -73,6 +76,8 @@ class ToldProgress(Progress):
     def phase(self, phase: Phase, until: Deadline = NO_LIMIT) -> None:
         """See `Progress`."""
         self._phase, self._until, self._stage, self._share = phase, until, "", None
+        if phase in OF_THEIR_OWN:
+            self._figures = {}
         self._tell()
 
     def stage(self, name: str) -> None:
@@ -85,8 +90,10 @@ class ToldProgress(Progress):
         """See `Progress`."""
         self._share = None if not total else round(min(done / total, 1.0), 3)
         complete = not figures.get("open")  # the cost of what does not protect yet is no cost
-        told = {name: _rounded(figures[name]) for name in FIGURES if name in figures and complete}
-        self._figures |= {name: number for name, number in told.items() if number is not None}
+        told = {name: _number(figures[name]) for name in FIGURES if name in figures and complete}
+        known = {name: number for name, number in told.items() if number is not None}
+        bound = max(known.pop("bound", 0.0), self._figures.get("bound", 0.0))
+        self._figures |= known if bound <= 0 else known | {"bound": bound}
         if time.perf_counter() >= self._next:
             self._tell()
 
@@ -104,13 +111,21 @@ class ToldProgress(Progress):
             "elapsed": round(now - self._begin, 2),
             "limit": self._until.limit,
             "left": None if left is None else round(left, 2),
-            **self._figures,
+            **{name: float(f"{number:.4g}") for name, number in self._figures.items()},
+            "gap": self._gap(),
         }
         self._channel.tell("progress", {key: value for key, value in told.items() if value is not None})
 
+    def _gap(self) -> float | None:
+        """Of the cost and the bound that are told beside it: a part of the search may have another gap."""
+        cost, bound = self._figures.get("cost"), self._figures.get("bound")
+        if cost is None or not bound:
+            return None
+        return round(max(0.0, 1 - bound / cost), 4) if cost > 0 else 0.0
 
-def _rounded(number: Any) -> float | None:
-    """With four significant digits; None where it is no number."""
+
+def _number(number: Any) -> float | None:
+    """None where it is no number."""
     if isinstance(number, bool) or not isinstance(number, int | float) or not math.isfinite(number):
         return None
-    return float(f"{number:.4g}")
+    return float(number)

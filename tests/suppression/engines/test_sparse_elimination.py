@@ -113,7 +113,7 @@ def test_the_bound_is_looked_for_beside_a_search_through_windows():
     problem, stages = publication(600, tables=6, seed=2), Stages()
     own = KernelSearchParams(most_entries=0)
     params = AutoParams(small=0, many=0, most_for_exact=0, kernel_search=own, barren=5)
-    result = suppress(problem, "auto", params=params, progress=stages, time_limit=5, workers=2)
+    result = suppress(problem, "auto", params=params, progress=stages, time_limit=3600, workers=2)
     assert result.is_safe and "bound beside the search" in stages.names
     assert "better bound" not in stages.names
 

@@ -1,7 +1,12 @@
-// The service: JSON in, JSON out; the cookie says who asks, the CSRF token that this page does.
+// The service: JSON in, JSON out. The secret of the session is kept for this origin, port included, and sent as
+// a header: a cookie would reach every other server on this host.
 
 const BASE = "/api/v1";
-let csrf = "";
+const KEPT = "cellveil.session";
+const authorization = () => {
+  const session = localStorage.getItem(KEPT);
+  return session ? { Authorization: `Bearer ${session}` } : {};
+};
 
 // An error of the service or of the engine, with the place and the remedy it names.
 export class ApiError extends Error {
@@ -18,8 +23,8 @@ const failure = async (answer) => {
   return new ApiError(answer.status, told?.error ?? unknown(answer.status, answer.statusText));
 };
 
-const once = async (method, path, body, signal) => {
-  const headers = method === "GET" ? {} : { "X-CSRF-Token": csrf };
+const once = async (method, path, body, signal, more = {}) => {
+  const headers = { ...authorization(), ...more };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   let answer;
   try {
@@ -69,16 +74,21 @@ export const getText = async (path, signal) => (await request("GET", path, undef
 export const post = async (path, body = {}, signal) => (await request("POST", path, body, signal)).json();
 export const remove = (path) => request("DELETE", path);
 
-export const openSession = async (token) => keep(await post("/session", { token }));
-export const session = async () => keep(await get("/session"));
-export const closeSession = async () => { await remove("/session"); csrf = ""; };
-const keep = (found) => { csrf = found.csrf; return found; };
+export const openSession = async (token) => {
+  const found = await post("/session", { token });
+  localStorage.setItem(KEPT, found.session);
+  return found;
+};
+export const hasSession = () => localStorage.getItem(KEPT) !== null;
+export const session = () => get("/session");
+export const forgetSession = () => localStorage.removeItem(KEPT);
+export const closeSession = async () => { await remove("/session"); forgetSession(); };
 
 // The file goes up as it is, with word of how far it is.
 export const upload = (file, onprogress) => new Promise((resolve, reject) => {
   const sent = new XMLHttpRequest();
   sent.open("POST", `${BASE}/files?name=${encodeURIComponent(file.name)}`);
-  sent.setRequestHeader("X-CSRF-Token", csrf);
+  for (const [name, value] of Object.entries(authorization())) sent.setRequestHeader(name, value);
   sent.setRequestHeader("Content-Type", "application/octet-stream");
   sent.upload.onprogress = (event) => { if (event.lengthComputable) onprogress(event.loaded / event.total); };
   sent.onerror = () => reject(new ApiError(0, { kind: "unreachable", message: "" }));
@@ -91,17 +101,66 @@ export const upload = (file, onprogress) => new Promise((resolve, reject) => {
   sent.send(file);
 });
 
-// Progress of a job as it comes; gives back what ends it.
-export const follow = (job, handlers) => {
-  const source = new EventSource(`${BASE}/jobs/${encodeURIComponent(job)}/events`);
-  for (const kind of ["state", "progress", "end"]) source.addEventListener(kind, (event) => {
-    handlers.connected?.(true);
-    if (kind === "end") source.close();
-    handlers[kind]?.(JSON.parse(event.data));
-  });
-  source.onopen = () => handlers.connected?.(true);
-  source.onerror = () => handlers.connected?.(false);
-  return () => source.close();
+// Server-sent events as they come: the fields of each.
+const eventsOf = async function* (body) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = "";;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split("\n\n");
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const fields = Object.fromEntries(block.split("\n").map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 1).trim()]));
+      if (fields.event) yield fields;
+    }
+  }
 };
 
-export const download = (job, name) => `${BASE}/jobs/${encodeURIComponent(job)}/downloads/${encodeURIComponent(name)}`;
+const RETRY = 2; // seconds before a stream that broke is opened again
+
+// Progress of a job as it comes, while the tab is in sight: browsers open six connections to a server in all.
+// Gives back what ends it.
+export const follow = (job, handlers) => {
+  const path = `/jobs/${encodeURIComponent(job)}/events`;
+  let seen = null;
+  let isOver = false;
+  let under = new AbortController();
+  const listen = async ({ signal }) => {
+    while (!isOver && !signal.aborted) {
+      try {
+        const answer = await once("GET", path, undefined, signal, seen === null ? {} : { "Last-Event-ID": seen });
+        handlers.connected?.(true);
+        for await (const { id, event, data } of eventsOf(answer.body)) {
+          seen = id;
+          isOver = event === "end";
+          handlers[event]?.(JSON.parse(data));
+        }
+      } catch (error) {
+        if (signal.aborted) return;
+        handlers.connected?.(false);
+        if (error.status >= 400 && error.status < 500) return; // signed out, or the job is gone
+      }
+      if (!isOver) await pause(RETRY, signal).catch(() => {});
+    }
+  };
+  const look = () => {
+    under.abort();
+    under = new AbortController();
+    if (!document.hidden && !isOver) listen(under);
+  };
+  document.addEventListener("visibilitychange", look);
+  look();
+  return () => {
+    isOver = true;
+    document.removeEventListener("visibilitychange", look);
+    under.abort();
+  };
+};
+
+// Save a download: a link could not send the header.
+export const download = async (job, name) => {
+  const answer = await once("GET", `/jobs/${encodeURIComponent(job)}/downloads/${encodeURIComponent(name)}`);
+  const link = Object.assign(document.createElement("a"), { href: URL.createObjectURL(await answer.blob()), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+};

@@ -97,7 +97,12 @@ const route = async () => {
   if (title) announce(title);
 };
 
-const signedOut = async () => { user = null; drawTop(); await route(); };
+const signedOut = async () => {
+  user = null;
+  api.forgetSession();
+  drawTop();
+  await route();
+};
 
 const found = () => {
   if (user === null) return [(root) => signIn(root, enter)];
@@ -121,9 +126,10 @@ const start = async () => {
   const token = /^#token=(.+)$/.exec(location.hash);
   try {
     if (token) return await enter(decodeURIComponent(token[1]));
-    user = (await api.session()).user;
+    if (api.hasSession()) user = (await api.session()).user;
   } catch (error) {
     if (error.status !== 401) return main.replaceChildren(alertOf(error, start));
+    api.forgetSession();
     if (token) history.replaceState(null, "", "#/new");
   }
   drawTop();

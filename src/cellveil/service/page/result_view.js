@@ -1,8 +1,8 @@
 // The result of a job: verdict and downloads first, then the table and the other parts of the report, as tabs.
 import * as api from "./api.js";
-import { fragment, make } from "./dom.js";
+import { button, fragment, make } from "./dom.js";
 import { bytes, known, spoken, t } from "./texts.js";
-import { alertOf } from "./errors.js";
+import { alertOf, attempt } from "./errors.js";
 import { tablePart } from "./table_part.js";
 
 const FIRST = ["release.zip", "report.html", "certificate.zip", "job.toml", "job.zip"];
@@ -22,11 +22,13 @@ const path = (job) => `/jobs/${encodeURIComponent(job.id)}`;
 
 const downloads = async (job) => {
   const found = await api.get(`${path(job)}/downloads`);
-  const row = (one) => make("li", {}, make("a", { class: one.is_public ? "button main" : "button", href: api.download(job.id, one.name), download: one.name, text: known("downloads", one.name, one.about) }), make("small", { text: `${one.name}${one.bytes ? ` · ${bytes(one.bytes)}` : ""}` }));
+  const errors = make("div");
+  const row = (one) => make("li", {}, button(known("downloads", one.name, one.about), (event) => attempt(event.target, errors, () => api.download(job.id, one.name)), { class: one.is_public ? "button main" : "button" }), make("small", { text: `${one.name}${one.bytes ? ` · ${bytes(one.bytes)}` : ""}` }));
   const first = FIRST.map((name) => found.find((one) => one.name === name)).filter(Boolean);
   const rest = found.filter((one) => !FIRST.includes(one.name));
   return make("aside", { class: "card downloads", "aria-label": t("downloads.title") }, make("h2", { text: t("downloads.title") }),
     first.some((one) => one.is_public) ? null : make("p", { class: "soft", text: t("downloads.none") }),
+    errors,
     make("ul", {}, first.map(row)),
     rest.length ? make("details", {}, make("summary", { text: t("downloads.further") }), make("ul", {}, rest.map(row))) : null,
     make("p", { class: "about", text: t("downloads.about") }));
