@@ -330,7 +330,7 @@ def _written_dimension(dimension: Dimension) -> Dimension:
 
 
 def _contents(table: Table, written: Sequence[Dimension]) -> Iterator[tuple[str, str, str, str]]:
-    """The finest codes of the records in each code that no hierarchy of the folder gives as the sum of others."""
+    """The finest codes of the records in each code that no hierarchy of the folder gives as a sum."""
     for dimension, as_written in zip(table.dimensions, written, strict=True):
         for number, (code, finest) in enumerate(zip(dimension.codes, dimension.finest, strict=True)):
             if dimension.column and not as_written.is_parent[number]:

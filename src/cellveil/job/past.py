@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from cellveil.arrays import Bool, Float
 from cellveil.attackers.attacker import Attacker
 from cellveil.errors import InputError
@@ -25,9 +27,16 @@ from cellveil.judge.verdict import Outcome
 from cellveil.microdata.codes import distinct_codes
 from cellveil.microdata.tabulate import COUNT
 from cellveil.pattern import Pattern
-from cellveil.previous.joint import Basis, JointProblem
+from cellveil.previous.basis import Basis
+from cellveil.previous.joint import JointProblem
 from cellveil.previous.releases import Mapped, check_unchanged, read_releases
-from cellveil.previous.together import audit_jointly, relaxed_jointly, suppress_jointly
+from cellveil.previous.together import (
+    JointAudit,
+    audit_jointly,
+    relaxed_jointly,
+    suppress_jointly,
+    without_known,
+)
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.publishing.pattern_changes import PatternChanges
@@ -54,12 +63,15 @@ class Past:
         nothing is known beyond the table.
     accepted
         Why the office releases although earlier releases give cells away; "" where it does not.
+    known
+        Such cells, where nothing is asked of them any more.
     """
 
     problem: Problem
     previous: PreviousPattern | None
     joint: JointProblem | None
     accepted: str = ""
+    known: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, job: Job, problem: Problem, records: Any = None) -> Past:
@@ -120,6 +132,14 @@ class Past:
         outcome = found.outcome if judged.is_safe else Outcome.NOT_SAFE
         return replace(found, outcome=outcome, audit=replace(found.audit, together=judged))
 
+    def without_known(self, claimed: Audit, progress: Progress) -> Past:
+        """The same without requirements of cells that are claimed to be known already, as far as they are."""
+        together = claimed.together
+        if self.joint is None or not self.accepted or not isinstance(together, JointAudit):
+            return self
+        joint, known = without_known(self.joint, np.array(together.known, dtype=np.int64), progress)
+        return replace(self, problem=joint.own, joint=joint, known=known)
+
     def beside(self, audit: Audit, relaxation: Relaxation | None, progress: Progress) -> Audit:
         """The audit with the verdict on its view together with all else that readers know."""
         if self.joint is None:
@@ -131,6 +151,7 @@ class Past:
             audit.pattern.hidden,
             audit.attackers,
             accepted=self.accepted,
+            known=self.known,
             progress=progress,
         )
         return replace(audit, together=found)

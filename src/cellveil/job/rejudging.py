@@ -20,12 +20,13 @@ from cellveil.certificate.named_attacker import NamedAttacker
 from cellveil.errors import InputError, WorkerError
 from cellveil.job.attackers_asked import attackers_asked
 from cellveil.job.finding import Finding, instead_of_pattern, limits_asked
+from cellveil.job.past import Past
 from cellveil.job.ready_job import ReadyJob
 from cellveil.job.searched import JudgedPattern
 from cellveil.judge import Audit, Verdict, audit
 from cellveil.judge.insider_certificate import named
 from cellveil.pattern import Pattern
-from cellveil.problem import Problem
+from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.report.adjustment_figures import adjusted_figures
 from cellveil.suppression.infeasible.relaxing import relaxed_like
@@ -54,7 +55,8 @@ def rejudged(ready: ReadyJob, found: Finding, progress: Progress) -> Finding:
 
 def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progress) -> JudgedPattern:
     """The pattern, and the verdict on it as it is shown here."""
-    problem = _problem(ready, claimed)
+    past = ready.past.without_known(claimed.audit, progress)
+    problem = _problem(ready, past, claimed)
     pattern, asked = _pattern(problem, claimed.suppression.pattern), attackers_asked(ready.job, problem)
     verdicts = _verdicts(problem, pattern, (OUTSIDER, *asked.attackers), claimed.audit, progress)
     found = Audit.of(problem, pattern, verdicts)
@@ -65,19 +67,20 @@ def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progres
         past=ready.past,
         problem=problem,
         suppression=replace(claimed.suppression, pattern=pattern, audit=found),
-        audit=ready.past.beside(found, claimed.suppression.relaxation, progress),
+        audit=past.beside(found, claimed.suppression.relaxation, progress),
         asked=asked,
     )
 
 
-def _problem(ready: ReadyJob, claimed: JudgedPattern) -> Problem:
+def _problem(ready: ReadyJob, past: Past, claimed: JudgedPattern) -> Problem:
     """The problem of the job, relaxed like that of the worker where the job allows it."""
-    known, relaxation = ready.past.problem, claimed.suppression.relaxation
+    known, relaxation = past.problem, claimed.suppression.relaxation
     if relaxation is None:
         return known
     if relaxation.lowered and not ready.job.suppress.relax:
         raise WorkerError(f"levels that the job does not relax came back lowered{NOTHING}")
-    return relaxed_like(known, relaxation)
+    asked = known.status == Status.PRIMARY
+    return relaxed_like(known, relaxation).only(asked)  # not of cells that are known already
 
 
 def _pattern(problem: Problem, claimed: Pattern) -> Pattern:

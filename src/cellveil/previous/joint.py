@@ -19,189 +19,31 @@ a combination without a row            0
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from itertools import product
-from typing import Any
 
 import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline
-from cellveil.errors import InputError, counted, name_some
+from cellveil.errors import InputError, name_some
 from cellveil.pattern import Pattern
+from cellveil.previous.basis import Basis, FormerTable, Truth, with_contents
+from cellveil.previous.facts import JointState, ReleaseFacts
 from cellveil.previous.releases import NAMELESS, Mapped, PreviousRelease, ReleasedTable
-from cellveil.problem import LEVELS, Problem, Status, may_be_negative
-from cellveil.solvers.mip import Budget, Program, solve
-from cellveil.tables.build import assemble, roll_up
-from cellveil.tables.contributions import Contributions
+from cellveil.problem import Problem, Status, may_be_negative
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.space import (
-    CodeSet,
     Column,
     Linked,
     Space,
-    SpaceTable,
-    class_dimension,
     decomposed_cells,
-    refined,
-    set_number,
     space_table,
     tables_in,
 )
 from cellveil.tables.table import CELL, VARIABLE, Table
-
-LEAST_AGREEING = 0.25
-"""Share of the figures of a release that agree with the records of today, below which it is another period's."""
-
-
-@dataclass(frozen=True, eq=False)
-class Basis:
-    """What is known of today beyond the cells of the job.
-
-    Parameters
-    ----------
-    tabulate
-        The table of a variable by dimensions named like columns of the data, with all that is known of
-        contributors; None where that cannot be said.
-    finest
-        The finest codes of a column that no table of the job classifies by; None where there is no such column.
-    levels
-        Today's rules on such a table; None where they are not known.
-    population
-        Says which records were counted, where not all of them were: "" for all.
-    weight
-        The column of weights; "" where there are none.
-    has_records
-        Whether records say all this, which can be tabulated by any of their columns.
-    """
-
-    tabulate: Callable[[str, Sequence[Dimension]], Table | None]
-    finest: Callable[[str], Sequence[str] | None] = lambda column: None
-    levels: Callable[[Table], Problem] | None = None
-    population: str = ""
-    weight: str = ""
-    has_records: bool = False
-
-    @classmethod
-    def of_tables(cls, parts: Sequence[Table]) -> Basis:
-        """What finished tables say: the sums of their own finest cells."""
-        return cls(lambda variable, dimensions: _summed(parts, variable, dimensions))
-
-
-def _summed(parts: Sequence[Table], variable: str, dimensions: Sequence[Dimension]) -> Table | None:
-    """A table by coarser or fewer codes, from the first of some tables that has them all."""
-    wanted = {dimension.name: dimension for dimension in dimensions}
-    for part in parts:
-        own = {dimension.data_column: axis for axis, dimension in enumerate(part.dimensions)}
-        columns = {name: Column(name, wanted[name].index) for name in wanted}
-        if part.variable != variable or not set(wanted) <= set(own):
-            continue
-        if not space_table(part, columns | _columns_of(part, own.keys() - wanted.keys())).is_complete:
-            continue
-        leaf = np.logical_and.reduce(
-            [~d.is_parent[keys] for d, keys in zip(part.dimensions, part.keys, strict=True)]
-        )
-        keys = []
-        for name, dimension in wanted.items():
-            own_dimension = part.dimensions[own[name]]
-            number = np.full(len(own_dimension), -1, dtype=np.int32)
-            for code in range(len(own_dimension)):
-                classes = {dimension.index.get(finest, -1) for finest in own_dimension.finest[code]}
-                number[code] = classes.pop() if len(classes) == 1 else -1
-            keys.append(number[part.keys[own[name]][leaf]])
-        if any((column < 0).any() for column in keys):
-            continue
-        all_keys, (sums,) = roll_up(dimensions, keys, [part.values[leaf]])
-        return assemble(dimensions, all_keys, sums, part.decimals, variable=variable)
-    return None
-
-
-def _with_contents(table: Table, releases: Sequence[PreviousRelease]) -> Table:
-    """A finished table whose finest codes contain what earlier releases of records say of codes so called."""
-    dimensions = []
-    for dimension in table.dimensions:
-        contents = dict(dimension.contents)
-        finest = {names[0] for names in dimension.finest if len(names) == 1}
-        for release in () if dimension.column else releases:
-            said = release.about.get("contains", {}).get(dimension.name, {})
-            trees = release.about.get("hierarchies", {}).get(dimension.name, [])
-            below = {str(parent) for tree in trees for parent, _ in tree}
-            if release.says_contents(dimension.name) and finest & (said.keys() | below):
-                total = {table.totals.get(dimension.name) for table in release.tables}
-                found, _ = release.contents(dimension.name, sorted(finest - total), None, None)
-                contents |= {code: names for code, names in found.items() if names and names != (code,)}
-        dimensions.append(replace(dimension, contents=contents))
-    return table.replace(dimensions=tuple(dimensions))
-
-
-def _columns_of(table: Table, names: Iterable[str]) -> dict[str, Column]:
-    """Columns with the finest codes of some dimensions of a table."""
-    columns = {name: Column(name) for name in names}
-    for dimension in table.dimensions:
-        if dimension.data_column in columns:
-            for finest in dimension.finest:
-                columns[dimension.data_column].add(finest)
-    return columns
-
-
-@dataclass(frozen=True, repr=False, eq=False)
-class ReleaseFacts:
-    """What one earlier release came to.
-
-    Parameters
-    ----------
-    figures, agreeing
-        Published figures that today's records give too, and how many of them are the same.
-    revised
-        Figures with another value today, beyond rounding.
-    largest_revision
-        The largest share by which such a figure differs, in per cent of today's value.
-    rounded
-        Figures that differ by rounding.
-    common
-        Cells of the new table that it has as well.
-    unrelated
-        Its tables of other variables.
-    """
-
-    name: str
-    digest: str
-    figures: int = 0
-    agreeing: int = 0
-    revised: int = 0
-    largest_revision: float = 0.0
-    rounded: int = 0
-    common: int = 0
-    unrelated: int = 0
-
-    def line(self) -> str:
-        """In words."""
-        said = [f"{self.name}: {counted(self.common, 'cell')} in common"]
-        if self.revised:
-            share = f" by {max(self.largest_revision, 0.1):.1f} % at most"
-            said.append(f"{self.revised:,} of {counted(self.figures, 'figure')} revised since,{share}")
-        if self.rounded:
-            said.append(f"{counted(self.rounded, 'figure')} rounded")
-        if self.unrelated:
-            said.append(f"{counted(self.unrelated, 'table')} of other variables not compared")
-        return "; ".join(said)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As data for JSON."""
-        return {
-            "release": self.name,
-            "sha256": self.digest,
-            "common_cells": self.common,
-            "figures": self.figures,
-            "agreeing": self.agreeing,
-            "revised": self.revised,
-            "largest_revision_percent": round(self.largest_revision, 3),
-            "rounded": self.rounded,
-        }
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -271,7 +113,7 @@ class JointProblem:
         adjusted = [release.name for release in releases if release.is_adjusted]
         if adjusted:
             raise InputError(
-                f"{name_some(adjusted)} is an adjusted table: true values beside it tell how its cells were moved",
+                f"{name_some(adjusted)} is an adjusted table: true values tell how its cells were moved",
                 remedy="Withdraw it first, or leave it out.",
             )
         if not problem.table.is_structured:
@@ -284,7 +126,7 @@ class JointProblem:
         parts = tables_in(problem.table)
         if not releases and len(parts) < 2:
             return None
-        parts = [(_with_contents(part, releases), cells) for part, cells in parts]
+        parts = [(with_contents(part, releases), cells) for part, cells in parts]
         basis = basis or Basis.of_tables([part for part, _ in parts])
         return _Builder(problem, parts, releases, basis, mapped or Mapped()).build(deadline)
 
@@ -347,7 +189,7 @@ class _Builder:
         linked = space.relations(cell for cell, own in own_of.items() if own in decomposed)
         if len(space.cells) == len(own_of) and not self.releases and not linked.not_tested:
             return None
-        truth = _Truth(space, self.basis, own_of)
+        truth = Truth(space, self.basis, own_of)
         self.decimals = max(self.decimals, truth.decimals)
         return self._joined(space, number, own_of, former, linked, truth, deadline)
 
@@ -360,7 +202,7 @@ class _Builder:
             part.variable for part, cells in self.parts if (self.problem.lb[cells] == -UNBOUNDED).any()
         }
 
-    def _understood(self, release: PreviousRelease, table: ReleasedTable) -> _FormerTable | None:
+    def _understood(self, release: PreviousRelease, table: ReleasedTable) -> FormerTable | None:
         """A table of a release with the sets of its codes; None where its variable is not one of today's."""
         variable = self._variable(table)
         if variable is None or (
@@ -386,7 +228,8 @@ class _Builder:
                 shown = ", ".join(f'"{code}" = ["…"]' for code in unknown[:3])
                 raise InputError(
                     f"{release.name}: what {dimension} {name_some(unknown, 5)} contains is not known",
-                    remedy=f"Write which codes of {column} it contains: against.codes.{column} = {{{shown}}}.",
+                    remedy=f"Write which codes of {column} it contains: against.codes.{column} = "
+                    f"{{{shown}}}.",
                 )
             if not release.says_contents(dimension):
                 named_only |= {
@@ -405,7 +248,7 @@ class _Builder:
             codes=tuple(tuple(codes[row] for row in kept) for codes in table.codes),
             values=tuple(table.values[row] for row in kept),
         )
-        return _FormerTable(release, table, variable, tuple(names), tuple(contents), named_only)
+        return FormerTable(release, table, variable, tuple(names), tuple(contents), named_only)
 
     def _check_renamed(
         self,
@@ -420,8 +263,8 @@ class _Builder:
         gone, came = sorted(then - now), sorted(now - then)
         if gone and came:
             raise InputError(
-                f"{release.name}: the codes {name_some(gone, 5)} of {dimension} are not among those of today, which "
-                f"has {name_some(came, 5)} instead",
+                f"{release.name}: the codes {name_some(gone, 5)} of {dimension} are not among those of today, "
+                f"which has {name_some(came, 5)} instead",
                 remedy="Write what each of them is today, nothing for one that is gone: "
                 f'against.codes.{column} = {{"{gone[0]}" = ["{came[0]}"]}}.',
             )
@@ -460,13 +303,13 @@ class _Builder:
         if stated != dimension and (stated is not None or is_like or self.basis.has_records):
             raise InputError(
                 f"{release.name}: the dimension {dimension!r} is not known, so that nothing can be compared",
-                remedy=f'Write which column it is: against.dimensions = {{{dimension} = "{alike or dimension}"}}; '
-                "its own name, if there is none of it today.",
+                remedy="Write which column it is, its own name if there is none today: "
+                f'against.dimensions = {{{dimension} = "{alike or dimension}"}}.',
             )
         self.columns[dimension], self.finest_today[dimension] = Column(dimension), set()
         return dimension
 
-    def _check_common(self, read: Sequence[Sequence[_FormerTable | None]]) -> None:
+    def _check_common(self, read: Sequence[Sequence[FormerTable | None]]) -> None:
         for release, tables in zip(self.releases, read, strict=True):
             if not any(tables):
                 raise InputError(
@@ -498,7 +341,7 @@ class _Builder:
             number[cells] = found
         return number
 
-    def _add_former(self, space: Space, former: _FormerTable) -> tuple[_FormerTable, Int]:
+    def _add_former(self, space: Space, former: FormerTable) -> tuple[FormerTable, Int]:
         if former.is_signed(self.columns, self.basis):
             space.signed |= {former.variable}
         former = former.with_gaps(self.columns, self.basis) if self.mapped.growth is None else former
@@ -513,9 +356,9 @@ class _Builder:
         space: Space,
         number: Int,
         own_of: Mapping[int, int],
-        former: Sequence[Sequence[tuple[_FormerTable, Int]]],
+        former: Sequence[Sequence[tuple[FormerTable, Int]]],
         linked: Linked,
-        truth: _Truth,
+        truth: Truth,
         deadline: Deadline,
     ) -> JointProblem:
         problem, own = self.problem, self.problem.table.num_cells
@@ -535,7 +378,20 @@ class _Builder:
         added = np.array([cell for cell in range(len(space.cells)) if cell not in own_of], dtype=np.int64)
         truth.read(added, self.decimals)
         values[place[added]], known[place[added]] = truth.values, truth.known
-        state = _State(self, space, place, values, known, own, total, truth, added)
+        state = JointState(
+            problem,
+            self.basis,
+            self.mapped,
+            self.decimals,
+            space,
+            place,
+            values,
+            known,
+            own,
+            total,
+            truth,
+            added,
+        )
         facts = [state.take(release, tables) for release, tables in zip(self.releases, former, strict=True)]
         relations = self._relations(space, number, place, linked, total)
         state.complete(relations, self.releases, deadline)
@@ -578,416 +434,6 @@ class _Builder:
         return Relations.stack(parts).distinct()
 
 
-@dataclass(frozen=True, repr=False, eq=False)
-class _FormerTable:
-    """A table of an earlier release with what its codes contain.
-
-    `named_only` has the codes, by dimension, of which only the name says what they contain.
-    """
-
-    release: PreviousRelease
-    table: ReleasedTable
-    variable: str
-    columns: tuple[str, ...]
-    contents: tuple[Mapping[str, tuple[str, ...] | None], ...]
-    named_only: set[tuple[int, str]]
-
-    def is_signed(self, columns: Mapping[str, Column], basis: Basis) -> bool:
-        """Whether its variable may be negative, then or today."""
-        if any(value is not None and value < 0 for value in self.table.values):
-            return True
-        finest = [refined(columns[name].everything, ()) for name in self.columns]
-        dimensions = [
-            class_dimension(columns[n], own, ()) for n, own in zip(self.columns, finest, strict=True)
-        ]
-        today = basis.tabulate(self.variable, dimensions)
-        return today is not None and bool(may_be_negative(today).any())
-
-    def with_gaps(self, columns: Mapping[str, Column], basis: Basis) -> _FormerTable:
-        """The same with a 0 for each combination that has no row, was known to be empty, and is not today."""
-        if not self.release.absent_is_empty:
-            return self
-        sets = [self._sets(place, columns[name]) for place, name in enumerate(self.columns)]
-        dimensions = []
-        for name, own in zip(self.columns, sets, strict=True):
-            everything = columns[name].everything
-            classes = refined(everything, own.values())
-            dimensions.append(class_dimension(columns[name], classes, [*own.values(), everything]))
-        today = basis.tabulate(self.variable, dimensions)
-        if today is None:
-            return self
-        rows = set(zip(*self.table.codes, strict=True))
-        called: list[dict[int, list[str]]] = [{} for _ in sets]
-        for names, dimension, own in zip(called, dimensions, sets, strict=True):
-            for code, codes in own.items():
-                names.setdefault(set_number(dimension, codes), []).append(code)
-        more: list[tuple[str, ...]] = []
-        for *key, value in zip(
-            *(column.tolist() for column in today.keys), today.values.tolist(), strict=True
-        ):
-            names_of = [names.get(number, []) for number, names in zip(key, called, strict=True)]
-            named = list(product(*names_of))  # none where the release has no such code
-            if value and named and not rows.intersection(named):
-                more.append(named[0])
-        if not more:
-            return self
-        more_codes = tuple(
-            own + new for own, new in zip(self.table.codes, zip(*more, strict=True), strict=True)
-        )
-        values = (*self.table.values, *[Decimal(0)] * len(more))
-        return replace(self, table=replace(self.table, codes=more_codes, values=values))
-
-    def _sets(self, place: int, column: Column) -> dict[str, CodeSet]:
-        return {
-            code: column.everything if finest is None else column.set_of(finest)
-            for code, finest in self.contents[place].items()
-        }
-
-    def in_space(self, columns: Mapping[str, Column], is_estimate: bool, zero_is_empty: bool) -> SpaceTable:
-        """The table in the space of these columns."""
-        sets, keys = [], []
-        for place, (name, codes) in enumerate(zip(self.columns, self.table.codes, strict=True)):
-            own = self._sets(place, columns[name])
-            number = {code: at for at, code in enumerate(own)}
-            sets.append(tuple(own.values()))
-            keys.append(np.array([number[code] for code in codes], dtype=np.int64))
-        is_complete = self.release.absent_is_empty and not is_estimate
-        found = SpaceTable(self.variable, self.columns, tuple(sets), tuple(keys), is_complete)
-        rounded = self.release.rounding_of(self.table.variable) > 0
-        found.filled = {
-            key
-            for key, value in zip(found.cells(), self.table.values, strict=True)
-            if value is None or value != 0 or rounded or not zero_is_empty
-        }
-        return found
-
-
-class _Truth:
-    """What the records of today say of cells that the job does not have."""
-
-    def __init__(self, space: Space, basis: Basis, own_of: Mapping[int, int]) -> None:
-        self.space, self.basis = space, basis
-        added = [cell for cell in range(len(space.cells)) if cell not in own_of]
-        self.classes = [
-            refined(column.everything, (cell[1][axis] for cell in space.cells))
-            for axis, column in enumerate(space.columns)
-        ]
-        self.tables: list[tuple[Table, Problem | None]] = []
-        self.where: dict[int, tuple[int, int]] = {}
-        """For each such cell the table that has it and its number there; −1: empty."""
-        shapes: dict[str, list[frozenset[int]]] = {}
-        for cell in added:
-            known = shapes.setdefault(space.cells[cell][0], [])
-            shape = space.shape(cell)
-            if shape not in known:
-                known.append(shape)
-        for variable, own in shapes.items():
-            largest = [shape for shape in own if not any(shape < other for other in own)]
-            left = [cell for cell in added if space.cells[cell][0] == variable]
-            for shape in largest:
-                inside = [cell for cell in left if space.shape(cell) <= shape]
-                left = [cell for cell in left if not space.shape(cell) <= shape]
-                self._tabulate(variable, sorted(shape) or [0], inside)
-        self.decimals = max((table.decimals for table, _ in self.tables), default=0)
-
-    def _tabulate(self, variable: str, axes: Sequence[int], cells: Sequence[int]) -> None:
-        space = self.space
-        dimensions = []
-        for axis in axes:
-            used = {space.cells[cell][1][axis] for cell in cells} | {space.columns[axis].everything}
-            dimensions.append(class_dimension(space.columns[axis], self.classes[axis], sorted(used)))
-        table = self.basis.tabulate(variable, dimensions)
-        if table is None:
-            return
-        keys = [
-            np.array([set_number(d, space.cells[cell][1][axis]) for cell in cells], dtype=np.int64)
-            for axis, d in zip(axes, dimensions, strict=True)
-        ]
-        found = table.find(keys).tolist()
-        rules = None if self.basis.levels is None else self.basis.levels(table)
-        self.tables.append((table, rules))
-        for cell, row in zip(cells, found, strict=True):
-            self.where[cell] = len(self.tables) - 1, row
-
-    def read(self, added: Int, decimals: int) -> None:
-        """The values of further cells, in their order, and which of them are known."""
-        self.values = np.zeros(len(added), dtype=np.int64)
-        self.known = np.zeros(len(added), dtype=bool)
-        self.order = added
-        for place, cell in enumerate(added.tolist()):
-            if cell in self.where:
-                number, row = self.where[cell]
-                table = self.tables[number][0]
-                self.known[place] = True
-                if row >= 0:
-                    self.values[place] = int(table.values[row]) * 10 ** (decimals - table.decimals)
-
-    def rule(self, cell: int) -> tuple[Problem, int] | None:
-        """Today's rules on a cell: the problem they make of its table, and its number there."""
-        number, row = self.where.get(cell, (-1, -1))
-        if number < 0 or row < 0:
-            return None
-        rules = self.tables[number][1]
-        return None if rules is None else (rules, row)
-
-    def count(self, cell: int) -> int:
-        """How many contribute to a cell, 0 where it is not known."""
-        number, row = self.where.get(cell, (-1, -1))
-        if number < 0 or row < 0 or self.tables[number][0].contributors is None:
-            return 0
-        counts = self.tables[number][0].contributors
-        assert counts is not None
-        return max(int(counts[row]), 0)
-
-    def contributions(self, own: Table, order: Int) -> dict[str, Any]:
-        """Contributions of all cells, as far as they are known of all; `order` sorts the further ones."""
-        found: dict[str, Any] = {}
-        for name in ("units", "holdings"):
-            mine = getattr(own, name)
-            parts = [getattr(table, name) for table, _ in self.tables]
-            if mine is None or any(part is None for part in parts) or not self.known.all():
-                continue
-            try:
-                stacked = Contributions.stack([mine, *parts])
-            except KeyError:  # not the same figures of each
-                continue
-            starts = np.cumsum([own.num_cells, *(table.num_cells for table, _ in self.tables)])
-            rows = np.full(len(self.order), -1, dtype=np.int64)
-            for place, cell in enumerate(self.order.tolist()):
-                number, row = self.where[cell]
-                rows[place] = starts[number] + row if row >= 0 else -1
-            sorted_rows = np.empty_like(rows)
-            sorted_rows[order] = rows
-            found[name] = stacked.spread(np.concatenate([np.arange(own.num_cells), sorted_rows]))
-        if "units" in found and own.contributors is not None:
-            found["contributors"] = np.concatenate([own.contributors, found["units"].count[own.num_cells :]])
-        return found
-
-
-class _State:
-    """Values, intervals and statuses of all cells while facts come in."""
-
-    def __init__(
-        self,
-        builder: _Builder,
-        space: Space,
-        place: Int,
-        values: Int,
-        known: Bool,
-        own: int,
-        total: int,
-        truth: _Truth,
-        added: Int,
-    ) -> None:
-        self.builder, self.space, self.place = builder, space, place
-        self.values, self.known, self.own, self.truth = values, known, own, truth
-        problem, more = builder.problem, 10 ** (builder.decimals - builder.problem.table.decimals)
-        self.lb = np.zeros(total, dtype=np.int64)
-        self.ub = np.full(total, UNBOUNDED, dtype=np.int64)
-        self.lb[:own] = _scaled(problem.lb, more)
-        self.ub[:own] = _scaled(problem.ub, more)
-        self.level_lb, self.level_ub = self.lb.copy(), self.ub.copy()
-        signed = space.signed
-        for cell in added.tolist():
-            if space.cells[cell][0] in signed:
-                self.lb[place[cell]] = -UNBOUNDED
-        self.primary: dict[int, tuple[int, int, int]] = {}
-        self.fixed = np.zeros(total, dtype=bool)
-        """Cells whose value some earlier release shows."""
-
-    def take(self, release: PreviousRelease, tables: Sequence[tuple[_FormerTable, Int]]) -> ReleaseFacts:
-        """Take in the figures of one release."""
-        figures = agreeing = revised = rounded = 0
-        largest = 0.0
-        common: set[int] = set()
-        by_code: dict[tuple[str, str], list[bool]] = {}
-        lasting: dict[tuple[str, str], bool] = {}
-        later: list[tuple[int, int, int]] = []
-        suppressed: list[int] = []
-        for former, numbers in tables:
-            unit = release.rounding_of(former.table.variable)
-            for row, (cell, value) in enumerate(zip(numbers.tolist(), former.table.values, strict=True)):
-                at = int(self.place[cell])
-                if at < self.own:
-                    common.add(at)
-                if value is None:
-                    suppressed.append(cell)
-                    continue
-                shown = int(value.scaleb(self.builder.decimals))
-                if not self.known[at]:
-                    later.append((at, shown, shown))
-                    continue
-                today = int(self.values[at])
-                low, high, kind = self._interval(shown, today, unit, cell, former.table.decimals)
-                later.append((at, low, high))
-                if shown or today:
-                    figures += 1
-                    agreeing += kind in ("same", "rounded")
-                    rounded += kind == "rounded"
-                    for place, codes in enumerate(former.table.codes):
-                        key = (former.table.dimensions[place], codes[row])
-                        if shown:
-                            lasting[key] = lasting.get(key, False) or today != 0
-                        if (place, codes[row]) in former.named_only:
-                            by_code.setdefault(key, []).append(kind != "revised")
-                if kind == "revised":
-                    revised += 1
-                    largest = max(largest, 100 * abs(shown - today) / max(abs(shown), abs(today)))
-        self._check(release, figures, agreeing, by_code)
-        self._check_lasting(release, [key for key, lasts in lasting.items() if not lasts])
-        for at, low, high in later:
-            self._narrow(at, low, high)
-        for cell in suppressed:
-            self._suppressed(cell)
-        unrelated = len(release.tables) - len(tables)
-        return ReleaseFacts(
-            release.name, release.digest, figures, agreeing, revised, largest, rounded, len(common), unrelated
-        )
-
-    def _interval(
-        self, shown: int, today: int, unit: Decimal, cell: int, decimals: int
-    ) -> tuple[int, int, str]:
-        """Where a former figure says that the value of today lies, and what kind of fact it is."""
-        growth = self.builder.mapped.growth
-        if growth is not None:
-            share = Decimal(str(growth)) / 100
-            ends = (Decimal(shown) * (1 - share), Decimal(shown) * (1 + share))
-            low = int(min(ends).to_integral_value(ROUND_FLOOR))
-            high = int(max(ends).to_integral_value(ROUND_CEILING))
-            return min(low, today), max(high, today), "same"
-        is_coarser = decimals < self.builder.problem.table.decimals
-        if unit or (is_coarser and shown != today):
-            step = unit or Decimal(1).scaleb(-decimals)
-            own_step = Decimal(1).scaleb(-self.builder.problem.table.decimals)
-            if step > own_step:
-                at = int(self.place[cell])
-                counts = self.builder.problem.table.contributors
-                number = int(counts[at]) if at < self.own and counts is not None else self.truth.count(cell)
-                half = int(
-                    (max(number, 1) * step / 2).scaleb(self.builder.decimals).to_integral_value(ROUND_CEILING)
-                )
-                if abs(shown - today) <= half:
-                    return shown - half, shown + half, "rounded"
-        if shown == today:
-            return today, today, "same"
-        off = abs(shown - today)
-        return today - off, today + off, "revised"
-
-    def _check(
-        self,
-        release: PreviousRelease,
-        figures: int,
-        agreeing: int,
-        by_code: Mapping[tuple[str, str], list[bool]],
-    ) -> None:
-        """Refuse a release of other records, and codes that mean something else today."""
-        if figures and agreeing < LEAST_AGREEING * figures:
-            raise InputError(
-                f"{release.name}: {agreeing} of its {figures} figures agree with the records of today, so that "
-                "it is of another period or of other records",
-                remedy="Leave it out, or say by how much figures differ between the periods, in per cent: "
-                "against.growth = 20.",
-            )
-        for (dimension, code), agree in by_code.items():
-            if not any(agree):
-                raise InputError(
-                    f"{release.name}: none of the figures of {dimension} {code} agrees with the records of "
-                    "today: the code may have contained something else",
-                    remedy=f'Write what it contained: against.codes.{dimension} = {{"{code}" = ["…"]}}.',
-                )
-
-    def _check_lasting(self, release: PreviousRelease, gone: Sequence[tuple[str, str]]) -> None:
-        """Refuse where no records are left of a code: it may be called otherwise, or not be counted any more."""
-        if gone and self.builder.mapped.growth is None:
-            dimension, code = gone[0]
-            raise InputError(
-                f"{release.name}: there are no records of {dimension} {code} today, so that it counts other records "
-                f"or calls them otherwise ({counted(len(gone), 'such code')})",
-                remedy="Leave it out, tabulate both from the same records, or write what the code is today, nothing "
-                f'if its records are gone for good: against.codes.{dimension} = {{"{code}" = []}}.',
-            )
-
-    def _narrow(self, at: int, low: int, high: int) -> None:
-        if low == high:
-            self.fixed[at] = True
-            if not self.known[at]:
-                self.values[at], self.known[at] = low, True
-            elif self.values[at] != low:
-                raise InputError(
-                    f"the earlier releases show different values of {self._name(at)}, of which the records of "
-                    "today say nothing",
-                    remedy="Leave out the release whose figures were revised.",
-                )
-        self.lb[at], self.ub[at] = max(self.lb[at], low), min(self.ub[at], high)
-
-    def _suppressed(self, cell: int) -> None:
-        """A cell that a release suppresses: to be protected still, if today's rules say so."""
-        at = int(self.place[cell])
-        if at < self.own or self.fixed[at]:
-            return
-        rule = self.truth.rule(cell)
-        if rule is not None:
-            rules, row = rule
-            factor = 10 ** (self.builder.decimals - rules.table.decimals)
-            if rules.status[row] == Status.PRIMARY:
-                self.primary[at] = tuple(int(getattr(rules, name)[row]) * factor for name in LEVELS)
-            if rules.lb[row] > 0:
-                self.lb[at] = max(self.lb[at], int(rules.lb[row]) * factor)
-        elif self.builder.basis.levels is None and (not self.known[at] or self.values[at]):
-            self.primary[at] = (0, 0, 1)  # its level is not known: it must not follow exactly
-
-    def _name(self, at: int) -> str:
-        cell = int(np.flatnonzero(self.place == at)[0])
-        return self.space.name(cell)
-
-    def complete(self, relations: Relations, releases: Sequence[PreviousRelease], deadline: Deadline) -> None:
-        """Find values of cells of which nothing is known, so that everything agrees; checked exactly."""
-        unknown = np.flatnonzero(~self.known)
-        for whole in (False, True) if len(unknown) else ():
-            point = _completed(relations, self.values, unknown, (self.lb, self.ub), whole, deadline)
-            if point is not None:
-                self.values[unknown] = point
-                if not relations.residuals(self.values):
-                    break
-        wrong = relations.residuals(self.values)
-        outside = (self.values < self.lb) | (self.values > self.ub)
-        if wrong or outside.any():
-            names = name_some([release.name for release in releases])
-            raise InputError(
-                f"the figures of today and of {names or 'the tables'} contradict each other "
-                f"({len(wrong)} sums, {int(outside.sum())} bounds)",
-                remedy="Leave out the release that was revised, or give the records, from which revisions are found.",
-            )
-
-    def problem(self, table: Table) -> Problem:
-        """The joint problem."""
-        own, given = self.own, self.builder.problem
-        more = 10 ** (self.builder.decimals - given.table.decimals)
-        number = table.num_cells
-        is_point = self.fixed & (self.lb == self.ub)
-        status = np.where(is_point, Status.FROZEN, Status.SECONDARY).astype(np.int8)
-        status[:own] = np.where(
-            (given.status == Status.SAFE) & self.fixed[:own], Status.FROZEN, given.status
-        ).astype(np.int8)
-        levels = {name: np.zeros(number, dtype=np.int64) for name in LEVELS}
-        for name, amounts in levels.items():
-            amounts[:own] = getattr(given, name) * more
-        for at, amounts3 in self.primary.items():
-            if not self.fixed[at] and any(amounts3):
-                status[at] = Status.PRIMARY
-                for name, amount in zip(LEVELS, amounts3, strict=True):
-                    levels[name][at] = amount
-        weight = np.concatenate([given.weight, np.zeros(number - own)])
-        published = status == Status.FROZEN
-        lb = np.where(published, np.minimum(self.lb, self.values), self.lb)
-        ub = np.where(published, np.maximum(self.ub, self.values), self.ub)
-        return Problem(table, status, weight, lb, ub, levels["lpl"], levels["upl"], levels["spl"])
-
-
-def _scaled(ends: Int, factor: int) -> Int:
-    return np.where(np.abs(ends) == UNBOUNDED, ends, ends * factor) if factor > 1 else ends.copy()
-
-
 def _distinct(names: Sequence[str]) -> list[str]:
     """The names, those that occur again with a number."""
     seen: dict[str, int] = {}
@@ -1006,26 +452,3 @@ def _equations(table: Table) -> list[dict[str, int]]:
         if dimension.name == VARIABLE
         for equation in dimension.equations
     ]
-
-
-def _completed(
-    relations: Relations, values: Int, unknown: Int, bounds: tuple[Int, Int], whole: bool, deadline: Deadline
-) -> Int | None:
-    """Values of the unknown cells, as far as a solver finds them."""
-    matrix = relations.matrix.tocsc()
-    part = matrix[:, unknown]
-    rest = values.astype(np.float64)
-    rest[unknown] = 0.0
-    right = relations.rhs - matrix @ rest
-    rows = np.flatnonzero(np.diff(part.tocsr().indptr))
-    low, high = (ends[unknown].astype(np.float64) for ends in bounds)
-    low[bounds[0][unknown] == -UNBOUNDED], high[bounds[1][unknown] == UNBOUNDED] = -np.inf, np.inf
-    program = Program(
-        part.tocsr()[rows].tocsc(),
-        (right[rows], right[rows]),
-        (low, high),
-        np.zeros(len(unknown)),
-        np.full(len(unknown), whole),
-    )
-    point = solve(program, budget=Budget(deadline)).point
-    return None if point is None else np.rint(point).astype(np.int64)

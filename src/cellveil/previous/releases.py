@@ -17,6 +17,7 @@ from cellveil.errors import InputError, name_some
 from cellveil.formats.release_folder import find_release, read_about, table_rows
 from cellveil.publishing.public_folder import ABOUT, PUBLIC, damaged_files, digest_of
 from cellveil.tables.hierarchy import TOTAL
+from cellveil.tables.table import VARIABLE
 
 NAMELESS = "value"
 """The variable of a ready-made table of which nobody has said what it counts."""
@@ -206,8 +207,31 @@ def _read(folder: Path) -> PreviousRelease:
     about = read_about(place)
     name = (place.parent if place.name == PUBLIC else place).resolve().name
     entries = about.get("tables") or [about | {"files": list(about["files"])}]
-    tables = () if about.get("adjusted") else tuple(_table(place, about, entry) for entry in entries)
+    read = () if about.get("adjusted") else tuple(_table(place, about, entry) for entry in entries)
+    tables = tuple(part for table in read for part in _by_variable(table))
     return PreviousRelease(name, about, tables, str(digest_of(place / ABOUT)))
+
+
+def _by_variable(table: ReleasedTable) -> list[ReleasedTable]:
+    """One table for each variable, where these stand in a column of their own."""
+    if VARIABLE not in table.dimensions:
+        return [table]
+    axis = table.dimensions.index(VARIABLE)
+    found = []
+    for variable in dict.fromkeys(table.codes[axis]):
+        rows = [row for row, code in enumerate(table.codes[axis]) if code == variable]
+        others = [place for place in range(len(table.dimensions)) if place != axis]
+        found.append(
+            ReleasedTable(
+                variable,
+                tuple(table.dimensions[place] for place in others),
+                tuple(tuple(table.codes[place][row] for row in rows) for place in others),
+                tuple(table.values[row] for row in rows),
+                table.decimals,
+                table.totals,
+            )
+        )
+    return found
 
 
 def _table(folder: Path, about: Mapping[str, Any], entry: Mapping[str, Any]) -> ReleasedTable:

@@ -33,7 +33,7 @@ from cellveil.tables.cells import cell_numbers
 from cellveil.tables.scaled import UNBOUNDED
 
 MORE_TIME = 0.5
-"""Share of the time limit that a second search may take, where the cross-classification opens the first pattern."""
+"""Share of the time limit that a second search may take, where the joint audit rejects the first pattern."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -44,22 +44,31 @@ class JointAudit:
     ----------
     audit
         The audit of the joint problem.
-    known_already
-        Names of cells of the new table that earlier releases give away whatever is suppressed.
+    known
+        Cells that earlier releases give away whatever is suppressed: of the new table, or of themselves.
     accepted
         Why the office releases all the same; "" where it does not.
-    known_former
-        Names of cells that earlier releases suppress, and give away among themselves.
     """
 
     joint: JointProblem
     audit: Audit
-    known_already: tuple[str, ...] = ()
+    known: tuple[int, ...] = ()
     accepted: str = ""
-    known_former: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"JointAudit({'safe' if self.is_safe else 'NOT SAFE'}, {self.joint!r})"
+
+    @property
+    def known_already(self) -> list[str]:
+        """Names of cells of the new table that earlier releases give away."""
+        own = [cell for cell in self.known if cell < self.joint.num_own]
+        return self.joint.problem.table.cell_names(own)
+
+    @property
+    def known_former(self) -> list[str]:
+        """Names of cells that earlier releases suppress, and give away among themselves."""
+        former = [cell for cell in self.known if cell >= self.joint.num_own]
+        return self.joint.problem.table.cell_names(former)
 
     @property
     def _where(self) -> str:
@@ -158,6 +167,7 @@ def audit_jointly(
     attackers: Sequence[Attacker],
     *,
     accepted: str = "",
+    known: tuple[int, ...] = (),
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> JointAudit:
@@ -167,6 +177,8 @@ def audit_jointly(
     ----------
     accepted
         Why the office releases although earlier releases give cells away.
+    known
+        Such cells, of which the joint problem asks nothing any more.
 
     Examples
     --------
@@ -180,11 +192,11 @@ def audit_jointly(
     options: dict[str, Any] = {"attackers": tested, "exact": False, "progress": progress}
     found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
     if found.is_safe or not joint.releases:
-        return JointAudit(joint, found)
-    joint, own, former = _without_known(joint, found.unsafe_cells, progress)
-    if own or former:
+        return JointAudit(joint, found, known, accepted)
+    joint, more = without_known(joint, found.unsafe_cells, progress)
+    if more:
         found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
-    return JointAudit(joint, found, own, accepted, former)
+    return JointAudit(joint, found, (*known, *more), accepted)
 
 
 def suppress_jointly(
@@ -213,10 +225,9 @@ def suppress_jointly(
         if judged.is_safe or found.was_interrupted or not len(judged.audit.unsafe_cells):
             return found, judged
         time_limit = None if time_limit is None else MORE_TIME * time_limit
-    known: tuple[str, ...] = ()
-    former: tuple[str, ...] = ()
+    known: tuple[int, ...] = ()
     if joint.releases:
-        joint, known, former = _without_known(joint, None, progress)
+        joint, known = without_known(joint, None, progress)
     free = None
     if may_free is not None:
         free = np.zeros(joint.problem.table.num_cells, dtype=bool)
@@ -228,14 +239,14 @@ def suppress_jointly(
         found = suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked)
     except InfeasibleError as error:
         names = np.isin(joint.problem.table.cell_names(joint.problem.primaries), error.cells)
-        joint, more, further = _without_known(joint, joint.problem.primaries[names], progress)
-        if not more and not further:
+        joint, more = without_known(joint, joint.problem.primaries[names], progress)
+        if not more:
             raise
-        known, former = (*known, *more), (*former, *further)
+        known = (*known, *more)
         found = suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked)
     if found.relaxation is not None:
         joint = replace(joint, problem=found.relaxation.problem)
-    judged = JointAudit(joint, found.audit, known, accepted, former)
+    judged = JointAudit(joint, found.audit, known, accepted)
     return _own(found, joint, problem, attackers, progress), judged
 
 
@@ -279,7 +290,7 @@ def relaxed_jointly(joint: JointProblem, relaxation: Relaxation | None) -> Joint
 
 
 def _relaxed(problem: Problem, freed: Sequence[int], lowered: Sequence[Lowered], like: Problem) -> Problem:
-    """A problem with these cells freed, and levels lowered as in another problem that begins with its cells."""
+    """A problem with these cells freed, and levels lowered as in another one with the same first cells."""
     status = problem.status.copy()
     status[list(freed)] = Status.SAFE
     levels = {name: getattr(problem, name).copy() for name in FIELDS.values()}
@@ -291,7 +302,7 @@ def _relaxed(problem: Problem, freed: Sequence[int], lowered: Sequence[Lowered],
 
 
 def _attackers(joint: JointProblem, attackers: Sequence[Attacker]) -> list[Attacker]:
-    """The attackers who can be tested on the joint problem, outsiders first; cells that are exempt by number."""
+    """The attackers who can be tested on the joint problem, outsiders first; exempt cells by number."""
     own = joint.problem.table
     found = [OUTSIDER]
     for attacker in attackers:
@@ -308,10 +319,10 @@ def _may_be_hidden(problem: Problem) -> Bool:
     return np.asarray((problem.status != Status.FROZEN) | (problem.table.values != 0))
 
 
-def _without_known(
+def without_known(
     joint: JointProblem, cells: Int | None, progress: Progress | None
-) -> tuple[JointProblem, tuple[str, ...], tuple[str, ...]]:
-    """The problem without requirements that earlier releases alone break, and the names of these cells.
+) -> tuple[JointProblem, tuple[int, ...]]:
+    """The problem without requirements that earlier releases alone break, and these cells.
 
     Everything is suppressed that may be. What is still open follows from the earlier releases, unless the
     table by itself cannot protect it either: that is left to the search, which says why.
@@ -340,8 +351,7 @@ def _without_known(
         alone = joint.own.only(np.isin(np.arange(own), mine))
         hidden = Pattern.hiding(alone, _may_be_hidden(alone), "everything")
         mine = np.setdiff1d(mine, audit_outsider(alone, hidden, exact=False, progress=progress).unsafe_cells)
-    names = problem.table.cell_names
     asked = ~np.isin(np.arange(problem.table.num_cells), np.concatenate([mine, theirs]))
     if not asked.all():
         joint = replace(joint, problem=problem.only(asked), own=joint.own.only(asked[:own]))
-    return joint, tuple(names(mine)), tuple(names(theirs))
+    return joint, tuple(np.concatenate([mine, theirs]).tolist())

@@ -100,8 +100,8 @@ class SpaceTable:
     parts
         For each column which codes are sums of others: pairs of a set and the sets that make it up.
     filled
-        The cells, as sets by column, in which there may be records: those that are not 0, and of a variable that
-        may be negative all that have a row.
+        The cells, as sets by column, in which there may be records: those that are not 0, and all with a row
+        where values may be negative.
     """
 
     variable: str
@@ -333,7 +333,7 @@ class _Crossing:
         borders: Sequence[frozenset[int]],
         variables: set[str],
     ) -> bool:
-        """Split the cells of a clique and of its borders; False, and nothing done, where they are too many."""
+        """Split the cells of a clique and its borders; False, and nothing done, where they are too many."""
         rows, cells, tied = len(self.rows), len(self.space.cells), set(self.tied)
         queue = deque(begin)
         done: set[int] = set()
@@ -392,7 +392,7 @@ class _Crossing:
     def _best(
         self, number: int, clique: frozenset[int], grow: bool = True
     ) -> list[tuple[CodeSet, ...]] | None:
-        """The parts of a cell: split along the column that takes the fewest new cells; None where it is finest."""
+        """The parts of a cell, along the column that takes the fewest new cells; None where it is finest."""
         variable, sets = self.space.cells[number]
         best: list[tuple[CodeSet, ...]] | None = None
         least: tuple[int, int] | None = None
@@ -524,10 +524,12 @@ def tables_in(table: Table) -> list[tuple[Table, Int]]:
     for variable in np.unique(table.variables):
         own = np.flatnonzero(table.variables == variable)
         patterns = [tuple(row) for row in np.unique(shape[own], axis=0).tolist()]
+        shapes = [frozenset(np.flatnonzero(pattern).tolist()) for pattern in patterns]
         largest = [
-            one for one in patterns
-            if not any(one != other and all(b or not a for a, b in zip(one, other, strict=True)) for other in patterns)
-        ]  # fmt: skip
+            pattern
+            for pattern, shape in zip(patterns, shapes, strict=True)
+            if not any(shape < other for other in shapes)
+        ]
         for pattern in largest:
             within = own[~(shape[own] & ~np.array(pattern)).any(axis=1)]
             chosen = [axis for axis, has in zip(axes, pattern, strict=True) if has] or axes[:1]
