@@ -10,6 +10,7 @@ import numpy as np
 from cellveil.arrays import Int
 from cellveil.attackers.attacker import Attacker
 from cellveil.certificate import Certificate, Verification, verify
+from cellveil.deviations.witness import Witnesses
 from cellveil.errors import counted, name_some
 from cellveil.judge.attack_report import AttackReport
 from cellveil.judge.insider import InsiderReport
@@ -87,6 +88,14 @@ class Verdict:
         if proofs and all(proof.protected.all() for proof in proofs):
             return "; ".join(proof.reason for proof in proofs if proof.reason)
         return self.report.uncertified
+
+    @property
+    def deviations(self) -> Witnesses:
+        """The deviations that the verdict rests on."""
+        if isinstance(self.report, InsiderReport):
+            return self.report.claims.witnesses
+        certificate = self.report.certificate
+        return Witnesses.of([]) if certificate is None else Witnesses.proven_by(certificate)
 
     @property
     def unsafe_cells(self) -> Int:

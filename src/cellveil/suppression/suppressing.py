@@ -257,8 +257,8 @@ def suppress(
         draft.reason = defence.reason if draft.reason is MethodEnding.COMPLETE else draft.reason
     with watch.time("verify"):
         standard = Verdict.of(Attacker(), problem, pattern, report)
-        judged = Audit.of(problem, pattern, [standard, *verdicts])
-    found = _conclude(problem, pattern, judged, draft, watch, seed)
+        judged = Audit.of(problem, pattern, [standard, *verdicts]).without_unused(deadline.overtime())
+    found = _conclude(problem, judged, draft, watch, seed)
     if hopeless := defence.told_hopeless():
         found = replace(found, reason=f"{found.reason}; {hopeless}", unprotectable=defence.hopeless)
         if may_free is not None and (may_free & (problem.status == Status.FROZEN)).any():
@@ -329,8 +329,10 @@ def _thawed(
 
 
 def _conclude(
-    problem: Problem, pattern: Pattern, judged: Audit, draft: Draft, watch: Stopwatch, seed: int
+    problem: Problem, judged: Audit, draft: Draft, watch: Stopwatch, seed: int
 ) -> Suppression:
+    pattern = judged.pattern
+    assert pattern is not None
     secondary = pattern.hidden & (problem.status != Status.PRIMARY)
     cost = float(problem.weight[secondary].sum())
     bound = draft.lower_bound
