@@ -47,8 +47,8 @@ NOT_KNOWN = (
 """What the audit of a published table cannot judge."""
 
 COMPUTED = (
-    "A computed cell discloses its contributors if it is sensitive. If it was suppressed to protect others, it "
-    "protects nothing, and may as well be published: the office that knows which it is should check."
+    "A computed cell discloses its contributors if it is sensitive. If it was suppressed to protect others, "
+    "it protects nothing, and may as well be published: the office that knows which it is should check."
 )
 """What a disclosed cell means."""
 

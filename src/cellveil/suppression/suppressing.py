@@ -328,9 +328,7 @@ def _thawed(
     )
 
 
-def _conclude(
-    problem: Problem, judged: Audit, draft: Draft, watch: Stopwatch, seed: int
-) -> Suppression:
+def _conclude(problem: Problem, judged: Audit, draft: Draft, watch: Stopwatch, seed: int) -> Suppression:
     pattern = judged.pattern
     assert pattern is not None
     secondary = pattern.hidden & (problem.status != Status.PRIMARY)
