@@ -14,7 +14,6 @@ KNOWN: dict[str, set[str]] = {
 }
 
 STRUCTURAL: dict[str, str] = {
-    "adjustment.infeasible.MAX_NAMED": "names shown in a text",
     "attack.bound_propagation.MAX_ROUNDS": "ends what creeps for ever; `unpick` takes another number",
     "attack.derivation.MAX_TERMS": "names shown in a text",
     "deviations._cubes_jit.MAX_CUBE": "size of an array of the compiled loops",

@@ -156,6 +156,19 @@ def test_an_outsider_without_a_checked_certificate_is_not_kept_off() -> None:
     assert not unproven.is_safe and unproven.objections(judged.view)
 
 
+@pytest.mark.parametrize("shown", [0, 1])
+def test_all_cells_that_are_not_safe_are_counted(shown: int) -> None:
+    """Six are named, whether they are published or only not shown protected; the others are counted."""
+    every = {(row, column): 3 for row in range(4) for column in range(5)}
+    problem = two_way([[20, 30, 9, 50, 40]] * 4, every)
+    status = np.zeros_like(problem.status)
+    status[problem.primaries[:shown]] = Status.PRIMARY
+    bare, unsafe = cv.audit(problem, Pattern(status, "by hand")).findings
+    assert bare.startswith(f"{20 - shown} primary cells are not hidden: ")
+    assert bare.endswith(f" and {14 - shown} more")
+    assert unsafe.startswith("20 cells were not shown protected") and " and 14 more" in unsafe
+
+
 EVERY_KIND = (Attacker(), Attacker("insider"), Attacker("integer"), Attacker("pq", p=10), Attacker(prior=90))
 
 

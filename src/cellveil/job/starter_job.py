@@ -19,7 +19,6 @@ from cellveil.job.table_files import TOTALS
 from cellveil.microdata.column_roles import ColumnRole, GuessedColumn
 from cellveil.microdata.source_options import SourceOptions
 
-
 RELAXED_COUNTS = [
     "# Zeros are published, so a total of 2 = 1 + 1 cannot be protected downwards. Where there are such,",
     "# lower that level, and list them in verdict and report; without this line the job ends there:",

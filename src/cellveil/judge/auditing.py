@@ -120,7 +120,7 @@ class Audit(Shown):
         found = [] if self.verdicts else ["nobody was asked"]
         bare = self.problem.primaries[~self.view.hidden[self.problem.primaries]]
         if len(bare):
-            names = name_some(self.problem.table.cell_names(bare[:NAMED]))
+            names = name_some(self.problem.table.cell_names(bare), NAMED)
             found.append(f"{len(bare)} primary cells are not hidden: {names}")
         for verdict in self.verdicts:
             found += verdict.objections(self.view)

@@ -124,7 +124,7 @@ class Verdict:
             )
         if len(unsafe := report.unsafe_cells):
             cells = counted(len(unsafe), "cell was", "cells were")
-            first = name_some(names(unsafe[:NAMED]))
+            first = name_some(names(unsafe), NAMED)
             why = "" if report.is_complete else f" ({report.reason})"
             found.append(f"{cells} not shown protected against {self.attacker.words}: {first}{why}")
         elif not report.is_safe:

@@ -284,7 +284,8 @@ def _way_out(diagnosis: Diagnosis) -> str:
     if relaxation.lowered:
         levels = [f"the {one.side} level of {one.name}" for one in relaxation.lowered]
         ways.append(f"lower {name_some(levels)}")
-    return f"The cheapest way out: {', and '.join(ways)}. To take it, relax (relax = true below [suppress] of a job, --relax, relax=True); or recode."
+    how = "relax (relax = true below [suppress] of a job, --relax, relax=True)"
+    return f"The cheapest way out: {', and '.join(ways)}. To take it, {how}; or recode."
 
 
 def relaxed_like(problem: Problem, relaxation: Relaxation) -> Problem:
