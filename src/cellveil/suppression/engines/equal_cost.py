@@ -1,4 +1,4 @@
-"""Among patterns of equal cost the one that suppresses less value, then the one with fewer totals.
+"""Exchanges among suppression patterns of equal cost: for less suppressed value, then for fewer totals.
 
 Where cells cost the same (weights of 1, numbers of contributors) methods come upon any of many cheapest
 patterns, such as one that suppresses the grand total where inner cells would do. Here a finished pattern is
@@ -27,14 +27,16 @@ from cellveil.suppression.draft import Draft
 from cellveil.suppression.engines.local_search import drop_unused
 from cellveil.suppression.engines.one_demand import OneDemand
 
-PREFERENCE = 1e-4
-"""How much more the largest total costs than the smallest cell of the same weight, as a share."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class EqualCostParams(Params):
     """Parameters of exchanges at equal cost."""
 
+    preference: float = param(
+        1e-4,
+        "How much more the largest total costs than the smallest cell of its weight, as a share.",
+        least=0,
+    )
     most_cells: int = param(25_000, "Cells of a table up to which exchanges are tried.", least=0)
     most_together: int = param(12, "Secondaries that share a witness and are published together.", least=1)
     share: float = param(0.02, "Share of the time that a method leaves for them.", least=0, most=1)
@@ -42,12 +44,13 @@ class EqualCostParams(Params):
     steps: int = param(50_000, "Simplex steps at most, without a time limit.", least=0)
 
 
-def preferred_weights(problem: Problem) -> Float:
+def preferred_weights(problem: Problem, params: EqualCostParams | None = None) -> Float:
     """The weights, a little higher for cells of larger value, then for totals, where weights are equal."""
     if not _comparable(problem).any():
         return problem.weight
     order = _order(problem)
-    return problem.weight * (1 + PREFERENCE * order / max(int(order.max()), 1))
+    preference = (params or EqualCostParams()).preference
+    return problem.weight * (1 + preference * order / max(int(order.max()), 1))
 
 
 def without_exchanges(
@@ -70,7 +73,7 @@ def with_preferred_cells(
     comparable = _comparable(problem)
     if not (draft.hidden & comparable & ~problem.hidden_at_start).any():
         return draft
-    ledger = Ledger(problem.replace(weight=preferred_weights(problem)), draft.hidden)
+    ledger = Ledger(problem.replace(weight=preferred_weights(problem, params)), draft.hidden)
     ledger.add_all(draft.witnesses)
     if ledger.num_open:
         return draft
