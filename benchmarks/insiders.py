@@ -6,6 +6,7 @@
     python benchmarks/insiders.py judge 17401 --limit 60 --pairs 300
     python benchmarks/insiders.py judge 17076 --level holding --limit 180
     python benchmarks/insiders.py judge 17076 --coalition 2 --limit 180 --pairs 200
+    python benchmarks/insiders.py judge sales --limit 60 --cpu     200,000 records, four dimensions
     python benchmarks/insiders.py judge 45677 --limit 300 --pairs 100 --level holding --weights
 
 `judge` takes a random sample of pairs of a group and a cell, and as many of the giants, the largest
@@ -21,9 +22,11 @@ from __future__ import annotations
 import argparse
 import time
 from itertools import combinations
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from ablation import count_processor_time
 
 import cellveil as cv
@@ -39,6 +42,9 @@ CHOSEN = {
     "45677": (50_000, ("industry", "region", "size")),
 }
 """Business tables: firms, dimensions."""
+
+SALES = "sales"
+"""An invented table of four dimensions: most of its cells have few contributors."""
 
 FEW = 3
 """Contributors of a small cell."""
@@ -63,11 +69,49 @@ def small(number: int) -> None:
     )
 
 
+def sales(records: int = 200_000, firms: int = 60_000, seed: int = 1) -> SimpleNamespace:
+    """Invented sales of firms by industry, region, size class and legal form."""
+    rng = np.random.default_rng(seed)
+    branches = {f"I{i}": [f"I{i}{j}" for j in range(7)] for i in range(7)}
+    regions = {f"R{i}": [f"R{i}{j}" for j in range(4)] for i in range(4)}
+    codes = {
+        "industry": np.array([code for below in branches.values() for code in below]),
+        "region": np.array([code for below in regions.values() for code in below]),
+        "size": np.array(["small", "medium", "large", "giant"]),
+        "form": np.array(["public", "private", "other"]),
+    }
+    size = np.minimum(rng.geometric(0.55, firms) - 1, 3)
+    drawn = {
+        "industry": rng.choice(len(codes["industry"]), firms, p=rng.dirichlet(np.full(49, 0.35))),
+        "size": size,
+        "form": rng.choice(3, firms, p=[0.7, 0.25, 0.05]),
+    }
+    firm = rng.integers(0, firms, records)
+    place = {name: each[firm] for name, each in drawn.items()}
+    place["region"] = rng.choice(16, records, p=rng.dirichlet(np.full(16, 0.8)))
+    amount = np.rint(rng.lognormal(3, 1.6, records) * 10.0 ** (0.6 * size[firm])).astype(np.int64) + 1
+    columns = {name: codes[name][place[name]] for name in codes}
+    frame = pa.table(columns | {"firm": np.char.add("F", firm.astype(str)), "turnover": amount})
+    trees: dict[str, Any] = {"industry": {"Total": branches}, "region": {"Total": regions}}
+    dimensions = [
+        cv.Dimension.of(
+            name,
+            cv.Hierarchy.from_dict(trees[name]) if name in trees else cv.Hierarchy.flat(list(codes[name])),
+        )
+        for name in codes
+    ]
+    return SimpleNamespace(frame=frame, dimensions=dimensions)
+
+
 def judge(given: argparse.Namespace) -> None:
     """Protect business data, and judge the result anew."""
-    firms, names = CHOSEN[given.table]
-    data = business(firms)
-    dims = [dim for dim in data.dimensions if dim.name in names]
+    if given.table == SALES:
+        data = sales()
+        dims = data.dimensions
+    else:
+        firms, names = CHOSEN[given.table]
+        data = business(firms)
+        dims = [dim for dim in data.dimensions if dim.name in names]
     holding = "holding" if given.level == "holding" else None
     weight = "weight" if given.weights else None
     table = cv.tabulate(data.frame, dims, "turnover", contributor="firm", holding=holding, weight=weight)
@@ -146,7 +190,7 @@ def main() -> None:
     one = commands.add_parser("small")
     one.add_argument("number", type=int)
     two = commands.add_parser("judge")
-    two.add_argument("table", choices=list(CHOSEN))
+    two.add_argument("table", choices=[*CHOSEN, SALES])
     two.add_argument("--limit", type=float, default=60.0)
     two.add_argument("--level", choices=["unit", "holding"], default="unit")
     two.add_argument("--coalition", type=int, default=1)

@@ -214,7 +214,7 @@ def check_kind(given: object, kind: type | tuple[type, ...], what: str, remedy: 
 
 
 def name_some(names: Sequence[str], limit: int = MAX_NAMED) -> str:
-    """Join names for a message, cut after `limit`.
+    """Join names for a message, cut after `limit`; it counts the others, so give it all names there are.
 
     Examples
     --------
@@ -222,7 +222,7 @@ def name_some(names: Sequence[str], limit: int = MAX_NAMED) -> str:
     'a, b and 1 more'
     """
     shown = ", ".join(names[:limit])
-    return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
+    return shown if len(names) <= limit else f"{shown} and {len(names) - limit:,} more"
 
 
 def counted(number: int, one: str, many: str = "") -> str:

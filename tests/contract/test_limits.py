@@ -18,6 +18,7 @@ from cellveil.adjustment.adjusting import adjust
 from cellveil.attackers.attacker import Attacker
 from cellveil.clock import OVERTIME_SECONDS, OVERTIME_SHARE, Deadline
 from cellveil.datasets import random_table, two_way
+from cellveil.deviations.cubes import has_cubes
 from cellveil.deviations.movement import Movement
 from cellveil.errors import InfeasibleError, NotSafeError
 from cellveil.judge.insider import NOT_JUDGED, audit_insiders
@@ -128,10 +129,19 @@ def test_cells_hidden_for_lack_of_time_are_counted_and_told_first(method: str, k
     if number:
         assert found.reason.startswith(f"time ran out: {number:,} cells are hidden only because")
         assert "time limit" in found.reason
-        assert ("take the method hypercube" in found.reason) == (method != "hypercube")
+        helps = method not in ("auto", "hypercube") and has_cubes(problem.table)
+        assert ("take the method hypercube" in found.reason) == helps
         assert f"{number} cells hidden for lack of time" in repr(found)
     if (found.pattern.hidden == (problem.status != Status.FROZEN)).all() and secondaries:
         assert number
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_out_of_time_what_no_pattern_protects_is_infeasible(method: str) -> None:
+    """A level beyond the value itself: more time would not help, and nothing says so."""
+    problem = two_way([[20, 50, 9], [8, 19, 7], [5, 6, 9]], primaries={(0, 0): (25, 25)})
+    with pytest.raises(InfeasibleError, match="no pattern can protect"):
+        suppress(problem, method, time_limit=1e-9)
 
 
 def test_whole_networks_are_counted() -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cellveil.arrays import Bool
 from cellveil.certificate import verify
 from cellveil.datasets import two_way
 from cellveil.errors import InfeasibleError
@@ -20,6 +21,8 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.suppression import METHODS, Suppression, suppress
 from cellveil.suppression.bounds.cover import cover_bound
+from cellveil.suppression.engines import equal_cost
+from cellveil.suppression.engines.equal_cost import preferred_weights
 from cellveil.tables.scaled import UNBOUNDED
 from helpers.brute_force import is_protected
 from helpers.problem_kinds import PROBLEMS, SHORT, even, problem_of, protected, with_levels
@@ -113,6 +116,72 @@ def test_enumeration_agrees(method: str, number: int) -> None:
     assert result.cost >= least
     assert result.lower_bound is None or result.lower_bound <= least * (1 + 1e-9)
     assert result.outcome != "optimal" or result.cost == least
+
+
+# -- equal costs ---------------------------------------------------------------------------------------------
+
+
+@cache
+def tied(number: int) -> Problem:
+    """A table in which every cell costs the same."""
+    rng = np.random.default_rng(number)
+    shape = (3, 3) if number % 2 else (3, 4)
+    problem = two_way(rng.integers(1, 12, shape).tolist(), primaries={(0, 1): 1, (number % 3, 2): 1})
+    return problem.replace(weight=np.ones(problem.table.num_cells))
+
+
+@cache
+def has_inner_pattern(number: int, cost: int) -> bool:
+    """Whether so many inner cells would do, by enumeration."""
+    problem = tied(number)
+    inner = np.flatnonzero(~totals_of(problem) & ~problem.hidden_at_start).tolist()
+    for cells in combinations(inner, cost):
+        hidden = problem.hidden_at_start.copy()
+        hidden[list(cells)] = True
+        if all(is_protected(problem, Pattern.hiding(problem, hidden, "enumerated")).values()):
+            return True
+    return False
+
+
+def totals_of(problem: Problem) -> Bool:
+    return np.array(["Total" in name for name in problem.table.cell_names(range(problem.table.num_cells))])
+
+
+def key_of(problem: Problem, hidden: Bool) -> tuple[float, int, int]:
+    """Cost, value and totals among what is hidden beyond the primaries."""
+    added = hidden & (problem.status != Status.PRIMARY)
+    figures = problem.weight, problem.table.values, totals_of(problem)
+    cost, value, totals = (figure[added].sum() for figure in figures)
+    return float(cost), int(value), int(totals)
+
+
+@pytest.mark.parametrize("number", range(6))
+@EVERY_METHOD
+def test_inner_cells_rather_than_totals_at_equal_cost(method: str, number: int) -> None:
+    problem = tied(number)
+    result = suppress(problem, method)
+    check(problem, result)
+    cost, _, totals = key_of(problem, result.pattern.hidden)
+    assert not totals or not has_inner_pattern(number, int(cost))
+
+
+@pytest.mark.parametrize("number", range(4))
+@EVERY_METHOD
+def test_an_exchange_at_equal_cost_loses_nothing(
+    method: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = tied(number)
+    exchanged = suppress(problem, method)
+    monkeypatch.setattr(equal_cost, "with_preferred_cells", lambda problem, draft, deadline: draft)
+    plain = suppress(problem, method)
+    assert key_of(problem, exchanged.pattern.hidden) <= key_of(problem, plain.pattern.hidden)
+    assert exchanged.lower_bound == plain.lower_bound
+    assert plain.outcome != "optimal" or exchanged.outcome == "optimal"
+
+
+def test_values_as_weights_leave_no_choice() -> None:
+    problem = even(5, 4)
+    assert preferred_weights(problem) is problem.weight
 
 
 # -- nothing can be done -------------------------------------------------------------------------------------

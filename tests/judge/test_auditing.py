@@ -11,8 +11,10 @@ import pytest
 import cellveil as cv
 from cellveil.attackers.attacker import Attacker
 from cellveil.datasets import two_way
+from cellveil.judge.published import audit_published
+from cellveil.judge.published_table import PublishedTable
 from cellveil.pattern import Pattern
-from cellveil.problem import Problem
+from cellveil.problem import Problem, Status
 from helpers.contributions import with_contributions
 
 CELLS = {(0, 0): [20], (0, 1): [30], (0, 2): [5, 4], (1, 0): [7, 7, 8], (1, 1): [9, 9, 9], (1, 2): [6, 6]}
@@ -152,3 +154,42 @@ def test_an_outsider_without_a_checked_certificate_is_not_kept_off() -> None:
     assert verdict.is_safe
     unproven = replace(verdict, verification=None)
     assert not unproven.is_safe and unproven.objections(judged.view)
+
+
+@pytest.mark.parametrize("shown", [0, 1])
+def test_all_cells_that_are_not_safe_are_counted(shown: int) -> None:
+    """Six are named, whether they are published or only not shown protected; the others are counted."""
+    every = {(row, column): 3 for row in range(4) for column in range(5)}
+    problem = two_way([[20, 30, 9, 50, 40]] * 4, every)
+    status = np.zeros_like(problem.status)
+    status[problem.primaries[:shown]] = Status.PRIMARY
+    bare, unsafe = cv.audit(problem, Pattern(status, "by hand")).findings
+    assert bare.startswith(f"{20 - shown} primary cells are not hidden: ")
+    assert bare.endswith(f" and {14 - shown} more")
+    assert unsafe.startswith("20 cells were not shown protected") and " and 14 more" in unsafe
+
+
+EVERY_KIND = (Attacker(), Attacker("insider"), Attacker("integer"), Attacker("pq", p=10), Attacker(prior=90))
+
+
+@pytest.mark.parametrize("coalition", [1, 2])
+@pytest.mark.parametrize("seed", range(8))
+def test_cells_that_everybody_computes_are_published_again(seed: int, coalition: int) -> None:
+    shape = [(5, 6), (4, 4, 3), (7, 5)][seed % 3]
+    options = {"contributions": True, "contributors": 6, "unit": 500, "hierarchical": [0] if seed % 2 else []}
+    problem = cv.random_table(shape, seed=seed, **options)
+    attackers = [Attacker("insider", coalition=coalition), *EVERY_KIND[2:]]
+    found = cv.suppress(problem, attackers=attackers)
+    assert found.is_safe
+    rng, hidden = np.random.default_rng(seed), found.pattern.hidden.copy()
+    hidden[rng.permutation(np.flatnonzero(~hidden & (problem.status == Status.SAFE)))[:3]] = True
+    pattern = Pattern.hiding(problem, hidden, "three too many")
+    audit = cv.audit(problem, pattern, attackers=[Attacker(), *attackers], exact=False)
+    assert audit.is_safe, "more suppressed cells help nobody"
+    smaller = audit.without_unused()
+    assert smaller.pattern is not None and not (smaller.pattern.hidden & ~hidden).any()
+    again = cv.audit(problem, smaller.pattern, attackers=audit.attackers)
+    assert smaller.is_safe and again.is_safe and smaller.view.content_hash == again.view.content_hash
+    assert [verdict.is_proven for verdict in smaller.verdicts] == [v.is_proven for v in audit.verdicts]
+    seen = audit_published(PublishedTable.of(problem.table, smaller.pattern.hidden, problem.lb, problem.ub))
+    assert not (seen.width == 0).any(), "no suppressed cell can be computed"

@@ -22,6 +22,7 @@ from cellveil.progress import Progress
 from cellveil.suppression import suppress
 from cellveil.suppression.bounds.cover import CoverBound, cover_bound
 from cellveil.suppression.draft import Draft
+from cellveil.suppression.shared_search import shared_search
 from cellveil.suppression.suppressing import RunParams
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.scaled import UNBOUNDED
@@ -92,6 +93,34 @@ def test_a_search_that_the_clock_ended_says_so(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Deadline, "left", property(lambda self: 0.0 if clock.is_over else 1000.0))
     result = suppress(random_table((5, 5, 5), seed=2), time_limit=1000, progress=clock)
     assert result.is_safe and result.reason == "time limit"
+
+
+@pytest.mark.parametrize("attackers", [(), ("insider",), ("integer",)])
+def test_cells_that_protect_nothing_are_published_whatever_the_method_hides(
+    attackers: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = random_table((6, 5), seed=4, contributors=6, unit=500, contributions=True)
+    spare: list[int] = []
+
+    def wasteful(asked: Problem, *given: Any, **settings: Any) -> Draft:
+        """The pattern of a search, with one cell more that everybody can compute."""
+        draft = shared_search(asked, *given, **settings)
+        hidden = np.flatnonzero(draft.hidden)
+        relations = asked.table.relations
+        for row in range(len(relations)):
+            cells = relations.row(row)[0]
+            open_cells = cells[~draft.hidden[cells] & (asked.status[cells] == Status.SAFE)]
+            if not np.isin(cells, hidden).any() and len(open_cells):
+                spare.append(int(open_cells[0]))
+        draft.hidden[spare[:1]] = True
+        return draft
+
+    plain = suppress(problem, attackers=attackers)
+    monkeypatch.setattr("cellveil.suppression.suppressing.shared_search", wasteful)
+    found = suppress(problem, attackers=attackers)
+    assert spare and not found.pattern.hidden[spare[0]]
+    assert found.is_safe and found.cost == plain.cost and found.outcome == plain.outcome
+    assert verify(problem, found.pattern, found.certificate).is_valid
 
 
 def test_unknown_method_names_the_nearest() -> None:

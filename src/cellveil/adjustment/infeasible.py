@@ -20,9 +20,6 @@ from cellveil.problem import Status
 from cellveil.solvers.mip import Budget
 from cellveil.solvers.tolerances import ROUNDING
 
-MAX_NAMED = 50
-"""Cells and relations that an error names."""
-
 
 def conflict(model: Model, clock: Deadline) -> AdjustmentError:
     """Why there is no adjustment, and the smallest way out that was found."""
@@ -37,14 +34,14 @@ def conflict(model: Model, clock: Deadline) -> AdjustmentError:
             share = _largest_share(model, found, cells)
             return AdjustmentError(
                 f"the limits of {counted(len(cells), 'cell')} would have to be passed",
-                cells=table.cell_names(cells[:MAX_NAMED]),
-                relations=[table.relation_name(row) for row in rows[:MAX_NAMED]],
+                cells=table.cell_names(cells),
+                relations=[table.relation_name(row) for row in rows],
                 way_out=f"With limits of {share:.4g} % for these cells there is an adjustment.",
                 details={"cells": table.cell_names(cells), "limit_percent": share},
             )
     return AdjustmentError(
         "bounds and levels contradict each other whatever the senses",
-        cells=table.cell_names(model.cells[:MAX_NAMED]),
+        cells=table.cell_names(model.cells),
         way_out="Lower levels, widen bounds, or let fixed cells move.",
     )
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from cellveil.adjustment.adjust_params import AdjustParams
 from cellveil.arrays import Bool, Float, Int
-from cellveil.errors import MAX_NAMED, AdjustmentError, InputError, counted, nearest_name
+from cellveil.errors import AdjustmentError, InputError, counted, nearest_name
 from cellveil.problem import Problem, Status
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
@@ -208,7 +208,7 @@ def _refuse_hidden(problem: Problem) -> None:
         raise AdjustmentError(
             f"{counted(len(hidden), 'cell is', 'cells are')} to be hidden (status m), "
             "but an adjusted table hides nothing",
-            cells=problem.table.cell_names(hidden[: MAX_NAMED + 1]),
+            cells=problem.table.cell_names(hidden),
             way_out="Give them status u and a level, so that they are moved, or status s if they may be "
             "published; or suppress the table.",
         )

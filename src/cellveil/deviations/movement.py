@@ -83,10 +83,11 @@ class Movement:
         self._programs: dict[int, MovementProgram] = {}
 
     @classmethod
-    def of(cls, problem: Problem, deadline: Deadline = ENDLESS) -> Movement:
-        """Of all cells of a problem but the frozen ones."""
+    def of(cls, problem: Problem, deadline: Deadline = ENDLESS, *, weight: Float | None = None) -> Movement:
+        """Of all cells of a problem but the frozen ones, by default at their weights."""
         movable = problem.status != Status.FROZEN
-        return cls(problem.table.relations, movable, problem.weight, deadline=deadline)
+        costs = problem.weight if weight is None else weight
+        return cls(problem.table.relations, movable, costs, deadline=deadline)
 
     @property
     def num_lps(self) -> int:

@@ -6,7 +6,7 @@ searched anew. It holds confidential values and is internal; its `repr` holds no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from typing import Any
@@ -17,7 +17,7 @@ from cellveil.arrays import Int
 from cellveil.attackers.attacker import as_attackers, in_words
 from cellveil.certificate.certificate import Certificate
 from cellveil.clock import Deadline
-from cellveil.errors import InputError
+from cellveil.errors import InputError, name_some
 from cellveil.explaining.amounts import amount_text, end_text
 from cellveil.explaining.cell_facts import (
     Contributor,
@@ -167,10 +167,10 @@ class CellExplanation:
             yield "Hidden cells in the same equations:"
             for equation in self.equations:
                 yield f"  {equation.relation}"
-                yield f"    hidden with it: {_some(equation.hidden)}"
+                yield f"    hidden with it: {name_some(equation.hidden, MOST_NAMED)}"
         if self.protects:
             yield ""
-            yield f"It helps to protect {_some(self.protects)}."
+            yield f"It helps to protect {name_some(self.protects, MOST_NAMED)}."
         if self.opens is not None:
             yield ""
             yield from self._opening()
@@ -307,8 +307,3 @@ def _interval(problem: Problem, pattern: Pattern, cell: int, deadline: Deadline)
 
 def _ends(report: OutsiderReport, decimals: int) -> tuple[str, str]:
     return end_text(float(report.lower[0]), decimals), end_text(float(report.upper[0]), decimals)
-
-
-def _some(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
-    return ", ".join(names[:MOST_NAMED]) + more

@@ -21,12 +21,12 @@ from cellveil.arrays import Bool, Int
 from cellveil.attackers.attacker import Attacker, as_attackers, in_words, not_asked
 from cellveil.attackers.unlisted_parts import AllParts
 from cellveil.certificate import Certificate, Verification
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.witness import Witnesses
 from cellveil.errors import InputError, counted, name_some
 from cellveil.judge.adjusted import AdjustedAudit, audit_adjusted
 from cellveil.judge.adjusted_attack import AdjustedAttackParams
-from cellveil.judge.attack_report import Ending
+from cellveil.judge.attack_report import AttackReport, Ending
 from cellveil.judge.audited_thing import AdjustedTable, audited_thing
 from cellveil.judge.beside import Beside
 from cellveil.judge.cell_judge import OutsiderParams
@@ -120,7 +120,7 @@ class Audit(Shown):
         found = [] if self.verdicts else ["nobody was asked"]
         bare = self.problem.primaries[~self.view.hidden[self.problem.primaries]]
         if len(bare):
-            names = name_some(self.problem.table.cell_names(bare[:NAMED]))
+            names = name_some(self.problem.table.cell_names(bare), NAMED)
             found.append(f"{len(bare)} primary cells are not hidden: {names}")
         for verdict in self.verdicts:
             found += verdict.objections(self.view)
@@ -266,6 +266,32 @@ class Audit(Shown):
         verdicts = [sharper if verdict is standard else verdict for verdict in self.verdicts]
         return replace(Audit.of(self.problem, self.pattern, verdicts), together=self.together)
 
+    def without_unused(self, deadline: Deadline = NO_LIMIT) -> Audit:
+        """The audit of the pattern without the secondaries that no deviation of the proofs moves.
+
+        A deviation that leaves a cell at rest proves the same where that cell is published. A suppressed cell
+        whose feasibility interval is a point is such a cell: everybody computes it, and it protects nothing.
+        The smaller pattern is audited as the first one was; where it is less well shown, the audit stays.
+        """
+        if self.pattern is None or not self.is_safe:
+            return self
+        used = self.problem.hidden_at_start.copy()
+        for verdict in self.verdicts:
+            used[verdict.deviations.cells] = True
+        if not (self.pattern.hidden & ~used).any():
+            return self
+        smaller = Pattern.hiding(self.problem, self.pattern.hidden & used, self.pattern.method)
+        verdicts = [
+            _attacked(verdict.attacker, self.problem, smaller, verdict.report, deadline)
+            for verdict in self.verdicts
+        ]
+        found = Audit.of(self.problem, smaller, verdicts)
+        is_as_proven = all(
+            after.is_proven or not before.is_proven
+            for before, after in zip(self.verdicts, verdicts, strict=True)
+        )
+        return found if found.is_safe and is_as_proven else self
+
     def __repr__(self) -> str:
         if self.is_safe:
             return f"Audit(safe against {self.against}, {counted(len(self.cells), 'primary cell')})"
@@ -354,6 +380,23 @@ def audit(
             insiders = attack_as_insiders(problem, published, attacker, **options)
             verdicts.append(Verdict.of(attacker, problem, published, insiders))
     return Audit.of(problem, published, verdicts, params.explanations)
+
+
+def _attacked(
+    attacker: Attacker, problem: Problem, pattern: Pattern, before: AttackReport, deadline: Deadline
+) -> Verdict:
+    """The verdict on a pattern that hides less, helped by the deviations of the verdict before."""
+    if isinstance(before, InsiderReport):
+        report = attack_as_insiders(
+            problem, pattern, attacker, claims=before.claims, time_limit=deadline.left
+        )
+        return Verdict.of(attacker, problem, pattern, report)
+    assert before.certificate is not None
+    claims = Witnesses.proven_by(before.certificate)
+    known, found = attack_as_outsider(
+        problem, pattern, attacker, exact=False, claims=claims, deadline=deadline
+    )
+    return Verdict.of(attacker, known, pattern, found)
 
 
 def attack_as_outsider(

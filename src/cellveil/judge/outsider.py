@@ -114,8 +114,8 @@ def audit_outsider(
     progress, params = progress or Progress(), params or OutsiderParams()
     audited = AuditedView(problem, PublicView.of(problem, pattern), exact, whole, params)
     judge = CellJudge(audited, deadline)
-    if claims is not None and not whole:
-        judge.ledger.add_claims(claims)
+    if claims is not None:
+        judge.ledger.add_claims(claims.take(np.flatnonzero(claims.denominators == 1)) if whole else claims)
     if not exact:
         progress.stage("cubes")
         prove_by_cubes_and_sums(judge.ledger, params.cubes, deadline)

@@ -40,6 +40,19 @@ MAX_MARKS = 12
 """Marks that the summary names."""
 
 
+NOT_KNOWN = (
+    "This audit knows the published table only: not which suppressed cells are sensitive, not the protection "
+    "levels, and no contributors."
+)
+"""What the audit of a published table cannot judge."""
+
+COMPUTED = (
+    "A computed cell discloses its contributors if it is sensitive. If it was suppressed to protect others, "
+    "it protects nothing, and may as well be published: the office that knows which it is should check."
+)
+"""What a disclosed cell means."""
+
+
 class Found(IntEnum):
     """How the interval of a hidden cell was found."""
 
@@ -159,6 +172,7 @@ class PublishedAudit:
         for key, what in (("not_settled", "Not settled in time"), ("contradicted", "Contradicted")):
             if counts[key]:
                 lines.append(f"{what}: {counted(counts[key], 'cell')}.")
+        lines += [NOT_KNOWN, *([COMPUTED] if counts["disclosed"] else [])]
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
@@ -171,6 +185,7 @@ class PublishedAudit:
             "counts": self.counts(),
             "marks": dict(self.published.marks or {}),
             "set_aside": list(self.published.set_aside),
+            "not_known": NOT_KNOWN,
             "cells": [
                 {
                     "cell": names[i],

@@ -10,6 +10,7 @@ import numpy as np
 from cellveil.arrays import Int
 from cellveil.attackers.attacker import Attacker
 from cellveil.certificate import Certificate, Verification, verify
+from cellveil.deviations.witness import Witnesses
 from cellveil.errors import counted, name_some
 from cellveil.judge.attack_report import AttackReport
 from cellveil.judge.insider import InsiderReport
@@ -89,6 +90,14 @@ class Verdict:
         return self.report.uncertified
 
     @property
+    def deviations(self) -> Witnesses:
+        """The deviations that the verdict rests on."""
+        if isinstance(self.report, InsiderReport):
+            return self.report.claims.witnesses
+        certificate = self.report.certificate
+        return Witnesses.of([]) if certificate is None else Witnesses.proven_by(certificate)
+
+    @property
     def unsafe_cells(self) -> Int:
         """Cells that the attacker was not shown to be kept off from."""
         return self.report.unsafe_cells
@@ -115,7 +124,7 @@ class Verdict:
             )
         if len(unsafe := report.unsafe_cells):
             cells = counted(len(unsafe), "cell was", "cells were")
-            first = name_some(names(unsafe[:NAMED]))
+            first = name_some(names(unsafe), NAMED)
             why = "" if report.is_complete else f" ({report.reason})"
             found.append(f"{cells} not shown protected against {self.attacker.words}: {first}{why}")
         elif not report.is_safe:

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from cellveil.arrays import Bool
+from cellveil.arrays import Bool, Int
 from cellveil.attackers.attacker import Attacker, as_attackers
 from cellveil.clock import Deadline, Stopwatch
 from cellveil.deviations.cubes import has_cubes
+from cellveil.deviations.movement import Movement
 from cellveil.errors import InputError, check_kind, counted
 from cellveil.judge import Audit, Verdict
 from cellveil.judge.cell_judge import OutsiderParams
-from cellveil.judge.outsider import audit_outsider
+from cellveil.judge.outsider import OutsiderReport, audit_outsider
 from cellveil.judge.verdict import Outcome
 from cellveil.live_progress import shown_progress
 from cellveil.params import Params, param, part
@@ -43,7 +44,7 @@ from cellveil.tables.table import Table
 from cellveil.tasks import default_workers
 
 REMEDY = "Give a longer time limit"
-FASTER = ", or take the method hypercube, which is the fastest"
+FASTER = ", or take the method hypercube, which is faster"
 
 
 RUN = "run."
@@ -195,19 +196,23 @@ def suppress(
         )
     settings: dict[str, Any] = {"seed": seed, "seeds": seeds, "workers": workers, "progress": progress}
     settings |= {"options": options, "params": params}
-    if draft.infeasible:
+
+    def way_out(cells: Int) -> Suppression:
+        """The relaxed problem where that is asked for; else the error that names what would help."""
         ways = [may_free] if may_free is not None else []
         for freeable in [*ways, None]:
             share = deadline.overtime().share(frame.diagnosis_share)
             diagnosis = diagnose(
                 defence.basis, may_free=freeable, deadline=share, seed=seed, params=frame.diagnosis
             )
-            way_out = diagnosis.relaxation
-            if way_out is not None and (relax or (freeable is not None and not way_out.lowered)):
+            found = diagnosis.relaxation
+            if found is not None and (relax or (freeable is not None and not found.lowered)):
                 settings["time_limit"] = deadline.overtime().left
-                return _relaxed(problem, way_out, method, attackers, settings)
-        cells = np.unique([demand.cell for demand in draft.infeasible])
+                return _relaxed(problem, found, method, attackers, settings)
         raise infeasibility(problem, cells, defence.basis_name, diagnosis)
+
+    if draft.infeasible:
+        return way_out(np.unique([demand.cell for demand in draft.infeasible]))
     if draft.lower_bound is None:
         with watch.time("bound"):
             draft.lower_bound = _late_bound(problem, deadline, frame)
@@ -234,6 +239,8 @@ def suppress(
         pattern = Pattern.hiding(problem, more.hidden, method)
         with watch.time("audit"):
             report = audit_outsider(problem, pattern, exact=False, params=several, progress=progress)
+    if len(cells := _unprotectable(problem, pattern, report)):
+        return way_out(cells)
     verdicts, outsiders = [], None
     if attackers:
         outsiders = pattern
@@ -257,10 +264,10 @@ def suppress(
         draft.reason = defence.reason if draft.reason is MethodEnding.COMPLETE else draft.reason
     with watch.time("verify"):
         standard = Verdict.of(Attacker(), problem, pattern, report)
-        judged = Audit.of(problem, pattern, [standard, *verdicts])
-    found = _conclude(problem, pattern, judged, draft, watch, seed)
+        judged = Audit.of(problem, pattern, [standard, *verdicts]).without_unused(deadline.overtime())
+    found = _conclude(problem, judged, draft, watch, seed, defence.hopeless)
     if hopeless := defence.told_hopeless():
-        found = replace(found, reason=f"{found.reason}; {hopeless}", unprotectable=defence.hopeless)
+        found = replace(found, reason=f"{found.reason}; {hopeless}")
         if may_free is not None and (may_free & (problem.status == Status.FROZEN)).any():
             settings["time_limit"] = deadline.overtime().left
             thawed = _thawed(problem, may_free, method, attackers, settings)
@@ -329,8 +336,15 @@ def _thawed(
 
 
 def _conclude(
-    problem: Problem, pattern: Pattern, judged: Audit, draft: Draft, watch: Stopwatch, seed: int
+    problem: Problem,
+    judged: Audit,
+    draft: Draft,
+    watch: Stopwatch,
+    seed: int,
+    unprotectable: Mapping[int, float],
 ) -> Suppression:
+    pattern = judged.pattern
+    assert pattern is not None
     secondary = pattern.hidden & (problem.status != Status.PRIMARY)
     cost = float(problem.weight[secondary].sum())
     bound = draft.lower_bound
@@ -347,9 +361,7 @@ def _conclude(
         pattern=pattern,
         audit=judged,
         outcome=outcome,
-        reason=_reason(
-            "" if judged.is_safe else _why_not_safe(judged, draft), draft.reason, hurried, pattern.method
-        ),
+        reason=_reason(judged, draft, hurried, unprotectable),
         cost=cost,
         lower_bound=bound,
         seconds=watch.seconds,
@@ -357,24 +369,50 @@ def _conclude(
         num_lps=draft.num_lps + judged.num_lps,
         ending=draft.reason,
         hidden_for_lack_of_time=hurried,
+        unprotectable=unprotectable,
     )
 
 
-def _reason(fault: str, ending: MethodEnding, hurried: int, method: str) -> str:
-    """How the run ended, in words: first of all that time ran out, where it did and that matters."""
-    remedy = REMEDY if method == "hypercube" else REMEDY + FASTER
+def _reason(judged: Audit, draft: Draft, hurried: int, unprotectable: Mapping[int, float]) -> str:
+    """How the run ended, in words: first of all that time ran out, where it did and more time may help."""
+    fault, ending = "" if judged.is_safe else _why_not_safe(judged, draft), draft.reason
     if hurried:
         cells = counted(hurried, "cell is", "cells are")
         what = f"time ran out: {cells} hidden only because there was no time for a cheaper pattern"
-        return f"{what}; {fault}. {remedy}" if fault else f"{what}. {remedy}"
-    if fault and ending.is_lack_of_time:
-        return f"time ran out: {fault}. {remedy}"
+        return f"{what}; {fault}. {_remedy(judged)}" if fault else f"{what}. {_remedy(judged)}"
+    if fault and ending.is_lack_of_time and not set(judged.unsafe_cells.tolist()) <= set(unprotectable):
+        return f"time ran out: {fault}. {_remedy(judged)}"
     return fault or str(ending)
 
 
+def _remedy(judged: Audit) -> str:
+    """What helps where time ran out: another method only where that is what took the time."""
+    assert judged.pattern is not None
+    is_slow = judged.pattern.method not in ("auto", "hypercube") and has_cubes(judged.problem.table)
+    outsider = judged.outsider
+    is_about_method = judged.is_safe or outsider is None or not outsider.is_safe
+    return REMEDY + FASTER if is_slow and is_about_method else REMEDY
+
+
 def _why_not_safe(judged: Audit, draft: Draft) -> str:
-    """Who is not kept off, and why the audit ended."""
+    """Who is not kept off, and what cut the audit short."""
     stopped = "interrupted: " if draft.reason.is_interrupt else ""
     others = [verdict for verdict in judged.verdicts if not verdict.is_safe]
-    names = ", ".join(f"{verdict.attacker.words} ({verdict.report.reason})" for verdict in others)
+    names = ", ".join(
+        verdict.attacker.words + ("" if verdict.report.is_complete else f" ({verdict.report.reason})")
+        for verdict in others
+    )
     return f"{stopped}the audit found attackers that are not kept off: {names}"
+
+
+def _unprotectable(problem: Problem, pattern: Pattern, report: OutsiderReport) -> Int:
+    """Cells that outsiders get at although all movable cells that are connected with them are suppressed.
+
+    That is a proof that no pattern protects them, which a method had no time to find.
+    """
+    unsafe = report.unsafe_cells
+    if not len(unsafe) or not report.is_complete:
+        return np.zeros(0, dtype=np.int64)
+    components = Movement.of(problem).component_of
+    others = components[~pattern.hidden & (components >= 0)]
+    return np.asarray(unsafe[~np.isin(components[unsafe], others)])

@@ -238,3 +238,58 @@ def test_job(tmp_path: Path, command: Command) -> None:
     page = (tmp_path / "out" / "internal" / "report.html").read_text(encoding="utf-8")
     assert "RELAXED" in page and "freed, may be hidden: (r0, c2)" in page
     assert (tmp_path / "out" / "public").exists()
+
+
+# -- totals of least counts ----------------------------------------------------------------------------------
+
+
+PERSONS = {
+    ("N", "a"): 1,
+    ("N", "b"): 1,
+    ("S", "a"): 6,
+    ("S", "b"): 7,
+    ("S", "c"): 5,
+    ("W", "a"): 4,
+    ("W", "c"): 9,
+}
+TWO = "A total such as 2 = 1 + 1 cannot be protected where zeros are published"
+
+
+def write_persons(path: Path, counts: dict[tuple[str, str], int]) -> None:
+    rows = [f"{region},{age}" for (region, age), count in counts.items() for _ in range(count)]
+    path.write_text("\n".join(["region,age", *rows]) + "\n", encoding="utf-8")
+
+
+def test_a_total_of_two_says_why_and_prints_the_line_that_helps(tmp_path: Path, command: Command) -> None:
+    write_persons(tmp_path / "persons.csv", PERSONS)
+    job = tmp_path / "job.toml"
+    text = '[microdata]\nfile = "persons.csv"\n[[tables]]\ndimensions = ["region", "age"]\n'
+    text += '[[rules]]\nrule = "threshold"\nminimum = 3\n[suppress]\n'
+    job.write_text(f'output = "out"\n{text}', encoding="utf-8")
+    ended = command("run", job)
+    assert ended.code == 3 and TWO in ended.err
+    assert "Such is the total region = N, age = Total." in ended.err
+    line = "relax = true"
+    assert f"write {line} below [suppress]" in ended.err
+    job.write_text(f'output = "out"\n{text}{line}\n', encoding="utf-8")
+    ended = command("run", job)
+    assert ended.code == 0 and "RELAXED requirements (1 level lowered)" in ended.out
+
+
+def test_other_conflicts_are_not_called_totals_of_two() -> None:
+    for problem in infeasible_problems("flat 2-D", 3):
+        with pytest.raises(InfeasibleError) as raised:
+            suppress(problem)
+        assert TWO not in str(raised.value) and "relax = true below [suppress]" in str(raised.value)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_first_job_over_persons_works_at_once(seed: int, tmp_path: Path, command: Command) -> None:
+    rng = np.random.default_rng(seed)
+    places = [(f"M{m:02}", f"A{a}") for m in range(25) for a in range(5)]
+    counts = rng.poisson(rng.uniform(0, 3, len(places))).tolist()
+    write_persons(tmp_path / "persons.csv", dict(zip(places, counts, strict=True)) | {("M00", "A0"): 1})
+    job = tmp_path / "job.toml"
+    assert command("init", tmp_path / "persons.csv", "--out", job).code == 0
+    ended = command("run", job, "--out", tmp_path / "out")
+    assert ended.code == 0 and "Safe" in ended.out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 from itertools import combinations, count
 from pathlib import Path
 from types import SimpleNamespace
@@ -33,9 +34,11 @@ from cellveil.report import build_report
 from cellveil.rules import PPercent
 from cellveil.rules.apply import make_problem
 from cellveil.suppression import suppress, suppressing
+from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.other_attackers import outsider_shield
 from cellveil.suppression.other_attackers.defence import Defence
 from cellveil.suppression.other_attackers.family_search import FamilySearch
+from cellveil.suppression.shared_search import shared_search
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
@@ -469,3 +472,21 @@ def test_attackers_of_a_job_are_checked(folder: Path, command: Command, keys: st
     job.write_text(f'instance = "{folder.name}"\n[[attackers]]\n{keys}\n')
     done = command("run", job)
     assert done.code == 2 and fault in done.err
+
+
+def test_time_is_not_blamed_where_no_pattern_protects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four cells of one firm each, all totals published: who knows one of them knows the others."""
+    firms = {(0, 0): [20], (0, 1): [30], (1, 0): [10], (1, 1): [40]}
+    problem = with_contributions(two_way([[20, 30], [10, 40]], {(0, 0): 3}), firms)
+    status = problem.status.copy()
+    status[["Total" in name for name in problem.table.cell_names(range(9))]] = Status.FROZEN
+    problem = problem.replace(status=status)
+
+    def cut_short(*given: Any, **settings: Any) -> Draft:
+        return replace(shared_search(*given, **settings), reason=MethodEnding.TIME_LIMIT)
+
+    monkeypatch.setattr("cellveil.suppression.suppressing.shared_search", cut_short)
+    found = suppress(problem, attackers=["insider"], time_limit=1000)
+    assert not found.is_safe and set(found.unprotectable) == {int(problem.table.cell("r0", "c0"))}
+    assert "time" not in found.reason and "complete" not in found.reason
+    assert "whatever is hidden" in found.reason

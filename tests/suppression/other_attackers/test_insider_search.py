@@ -163,3 +163,33 @@ def test_programs_that_take_all_their_time_leave_no_more_open(
         settled.append(search.pool.settled)
         assert spent and spent[0] < 100, "some demands are dear, and the first gets little of the time"
     assert np.array_equal(*settled) and settled[0].sum() > 10
+
+
+HURRY = {"free_rounds": 0, "paid_rounds": 0, "dear_rounds": 0}
+"""Nothing is looked for that is cheap."""
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [HURRY, HURRY | {"costly_beams": 0}, {"dear_rounds": 0, "for_costly": 1.0, "costly_pace": 1e12}],
+    ids=["sums of cubes", "with everything suppressed", "no time but overtime"],
+)
+@pytest.mark.parametrize("seed", range(2))
+def test_deviations_at_any_cost_make_a_safe_pattern(seed: int, settings: dict[str, float]) -> None:
+    table = random_table((14, 12), contributors=3, zeros=0.1, contributions=True, depth=4, seed=seed).table
+    problem = make_problem(table, PPercent(15))
+    outsider = suppress(problem, "hypercube")
+    insiders = SelfKnowing(problem, OwnParts.of(problem))
+    open_demands = []
+    for rounds in (0, 4):
+        params = FamilySearchParams().changed(settings | {"costly_rounds": rounds, "exchange.rounds": 0})
+        search = FamilySearch(insiders, outsider.pattern.hidden, Deadline(1000.0), params)
+        search.reuse(Witnesses.proven_by(outsider.audit.certificate))
+        search.run()
+        open_demands.append(len(search.pool.open_demands()))
+    assert open_demands[0] > 0 and open_demands[1] == 0
+    pattern = Pattern.hiding(problem, search.hidden, "families")
+    assert audit(problem, pattern, attackers=[Attacker(), INSIDER]).is_safe
+    moved = np.zeros(table.num_cells, dtype=bool)
+    moved[search.pool.claims.witnesses.cells] = True
+    assert not (search.hidden & ~outsider.pattern.hidden & ~moved).any(), "what is not needed is published"

@@ -34,6 +34,7 @@ from cellveil.solvers.tolerances import ROUNDING
 from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.infeasible.conflicts import Conflict, Level, Reach, Side, conflict_with, levels_of
 from cellveil.suppression.methods.optimal import optimal
+from cellveil.tables.table import Table
 
 FIXED = ("must be published", "is zero")
 
@@ -217,7 +218,9 @@ def infeasibility(
     facts = {fact for conflict in diagnosis.conflicts for fact in conflict.facts}
     fixed = np.unique([fact.cell for fact in facts if fact.why in FIXED]).astype(np.int64)
     known = np.unique([fact.cell for fact in facts if fact.why not in FIXED]).astype(np.int64)
-    way_out = _bounds_told(table.cell_names(known)) + _way_out(diagnosis)
+    sums = _sums_of_least_counts(problem, diagnosis)
+    told = _sums_told(table, sums) if len(sums) else _bounds_told(table.cell_names(known))
+    way_out = told + _way_out(diagnosis)
     return InfeasibleError(
         table.cell_names(diagnosis.cells),
         table.cell_names(fixed),
@@ -232,6 +235,36 @@ def _cells_around(problem: Problem, cells: Int) -> Int:
     relations = problem.table.relations
     rows = np.unique(relations.row_of_entry[np.isin(relations.cells, cells)])
     return np.unique(relations.take_rows(rows).cells)
+
+
+def _sums_of_least_counts(problem: Problem, diagnosis: Diagnosis) -> Int:
+    """Totals that cannot fall because each of their parts is known to be 1 or more: 2 = 1 + 1."""
+    relations = problem.table.relations
+    totals = np.unique(relations.cells[relations.coefs < 0])
+    found = [
+        conflict.cell
+        for conflict in diagnosis.conflicts
+        if conflict.side != "upper"
+        and len(conflict.facts) > 1
+        and all(fact.why == "lower bound is known" and problem.lb[fact.cell] > 0 for fact in conflict.facts)
+    ]
+    return np.intersect1d(np.array(found, dtype=np.int64), totals)
+
+
+def _sums_told(table: Table, sums: Int) -> str:
+    """Why such totals cannot be protected, and what can be done: in words without their values."""
+    key = ", ".join(
+        f"{dimension.name} = {code}"
+        for dimension, code in zip(table.dimensions, table.key(int(sums[0])), strict=True)
+    )
+    others = counted(len(sums) - 1, "other", "others")
+    which = f"the total {key}" + (f" and {others}" if len(sums) > 1 else "")
+    return (
+        f"A total such as 2 = 1 + 1 cannot be protected where zeros are published: readers know that each of "
+        f"its suppressed parts is 1 or more. Such is {which}. Suppress the total without its lower level: "
+        "write relax = true below [suppress] of the job. Or recode: join codes. Or round: publish an "
+        "adjusted table, with publish = true below [adjust]. "
+    )
 
 
 def _bounds_told(names: list[str]) -> str:
@@ -251,7 +284,8 @@ def _way_out(diagnosis: Diagnosis) -> str:
     if relaxation.lowered:
         levels = [f"the {one.side} level of {one.name}" for one in relaxation.lowered]
         ways.append(f"lower {name_some(levels)}")
-    return f"The cheapest way out: {', and '.join(ways)}. To take it, relax; or recode."
+    how = "relax (relax = true below [suppress] of a job, --relax, relax=True)"
+    return f"The cheapest way out: {', and '.join(ways)}. To take it, {how}; or recode."
 
 
 def relaxed_like(problem: Problem, relaxation: Relaxation) -> Problem:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.errors import InputError, nearest_name
 from cellveil.params import Parameter, Params
+from cellveil.problem import Problem
 from cellveil.suppression.draft import Draft
 
 
@@ -37,11 +39,17 @@ class MethodEntry:
     finds_bound: bool = False
     is_divisible: bool = True
 
-    def run(self, *given: Any, **options: Any) -> Draft:
-        """Propose which cells to hide: of a problem, with keywords deadline, seed, progress and params."""
+    def run(self, problem: Problem, *, deadline: Deadline = NO_LIMIT, **options: Any) -> Draft:
+        """Propose which cells to hide, with keywords seed, progress and params.
+
+        Of patterns of equal cost it is the one with smaller cells and fewer totals, as far as exchanges find.
+        """
+        from cellveil.suppression.engines.equal_cost import with_preferred_cells, without_exchanges
         from cellveil.suppression.presolve.preparation import prepared
 
-        return prepared(self._own(self.name))(*given, **options)
+        share = without_exchanges(problem, deadline)
+        draft: Draft = prepared(self._own(self.name))(problem, deadline=share, **options)
+        return with_preferred_cells(problem, draft, deadline)
 
     @property
     def params(self) -> type[Params]:

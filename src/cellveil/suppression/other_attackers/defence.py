@@ -38,6 +38,7 @@ from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.progress import Progress
 from cellveil.suppression.draft import MethodEnding
+from cellveil.suppression.engines.equal_cost import preferred_weights
 from cellveil.suppression.other_attackers.family_search import FamilySearchParams
 from cellveil.suppression.other_attackers.insider_search import cheaper_pattern
 from cellveil.suppression.other_attackers.insider_shield import InsiderShield
@@ -104,7 +105,7 @@ class Defence:
         by then is hidden with all that hangs together with it, and judged as far as overtime goes; what was
         not judged by then is not safe.
         """
-        moves = Movement.of(self.problem, deadline)
+        moves = Movement.of(self.problem, deadline, weight=preferred_weights(self.problem))
         self._deadline = overtime = deadline.overtime()
         self._claims = claims
         self._believe(claims)
@@ -275,7 +276,8 @@ class Defence:
     def _thinned(self, hidden: Bool, start: Bool, deadline: Deadline) -> Bool:
         """Without secondaries that can be published again: those added last first, the dearest first."""
         secondary = np.flatnonzero(hidden & ~self.problem.hidden_at_start)
-        order = secondary[np.lexsort((secondary, -self.problem.weight[secondary], start[secondary]))]
+        weight = preferred_weights(self.problem)
+        order = secondary[np.lexsort((secondary, -weight[secondary], start[secondary]))]
         self._progress.stage("clean up")
         if all(isinstance(shield, InsiderShield) and shield.is_cleaned for shield in self._shields):
             return hidden

@@ -11,7 +11,9 @@ search goes from what costs nothing to what costs most:
 4. *dear ones*, the largest first: the cheapest deviations by linear programs, against all in the way at once
    or one after the other, or sums of cubes, whichever cost less. A program may take minutes in a large table,
    so each has a share of the time; a demand for which nothing was found then waits until all others are met;
-5. *ruin and recreate* of all secondaries, those against outsiders too (`family_exchange`).
+5. *at any cost*, where time runs short: sums of cubes from few beams, then free cubes with everything
+   suppressed, which are found in a moment;
+6. *ruin and recreate* of all secondaries, those against outsiders too (`family_exchange`).
 
 Requires a table in which cubes can be packed (`engines.cube_packing`). Ensures nothing: the claims are for
 the judge, and what is still open is for linear programs. Cost: some ten microseconds for a free cube, linear
@@ -33,6 +35,7 @@ from cellveil.attackers.insiders import SelfKnowing
 from cellveil.clock import Deadline, counted_time
 from cellveil.deviations.witness import Witness, Witnesses
 from cellveil.params import Params, param, part
+from cellveil.problem import Status
 from cellveil.suppression.engines.cube_packing import CubePackingParams
 from cellveil.suppression.other_attackers.family_exchange import ExchangeParams, FamilyExchange
 from cellveil.suppression.other_attackers.family_pool import FamilyPool
@@ -55,6 +58,17 @@ class FamilySearchParams(Params):
     for_free_programs: float = param(
         0.25, "Share of the time left for programs over hidden cells.", least=0, most=1
     )
+    for_costly: float = param(
+        0.5,
+        "Most of the time left, as a share, that is kept for deviations at any cost.",
+        least=0,
+        most=1,
+    )
+    costly_pace: float = param(
+        12.0, "How many times as long as a first look at others' deviations these take, a member.", least=0
+    )
+    costly_rounds: int = param(4, "Rounds of these.", least=0)
+    costly_beams: int = param(20, "Most beam searches for one of them.", least=0)
     for_programs: float = param(0.6, "Share of the time left for programs.", least=0, most=1)
     for_one_program: float = param(
         0.1, "Share of that which one demand gets, while others are open.", least=0, most=1
@@ -107,6 +121,7 @@ class FamilySearch:
             deadline,
             np.zeros(len(self.pool.cells), dtype=np.int64),
         )
+        self._until = deadline  # of the stage that runs
         self._is_put_off = np.zeros(len(self.pool.cells), dtype=bool)
         self._is_late = False  # whether it is the turn of those put off
         self._first_look: float | None = None
@@ -150,12 +165,18 @@ class FamilySearch:
     def run(self) -> None:
         """Settle what can be settled by cubes and few programs, and make it cheaper."""
         self._unhurried = self._leaving_time()
+        self._until = self._before_costly()
         self._meet_by_one_cube()
         self._in_rounds(self._free, self.params.free_rounds * self.insiders.coalition)
         self._in_rounds(self._paid, self.params.paid_rounds)
         if self._is_small:
             self._by_free_programs()
         self._in_batches()
+        if self.deadline.left is not None and len(self.pool.open_demands()):
+            self._until = self.deadline.overtime()
+            self._at_any_cost()
+            self._until = self.deadline
+            self._in_batches()
         exchange = FamilyExchange(
             self.pool, self._moves, self._unhurried, self.params.exchange, seed=self._seed
         )
@@ -165,7 +186,7 @@ class FamilySearch:
         """One free cube for each open demand, against outsiders, or nobody in particular."""
         found, nobody = [], np.zeros(0, dtype=np.int64)
         for demand in self.pool.open_demands().tolist():
-            if self.deadline.is_over:
+            if self._until.is_over:
                 break
             amount, target = int(self.pool.size[demand]), self._target(demand)
             witness = None
@@ -186,7 +207,7 @@ class FamilySearch:
         before = -1
         for _ in range(rounds):
             now = int(self.pool.settled.sum())
-            if self.deadline.is_over or now == before or now == len(self.pool.cells):
+            if self._until.is_over or now == before or now == len(self.pool.cells):
                 break
             before = now
             self._one_round(search, self.pool.open_demands())
@@ -209,6 +230,38 @@ class FamilySearch:
                     break
         self._take(found)
 
+    def _before_costly(self) -> Deadline:
+        """When to stop looking for cheap deviations, and take any: told by how long a first look took."""
+        left, share = self._unhurried.left, self.params.for_costly
+        if left and self._first_look is not None:
+            share = min(share, self.params.costly_pace * self.insiders.coalition * self._first_look / left)
+        return self._unhurried.share(1 - share)
+
+    def _at_any_cost(self) -> None:
+        """Sums of cubes from few beams for open demands, whatever they cost; then free cubes in everything.
+
+        Everything is suppressed for these, and what none of them moves is published again. So there is a safe
+        pattern of large tables, too, for which the time does not suffice to look for cheap deviations.
+        """
+        rounds = self.params.costly_rounds * self.insiders.coalition
+        self._in_rounds(self._costly, rounds)
+        if not len(self.pool.open_demands()):
+            return
+        used, problem = self._moves.hidden.copy(), self.insiders.problem
+        self._moves.hide(np.flatnonzero(~used & (problem.status != Status.FROZEN)))
+        self._in_rounds(self._free, rounds)
+        used[self.pool.claims.witnesses.cells] = True
+        self._moves.publish(np.flatnonzero(self._moves.hidden & ~used))
+
+    def _costly(self, demand: int, who: Int | None) -> Iterator[Witness]:
+        """A sum of cubes, whatever it costs: against all of these insiders, or one after the other."""
+        for group in (who, *_apart(who)[: self.params.most_single]):
+            witness, _ = self._against(demand, group, self.params.costly_beams)
+            if witness is not None:
+                yield witness
+                if group is who:
+                    return
+
     def _in_batches(self) -> None:
         """What is dear, one demand at a time: what is hidden for one often settles others.
 
@@ -216,7 +269,7 @@ class FamilySearch:
         """
         self._for_programs = self._unhurried.share(self.params.for_programs)
         for self._is_late in (False, True):
-            while len(some := self._next_dear()) and not self.deadline.is_over:
+            while len(some := self._next_dear()) and not self._until.is_over:
                 self._tries[some] += 1
                 self._one_round(self._dear, some, self.params.longest_dear)
 
@@ -231,7 +284,7 @@ class FamilySearch:
     def _one_round(self, search: Search, some: Int, longest: int | None = None) -> None:
         found, self._cheap = [], self.params.cheap * self._moves.cost
         for demand in some.tolist():
-            if self.deadline.is_over:
+            if self._until.is_over:
                 break
             found += [(demand, one) for one in search(demand, self.pool.left(demand))]
         self._take(found, longest)

@@ -22,6 +22,7 @@ from cellveil.deviations.movement_program import MovementParams
 from cellveil.deviations.witness import Witness
 from cellveil.problem import Status
 from cellveil.suppression.engines.cube_packing import CubePackingParams, Packing
+from cellveil.suppression.engines.equal_cost import preferred_weights
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ Group = Int | Crowd | None
 
 
 class GroupMoves:
-    """A pattern, and deviations for which it hides more.
+    """A pattern, and deviations for which it hides more, preferred ones among those of equal cost.
 
     Parameters
     ----------
@@ -61,7 +62,8 @@ class GroupMoves:
     ) -> None:
         problem, families = insiders.problem, insiders.families
         assert families is not None
-        self.insiders, self.families, self.problem = insiders, families, problem
+        self.insiders, self.families = insiders, families
+        self.problem = problem = problem.replace(weight=preferred_weights(problem))
         idle = np.where(problem.status == Status.FROZEN, Status.FROZEN, Status.SAFE).astype(np.int8)
         nothing = np.zeros_like(problem.lpl)
         plain = problem.replace(status=idle, lpl=nothing, upl=nothing, spl=nothing, reasons={}, origins={})
