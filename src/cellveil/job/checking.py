@@ -13,14 +13,13 @@ from cellveil.deviations.demand import Demands
 from cellveil.errors import counted
 from cellveil.job.attackers_asked import attackers_asked
 from cellveil.job.job_model import Job
-from cellveil.job.output_folder import INTERNAL, check_apart, check_folder
+from cellveil.job.output_folder import check_output
 from cellveil.job.past import Past
 from cellveil.job.preparing import Prepared, prepare
 from cellveil.job.ready_job import check_release
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.progress import NoteTaker, Phase, Progress
-from cellveil.publishing.public_folder import PUBLIC
 from cellveil.report.costly_codes import MUCH
 from cellveil.report.figures import rules_fired
 from cellveil.rules import rule_from_dict
@@ -140,9 +139,7 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
         As a run would.
     """
     params, progress = params or CheckParams(), progress or Progress()
-    for name in (PUBLIC, INTERNAL):
-        check_folder(job.output / name)
-    check_apart(job.confidential_inputs(), job.output / PUBLIC)
+    check_output(job.output, job.confidential_inputs())
     progress.plan([Phase.READ, Phase.RULES, Phase.FEASIBLE])
     progress.phase(Phase.READ)
     taker = NoteTaker(progress)

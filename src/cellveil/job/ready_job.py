@@ -12,7 +12,7 @@ import numpy as np
 from cellveil.formats.tidy_folder import check_dimension_names
 from cellveil.job.job_files import FILES
 from cellveil.job.job_model import Job
-from cellveil.job.output_folder import INTERNAL, Output, check_apart, check_folder, open_output
+from cellveil.job.output_folder import Output, check_output, open_output
 from cellveil.job.past import Past
 from cellveil.job.preparing import Prepared, prepare
 from cellveil.pattern import Pattern
@@ -60,9 +60,7 @@ class ReadyJob:
 @contextmanager
 def locked_output(job: Job) -> Iterator[Output]:
     """The output folder of a job, for one run; raises where it could not be written to."""
-    for name in (PUBLIC, INTERNAL):
-        check_folder(job.output / name)
-    check_apart(job.confidential_inputs(), job.output / PUBLIC)
+    check_output(job.output, job.confidential_inputs())
     with open_output(job.output, FILES.values()) as output:
         yield output
 
