@@ -621,7 +621,7 @@ def test_unwritable_output_is_found_before_the_work(
     (tmp_path / "work" / "out").write_text("a file")
     monkeypatch.setattr("cellveil.job.searched.suppress", None)
     ended = command("run", path)
-    assert ended.code == 2 and "a file stands where a folder is needed" in ended.err
+    assert ended.code == 2 and "a file where a folder is needed" in ended.err
 
 
 def test_lines_are_found_in_all_ways_of_writing(tmp_path: Path) -> None:

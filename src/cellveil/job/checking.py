@@ -153,6 +153,7 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
     bound = cover_bound(problem, deadline=deadline).bound
     feasible = bool(np.isfinite(bound))
     table, status = problem.table, problem.status
+    assumed = f", assuming that {problem.assumption}" if problem.assumption else ""
     why = f", {asked.why_no_insiders}" if asked.why_no_insiders else ""
     return JobCheck(
         title=job.title,
@@ -166,7 +167,7 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
         hidden=int((status == Status.SECONDARY).sum()),
         zeros=int((table.values == 0).sum()),
         demands=Demands(problem).left,
-        against=in_words(everybody),
+        against=f"{in_words(everybody)}{assumed}",
         not_asked=f"{not_asked(everybody)}{why}",
         method=job.suppress.method,
         plan=_plan(job, problem, feasible),

@@ -16,7 +16,7 @@ from cellveil.progress import Phase, Progress
 from cellveil.publishing import TablePart
 from cellveil.publishing.imprint import subject_of
 from cellveil.rules import Rule, rule_from_dict
-from cellveil.rules.apply import Primary, find_primaries, num_excused
+from cellveil.rules.apply import Primary, check_bounds_reason, find_primaries, num_excused
 from cellveil.tables.cells import cell_number
 
 MIN_DEPTH = 3
@@ -53,7 +53,8 @@ def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
     """Read or tabulate the tables of a job and apply its rules; `progress` is told what was guessed."""
     if job.instance is not None:
         with job.placing_errors("instance"):
-            problem = read_instance(job.instance)
+            problem = read_instance(job.instance).replace(bounds_reason=job.bounds_reason.strip())
+            check_bounds_reason(problem)
         return Prepared(problem, {}, read_labels(job.labels, problem.table, {}))
     for note in job.inferred:
         progress.note(note)
@@ -103,6 +104,7 @@ def _primaries(job: Job, built: BuiltTables, rule: Rule | None) -> Primary:
             waived=waived,
             given=built.given,
             bounds=job.bounds,
+            bounds_reason=job.bounds_reason,
             lower_factor=job.levels.lower_factor,
             upper_factor=job.levels.upper_factor,
             spl=job.levels.sliding,

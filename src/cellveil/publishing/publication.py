@@ -141,6 +141,8 @@ class Publication:
         The tables that a joint table is written as; none where it is one table.
     hides_no_zero
         Whether everybody knows that no hidden value is 0, as of counts whose zeros are all published.
+    assumes
+        What readers are taken not to know, and why.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -158,6 +160,7 @@ class Publication:
     name: str = ""
     parts: tuple[Publication, ...] = ()
     hides_no_zero: bool = False
+    assumes: str = ""
 
     def __post_init__(self) -> None:
         freeze(self, ("published", "hidden"))
