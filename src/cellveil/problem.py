@@ -234,7 +234,8 @@ class Problem(Shown):
     @cached_property
     def wide_bounds(self) -> Bool:
         """Cells that may be hidden whose values are not negative, which readers are taken not to know."""
-        return (self.lb < least_known(self.table)) & (self.status != Status.FROZEN)
+        below = self.lb < least_known(self.table)
+        return np.asarray(below & (self.status != Status.FROZEN), dtype=bool)
 
     @property
     def assumption(self) -> str:

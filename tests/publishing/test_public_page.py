@@ -54,8 +54,8 @@ def test_all_hidden_cells_are_the_same_markup():
 def test_nothing_is_taken_for_markup():
     imprint = Imprint(ODD, ODD, ODD, ODD, "javascript:alert(1)@x", ODD)
     labels = {"a": {"a1": ODD}, "c": {"c1": ODD}}
-    page = page_of(three_way(imprint=imprint, labels=labels, symbol="<b>")[0], [ODD])
-    assert "<b>" not in page and "</script><" not in page.replace("</script>\n<", "")
+    page = page_of(three_way(imprint=imprint, labels=labels, symbol="&b;")[0], [ODD])
+    assert "&b;" not in page and "<b>" not in page and "</script><" not in page.replace("</script>\n<", "")
     assert page.count("<script") == page.count("</script>") == 3
     assert 'href="javascript:' not in page
 

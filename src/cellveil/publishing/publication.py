@@ -23,7 +23,7 @@ from cellveil.publishing.imprint import Imprint, subject_of
 from cellveil.tables.build import relations_along, sides
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.keys import row_numbers
-from cellveil.tables.scaled import text_of
+from cellveil.tables.scaled import tells_of_value, text_of
 from cellveil.tables.table import VARIABLE, Table
 
 Labels = Mapping[str, Mapping[str, str]]
@@ -366,6 +366,12 @@ def _check(table: Table, view: PublicView, symbol: str, labels: Labels, decimals
         raise InputError(
             f"the symbol of hidden cells {symbol!r} is a number, a formula, too long or not printable",
             remedy='Use a short text such as "x", ":" or "" for empty.',
+        )
+    if tells_of_value(symbol):
+        raise InputError(
+            f"the symbol of hidden cells {symbol!r} says something of the values in its place, which is not "
+            "true of all, or more than the audit takes readers to know",
+            remedy='Use one that says nothing, such as "x", ":" or "" for empty.',
         )
     unknown = [name for name in labels if name not in {dimension.name for dimension in table.dimensions}]
     if unknown:
