@@ -354,6 +354,10 @@ BAD_JOBS: dict[str, tuple[dict[str, Any], str]] = {
         job("[release]", '[release]\nsymbol = "0"'),
         r"job\.toml, line 28: the symbol of hidden cells '0' is a number",
     ),
+    "symbol that tells of the value": (
+        job("[release]", '[release]\nsymbol = "<5"'),
+        r"job\.toml, line 28: the symbol of hidden cells '<5' says something of the values",
+    ),
     "more decimals than there are": (
         job("[release]", "[release]\ndecimals = 2"),
         r"job\.toml, line 28: 2 decimals cannot be shown",
