@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +22,17 @@ from cellveil.tables.cells import cell_number
 
 MIN_DEPTH = 3
 """Least number of largest contributions kept for each cell."""
+
+
+MANY_CELLS, MOST_UNSAFE = 20, 0.9
+"""From so many cells and such a share of unsafe ones on, a table is hardly what was meant."""
+
+MANY_DATES = 8
+DATE = re.compile(
+    r"\d{4}[-./]\d\d?[-./]\d\d?(?:[T ][\d:.+Z-]+)?|\d\d?[./-]\d\d?[./-]\d{4}"
+    r"|(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
+)
+"""Days, as databases, spreadsheets and people write them."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -64,11 +76,29 @@ def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
     labels = read_labels(job.labels, built.table, built.labels)
     progress.phase(Phase.RULES)
     primary = _primaries(job, built, rule)
+    _note_odd_dimensions(built, primary.problem, progress)
     facts = {"levels cut at known bounds": primary.num_clipped, "cells waived": primary.num_waived}
     excused = num_excused(built.table, rule) if rule else None
     if excused is not None:
         facts["cells safe by waivers of contributors"] = excused
     return Prepared(primary.problem, facts, labels, _parts(job, built))
+
+
+def _note_odd_dimensions(built: BuiltTables, problem: Problem, progress: Progress) -> None:
+    """Tell of tables that are nearly all unsafe, and of dimensions whose codes are dates."""
+    for dimension in built.table.dimensions:
+        leaves = [code for n, code in enumerate(dimension.codes) if not dimension.is_parent[n]]
+        if len(leaves) >= MANY_DATES and all(map(DATE.fullmatch, leaves)):
+            progress.note(
+                f"dimension {dimension.name!r}: WARNING: its {len(leaves):,} codes are dates. If the table "
+                "is not by day, give months or years in a column of their own"
+            )
+    filled, unsafe = int((built.table.values != 0).sum()), len(problem.primaries)
+    if filled >= MANY_CELLS and unsafe >= MOST_UNSAFE * filled:
+        progress.note(
+            f"WARNING: {unsafe:,} of {filled:,} cells that are not 0 ({100 * unsafe / filled:.0f} %) are "
+            "unsafe. Check that dimensions and rules are those of the table, or recode"
+        )
 
 
 def _parts(job: Job, built: BuiltTables) -> tuple[TablePart, ...]:

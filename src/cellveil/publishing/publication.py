@@ -280,6 +280,11 @@ class Publication:
         """How many rows are written; more than cells where these have several names or tables."""
         return sum(map(_num_rows, self.tables))
 
+    @property
+    def num_hidden_rows(self) -> int:
+        """How many of them show no value."""
+        return sum(int(table.hidden[table.rows[1]].sum()) for table in self.tables)
+
     @cached_property
     def absent_text(self) -> str:
         """What people read where there is no cell: 0, or nothing where some detail was not tabulated.
