@@ -54,7 +54,8 @@ def test_all_hidden_cells_are_the_same_markup():
 
 
 def test_figures_are_counted_as_the_data_files_have_rows(tmp_path):
-    region = Dimension.of("region", Hierarchy.of({"Total": ["N", "S"], "N": ["N1"], "S": ["S1", "S2"]}))
+    pairs = [("Total", "N"), ("Total", "S"), ("N", "N1"), ("S", "S1"), ("S", "S2")]
+    region = Dimension.of("region", Hierarchy.from_pairs(pairs))
     table = table_from_interior([region], {"region": ["N1", "S1", "S2"]}, [40, 5, 6])
     problem = cv.Problem.of(table, {table.cell("N1"): (1, 1)})
     pattern = Pattern.hiding(problem, table.values != 51, "all but the total")
