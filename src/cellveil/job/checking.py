@@ -143,9 +143,10 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
     progress.plan([Phase.READ, Phase.RULES, Phase.FEASIBLE])
     progress.phase(Phase.READ)
     taker = NoteTaker(progress)
-    prepared = prepare(job, taker)
-    problem = Past.of(job, prepared.problem).problem
-    check_release(job, prepared)
+    with job.placing_errors():
+        prepared = prepare(job, taker)
+        problem = Past.of(job, prepared.problem).problem
+        check_release(job, prepared)
     asked = attackers_asked(job, problem)
     everybody = [Attacker(), *(one for one in asked.attackers if not one.is_plain_outsider)]
     deadline = Deadline(params.seconds)

@@ -49,9 +49,10 @@ class ReadyJob:
             In place of the files of [microdata].
         """
         taker = NoteTaker(progress)
-        prepared = prepare(job, taker, records)
-        past = Past.of(job, prepared.problem)
-        check_release(job, prepared)
+        with job.placing_errors():
+            prepared = prepare(job, taker, records)
+            past = Past.of(job, prepared.problem)
+            check_release(job, prepared)
         if job.release.written != job.release.formats:
             taker.note("no workbook is written: it needs the extra excel (pip install 'cellveil[excel]')")
         return cls(job, prepared, past, taker.notes)
