@@ -331,7 +331,9 @@ class Records:
     def _note_oddities(self, number: int) -> None:
         """Tell of records without weight, of ids that differ only in how they are written, and of copies."""
         if self._weight:
-            (idle,) = self._engine.row(f"SELECT count(*) FROM {self._raw} WHERE {self._weight} = 0")
+            idle = self._engine.row(
+                f"SELECT count(*), count(*) FILTER (WHERE {self._weight} = 0) FROM {self._raw}"
+            )[1]
             if idle == number:
                 raise InputError(
                     f"all records have weight 0 in column {self._roles.weight!r}",
