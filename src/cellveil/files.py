@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import io
+import json
 import os
 import re
 import shutil
@@ -27,9 +28,11 @@ def atomic_path(target: Path) -> Iterator[Path]:
     Raises
     ------
     InputError
-        When the folder cannot be written to or the disk is full; the old file, if any, is untouched.
+        When the folder cannot be written to or the disk is full; the old file, if any, is untouched. And when
+        the file would lie in a folder that is published: only the writer of releases adds to it.
     """
     target = Path(target)
+    check_not_published(target)
     temporary = target.parent / f".{target.stem[:40]}.{token_hex(8)}{target.suffix[:40]}"
     try:
         mode = _create(temporary, like=target)
@@ -42,6 +45,45 @@ def atomic_path(target: Path) -> Iterator[Path]:
     finally:
         with suppress(FileNotFoundError, NotADirectoryError):
             temporary.unlink()
+
+
+# -- folders that are published -----------------------------------------------------------------------------
+
+ABOUT, SOFTWARE = "about.json", "cellveil"
+"""What a release says of itself, and of the program that made it."""
+
+PUBLIC, INTERNAL, RUN_FILE = "public", "internal", "run.json"
+"""The two folders of a job's output, and in the second the run it is of."""
+
+
+def is_release_folder(folder: Path) -> bool:
+    """Whether a release lies in the folder itself."""
+    try:
+        about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        return bool(about["software"]["name"] == SOFTWARE)
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def is_output_folder(folder: Path) -> bool:
+    """Whether a job has written into the folder."""
+    return (folder / INTERNAL / RUN_FILE).is_file()
+
+
+def check_not_published(target: Path) -> None:
+    """Raise where a file or folder would lie in a folder that is published, links followed or not.
+
+    That is a folder with a release, or the public folder of a job whose release was withdrawn.
+    """
+    target = Path(target)
+    places = (target.absolute(), target.resolve())
+    for folder in dict.fromkeys(above for place in places for above in (place, *place.parents)):
+        if is_release_folder(folder) or (folder.name == PUBLIC and is_output_folder(folder.parent)):
+            raise InputError(
+                f"this would be written into {folder}, which is published",
+                file=target,
+                remedy="Choose a place outside of it.",
+            )
 
 
 def write_text(target: Path, text: str) -> None:

@@ -38,6 +38,8 @@ class Status(IntEnum):
         return "sumz"[self]
 
 
+UNKNOWN_SIGNS = "readers do not know that values are not negative"
+
 LEVELS = ("lpl", "upl", "spl")
 
 STATUS_OF_LETTER = {status.letter: status for status in Status}
@@ -69,6 +71,8 @@ class Problem(Shown):
         Cells that may be published whatever they tell, because their contributors agreed; None for none.
     origins
         How levels were worked out, with the cells of each origin; of other levels it is not known.
+    bounds_reason
+        Why readers are taken to know less of values than that they are not negative.
 
     Examples
     --------
@@ -92,6 +96,7 @@ class Problem(Shown):
     reasons: Mapping[str, Bool] = field(default_factory=dict)
     waived: Bool | None = None
     origins: Mapping[LevelOrigin, Bool] = field(default_factory=dict)
+    bounds_reason: str = ""
 
     def __post_init__(self) -> None:
         freeze(self, ("status", "weight", "lb", "ub", "lpl", "upl", "spl"))
@@ -226,6 +231,17 @@ class Problem(Shown):
         idle = (self.status == Status.PRIMARY) & (np.maximum.reduce(list(kept.values())) == 0)
         return self.replace(status=np.where(idle, Status.SECONDARY, self.status).astype(np.int8), **kept)
 
+    @cached_property
+    def wide_bounds(self) -> Bool:
+        """Cells that may be hidden whose values are not negative, which readers are taken not to know."""
+        below = self.lb < least_known(self.table)
+        return np.asarray(below & (self.status != Status.FROZEN), dtype=bool)
+
+    @property
+    def assumption(self) -> str:
+        """What readers are taken not to know; "" where it is nothing."""
+        return UNKNOWN_SIGNS if self.wide_bounds.any() else ""
+
     def replace(self, **changes: Any) -> Problem:
         """Return a copy with other fields; where levels are among them, their origins are no longer known."""
         if changes.keys() & {"lpl", "upl", "spl"}:
@@ -248,12 +264,17 @@ def defaults(table: Table) -> dict[str, Any]:
     return {
         "status": np.where(table.values == 0, Status.FROZEN, Status.SAFE).astype(np.int8),
         "weight": np.abs(table.floats()),
-        "lb": np.where(may_be_negative(table), -UNBOUNDED, 0),
+        "lb": least_known(table),
         "ub": np.full(n, UNBOUNDED, dtype=np.int64),
         "lpl": np.zeros(n, dtype=np.int64),
         "upl": np.zeros(n, dtype=np.int64),
         "spl": np.zeros(n, dtype=np.int64),
     }
+
+
+def least_known(table: Table) -> Int:
+    """The least value that everybody knows of: 0, and nothing of variables that may be negative."""
+    return np.where(may_be_negative(table), -UNBOUNDED, 0)
 
 
 def may_be_negative(table: Table) -> Bool:

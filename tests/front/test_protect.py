@@ -7,6 +7,7 @@ import pyarrow as pa
 import pytest
 
 import cellveil as cv
+from cellveil.errors import InputError
 from cellveil.progress import Phase
 from cellveil.suppression import METHODS
 
@@ -153,6 +154,9 @@ def test_data_of_all_kinds(by_call, kind):
 
 def test_settings_reach_every_section():
     settings = {"levels": {"sliding": 50}, "suppress": {"relax": False}, "bounds": "free"}
+    with pytest.raises(InputError, match="bounds_reason"):
+        cv.protect(firms(), ["region", "size"], "turnover", **SETTINGS, settings=settings)
+    settings["bounds_reason"] = "values may be negative elsewhere"
     found = cv.protect(firms(), ["region", "size"], "turnover", **SETTINGS, settings=settings)
     assert found.problem.spl.max() == 50 and (found.problem.lb < 0).all()
 

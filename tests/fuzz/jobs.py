@@ -185,6 +185,8 @@ def _settings(draws: Draws, dims: list[str], roles: dict[str, bool], variables: 
     job["rules"] = [_rule(draws, roles) for _ in range(rng.choices([1, 2], [70, 30])[0])]
     if rng.random() < 0.1:
         job["bounds"] = rng.choice(["free", "tau-argus"])
+        if job["bounds"] == "free":
+            job["bounds_reason"] = "a test"
         draws.features.add(f"bounds {job['bounds']}")
     draws.cells_by_hand(job["tables"], variables if len(job["tables"]) > 1 and len(variables) > 1 else [])
     draws.levels()

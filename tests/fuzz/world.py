@@ -417,9 +417,8 @@ def _known_bounds(world: World) -> None:
         world.lb_for_levels[key] = world.lb[key] = None if kind == "free" else natural
         world.ub[key] = None
         if kind == "tau-argus":
-            world.lb[key] = -(-3 * least[variable] // 2)
+            world.lb_for_levels[key] = world.lb[key] = natural or -(-3 * least[variable] // 2)
             world.ub[key] = 3 * most[variable] // 2
-            world.lb_for_levels[key] = world.lb[key] if natural is None else 0
 
 
 def _counted(world: World) -> set[str]:
@@ -427,7 +426,7 @@ def _counted(world: World) -> set[str]:
     from fuzz.rules import single_rules
 
     rules = list(single_rules(world.job.get("rules", [])))
-    if world.job.get("bounds", "natural") != "natural" or any(rule.get("zeros") for rule in rules):
+    if world.job.get("bounds") == "free" or any(rule.get("zeros") for rule in rules):
         return set()
     hidden = [key for key, status in world.statuses.items() if status in ("u", "m")]
     if any(world.value(key) == 0 for key in hidden):

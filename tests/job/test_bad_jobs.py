@@ -354,6 +354,10 @@ BAD_JOBS: dict[str, tuple[dict[str, Any], str]] = {
         job("[release]", '[release]\nsymbol = "0"'),
         r"job\.toml, line 28: the symbol of hidden cells '0' is a number",
     ),
+    "symbol that tells of the value": (
+        job("[release]", '[release]\nsymbol = "<5"'),
+        r"job\.toml, line 28: the symbol of hidden cells '<5' says something of the values",
+    ),
     "more decimals than there are": (
         job("[release]", "[release]\ndecimals = 2"),
         r"job\.toml, line 28: 2 decimals cannot be shown",
@@ -621,7 +625,7 @@ def test_unwritable_output_is_found_before_the_work(
     (tmp_path / "work" / "out").write_text("a file")
     monkeypatch.setattr("cellveil.job.past.suppress", None)
     ended = command("run", path)
-    assert ended.code == 2 and "a file stands where a folder is needed" in ended.err
+    assert ended.code == 2 and "a file where a folder is needed" in ended.err
 
 
 def test_lines_are_found_in_all_ways_of_writing(tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ MALFORMED: dict[str, tuple[dict[str, Any], str]] = {
             "tree.csv": "parent,child\nTotal,N\nTotal,s\n",
             "firms.csv": FIRMS,
         },
-        r"firms\.csv, line 3: unknown code in dimension 'region'.*Apart from capitals and blanks it is 's'",
+        r"firms\.csv, line 3: unknown code in dimension 'region'.*Apart from capitals, .* it is 's'",
     ),
     "a comma in microdata that can be read in two ways": (
         microdata(content=FIRMS.replace(",", ";").replace("98765", "98,76")),

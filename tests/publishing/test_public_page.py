@@ -1,10 +1,12 @@
 """The public page as text: nothing hidden in any slice, nothing of the data is taken for markup."""
 
+import csv
 import json
 import re
 
 import numpy as np
 
+import cellveil as cv
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
 from cellveil.public_view import PublicView
@@ -51,11 +53,28 @@ def test_all_hidden_cells_are_the_same_markup():
     assert set(marks) <= {'<td class="h">x</td>'}
 
 
+def test_figures_are_counted_as_the_data_files_have_rows(tmp_path):
+    pairs = [("Total", "N"), ("Total", "S"), ("N", "N1"), ("S", "S1"), ("S", "S2")]
+    region = Dimension.of("region", Hierarchy.from_pairs(pairs))
+    table = table_from_interior([region], {"region": ["N1", "S1", "S2"]}, [40, 5, 6])
+    problem = cv.Problem.of(table, {table.cell("N1"): (1, 1)})
+    pattern = Pattern.hiding(problem, table.values != 51, "all but the total")
+    done = cv.release(cv.audit(problem, pattern), tmp_path / "out", formats=["csv", "html"])
+    with (done.folder / "table.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    hidden = sum(row["flag"] == "x" for row in rows)
+    assert len(rows) > table.num_cells and hidden > pattern.hidden.sum()
+    assert (
+        f"The table has {len(rows)} figures. Not published: {hidden} ("
+        in (done.folder / "index.html").read_text()
+    )
+
+
 def test_nothing_is_taken_for_markup():
     imprint = Imprint(ODD, ODD, ODD, ODD, "javascript:alert(1)@x", ODD)
     labels = {"a": {"a1": ODD}, "c": {"c1": ODD}}
-    page = page_of(three_way(imprint=imprint, labels=labels, symbol="<b>")[0], [ODD])
-    assert "<b>" not in page and "</script><" not in page.replace("</script>\n<", "")
+    page = page_of(three_way(imprint=imprint, labels=labels, symbol="&b;")[0], [ODD])
+    assert "&b;" not in page and "<b>" not in page and "</script><" not in page.replace("</script>\n<", "")
     assert page.count("<script") == page.count("</script>") == 3
     assert 'href="javascript:' not in page
 

@@ -479,6 +479,30 @@ def test_no_text_is_a_formula(tmp_path):
         release(verdict, tmp_path / "out", symbol="=x")
 
 
+TELLING = [
+    "<5",
+    "< 5",
+    "≤4",
+    "1-4",
+    "1–4",
+    "c<5",
+    "under 5",
+    "under five",
+    "＜５",
+    "1 bis 4",
+    "x(<k)",
+    "few",
+    "5-",
+]
+
+SAYING_NOTHING = ["x", "", ":", "..", "…", "-", "(D)", "n/a", "conf.", "geheim", "suppressed"]
+
+
+@pytest.mark.parametrize("symbol", SAYING_NOTHING)
+def test_marks_that_say_nothing_of_the_value(safe, tmp_path, symbol):
+    assert release(safe[2], tmp_path / "out", formats=ALL, symbol=symbol).files
+
+
 # -- wrong arguments -----------------------------------------------------------------------------------------
 
 
@@ -487,6 +511,7 @@ def test_no_text_is_a_formula(tmp_path):
     [
         ({"formats": ["cvs"]}, "Did you mean 'csv'"),
         ({"symbol": "0"}, "symbol"),
+        *(({"symbol": mark}, "says something of the values") for mark in TELLING),
         ({"symbol": "nan"}, "symbol"),
         ({"symbol": "a\nb"}, "symbol"),
         ({"decimals": 3}, "3 decimals cannot be shown"),

@@ -27,7 +27,7 @@ from helpers.source_tree import (
     tree_of,
 )
 
-MAX_LINES = 400
+MAX_LINES = 500
 MAX_FUNCTION_LINES = 60
 MAX_PARAMETERS = 8
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from cellveil.errors import InputError
+from cellveil.judge import audit
+from cellveil.pattern import Pattern
 from cellveil.problem import Status
 from cellveil.rules import Dominance, PPercent, Threshold, ZeroRule
 from cellveil.rules.apply import find_primaries, make_problem
@@ -53,7 +55,7 @@ def test_levels_are_cut_at_the_known_bounds_and_counted():
     assert (tau.problem.lb.tolist(), tau.problem.ub.tolist()) == ([0] * 3, [150] * 3)
     assert tau.problem.upl.tolist() == [15, 50, 0]
     assert tau.num_clipped == 3
-    free = find_primaries(table, Threshold(2, 150), bounds="free")
+    free = find_primaries(table, Threshold(2, 150), bounds="free", bounds_reason="a test")
     assert free.problem.lpl.tolist() == [15, 150, 0]
     assert set(free.problem.lb.tolist()) == {-UNBOUNDED}
 
@@ -78,6 +80,34 @@ def test_bounds_given():
         make_problem(table, None, bounds="tight")
     with pytest.raises(InputError, match="decimals"):
         make_problem(table, None, bounds=(None, [20.55, 1]))
+
+
+WIDE = ["free", (None, None), (-1, None), (np.array([0, -5, 0]), None), (np.array([0, -np.inf, 0]), None)]
+
+
+@pytest.mark.parametrize("bounds", WIDE)
+def test_bounds_below_what_everybody_knows_need_a_reason(bounds):
+    table = table_of([[10], [100], [30, 30, 30]])
+    with pytest.raises(InputError, match="readers do not know that values are not negative"):
+        make_problem(table, Threshold(2), bounds=bounds)
+    problem = make_problem(
+        table, Threshold(2), bounds=bounds, bounds_reason="balances, all positive by chance"
+    )
+    verdict = audit(problem, Pattern.hiding(problem, np.ones(3, dtype=bool), "everything")).verdict
+    assert "assuming that readers do not know that values are not negative" in verdict
+    assert "balances, all positive by chance" in verdict
+
+
+@pytest.mark.parametrize("bounds", [*WIDE[:2], (-20, None), "natural", "tau-argus"])
+def test_bounds_of_variables_with_negative_values_need_none(bounds):
+    problem = make_problem(table_of([[-10], [100], [30, 30, 30]]), Threshold(2), bounds=bounds)
+    assert problem.assumption == ""
+
+
+@pytest.mark.parametrize("bounds", ["natural", "tau-argus", (0, None), (0, 100)])
+def test_counts_are_known_to_be_at_least_one_whatever_the_bounds(bounds):
+    table = table_of([[1], [1] * 3, [1] * 4]).replace(variable="count")
+    assert make_problem(table, Threshold(2), bounds=bounds).lb.tolist() == [1, 1, 1]
 
 
 def test_asymmetric_and_sliding_levels():

@@ -54,7 +54,10 @@ def test_bounds_of_tau_argus_by_variable() -> None:
     assert lower(table, problem, "turnover") == {0} and lower(table, problem, "profit") == {-4}
     cell = table.cell("N", "profit")
     assert (problem.ub[cell], problem.ub[table.cell("N", "turnover")]) == (16, 135)
-    assert (make_problem(table, None, statuses={("N", "profit"): "u"}, bounds="free").lb == -UNBOUNDED).all()
+    free = make_problem(
+        table, None, statuses={("N", "profit"): "u"}, bounds="free", bounds_reason="a test of bounds"
+    )
+    assert (free.lb == -UNBOUNDED).all()
 
 
 def test_prior_knowledge_keeps_the_bound_of_the_variable() -> None:

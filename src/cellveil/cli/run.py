@@ -74,6 +74,7 @@ def run(
     came to. One that fails does not stop the others, and the exit code is the worst of theirs.
     """
     from cellveil.job import read_job
+    from cellveil.job.output_folder import check_outside
 
     with on_cluster(cluster):
         if len(job_files) > 1 or overview is not None:
@@ -82,6 +83,7 @@ def run(
             return
         job = read_job(job_files[0])
         if out is not None:
+            check_outside(out, job.output)
             job = job.model_copy(update={"output": out})
         run_and_tell(job, job_files[0], quiet, as_json, keep_best=keep_best, advises=advise, workers=workers)
 

@@ -99,6 +99,7 @@ def suppress(
     from cellveil.certificate import write_certificate
     from cellveil.formats.instance import read_instance, write_instance
     from cellveil.formats.pattern_file import write_pattern
+    from cellveil.job.output_folder import check_writable
     from cellveil.params import parse_options
     from cellveil.report import build_report
     from cellveil.report.infeasible_report import InfeasibleReport
@@ -106,6 +107,8 @@ def suppress(
 
     began, options = perf_counter(), parse_options(option or [])
     check_targets(instance, out, report, certificate)
+    if relaxed is not None:
+        check_writable(relaxed)
     named = attacker or ([] if prior is None else [AttackerName.outsider])
     others = attackers_of(named, p, q, level, coalition, prior)
     problem = _weighted(read_instance(instance), weights)

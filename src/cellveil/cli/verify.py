@@ -41,6 +41,7 @@ def verify(
         "certified_demands": proof.met,
         "unsafe_cells": unsafe,
         "against": proof.against,
+        "assumes": problem.assumption,
         "attackers": [_figures(problem.table, one) for one in proof.proofs],
     }
     write_json(report, as_json, figures)
@@ -48,7 +49,8 @@ def verify(
         say(quiet or as_json, f"Fault: {fault}.")
     verdict = "Valid" if proof.is_valid else "NOT VALID"
     say(quiet or as_json, f"{verdict}: {proof.met:,} of {counted(proof.demands, 'demand')} proven met.")
-    say(quiet or as_json, f"Shown to be protected against {proof.against}.")
+    assumed = f", assuming that {problem.assumption}" if problem.assumption else ""
+    say(quiet or as_json, f"Shown to be protected against {proof.against}{assumed}.")
     for one in proof.proofs:
         if not one.is_complete:
             say(quiet or as_json, f"NOT shown against {one.attacker.words}: {_why(one)}.")

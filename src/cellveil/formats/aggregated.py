@@ -31,6 +31,7 @@ from cellveil.tables.build import Incomplete
 from cellveil.tables.computed_totals import largest_of_parts, sums_of_parts
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
+from cellveil.tables.scaled import text_of
 from cellveil.tables.table import Table
 from cellveil.tables.totals import is_interior
 
@@ -128,6 +129,12 @@ def read_aggregated(
     options["mismatch"] = "compute" if wishes.repair else "error"
     table = build_table(rows, values, decimals, value=named.value, **options)
     cells = cells_of_rows(rows, table)
+    if wishes.repair:
+        change = np.abs(table.values[cells] - rows.numbers(named.value, values, decimals))
+        number = len(np.unique(cells[change > 0]))
+        largest = f", the largest by {text_of(int(change.max()), decimals)}" if number else ""
+        told = f"repair changed {counted(number, 'total')}{largest}" if number else "repair changed no total"
+        progress.note(f"{_name(columns)}: {told}")
     reader = _CellReader(rows, table, cells, named, wishes)
     table = reader.counted(table)
     table = table.replace(

@@ -14,6 +14,7 @@ from cellveil.errors import InputError
 from cellveil.files import read_text, unguarded
 from cellveil.microdata.file_kinds import check_is_text
 from cellveil.microdata.foreign_files import check_names
+from cellveil.microdata.header_line import skip_proposed
 from cellveil.microdata.source_options import SourceOptions
 
 DELIMITERS = ",;\t|"
@@ -128,5 +129,5 @@ def _check_widths(rows: Iterator[tuple[int, int, list[str]]], path: Path, width:
                 file=path,
                 line=line,
                 remedy="Complete the line; put fields that hold the delimiter in double quotes. If lines "
-                "stand above the header, say how many: skip = 1.",
+                f"stand above the header, say how many: {skip_proposed(path)}.",
             )

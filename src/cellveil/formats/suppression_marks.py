@@ -7,6 +7,7 @@ which no cell is hidden.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from cellveil.formats.exact_numbers import Amounts, amounts_of, places_of
 from cellveil.formats.rows import Rows
 from cellveil.tables.build import check_distinct, encode
 from cellveil.tables.keys import group, row_numbers
-from cellveil.tables.scaled import MAX_DECIMALS, UNBOUNDED
+from cellveil.tables.scaled import MAX_DECIMALS, UNBOUNDED, tells_of_value
 
 HIDDEN = ("", "x", "X", "*", "c", "D", "(D)")
 """Marks in the column of values that hide a cell when nothing else is said; the first is an empty field."""
@@ -104,6 +105,8 @@ def read_cells(
             check_distinct(rows.dimensions, keys)
     amounts, hidden, zero, found = _meanings(rows, value, marks)
     _check_some_hidden(rows, marks, hidden)
+    if bounds == (None, None):
+        _check_marks_tell_nothing(marks)
     ranges = [None if name is None else rows.columns.amounts(name) for name in bounds]
     unit = _unit_of(rounding)
     decimals = _decimals(decimals, unit, [column for column in (amounts, *ranges) if column is not None])
@@ -181,6 +184,16 @@ def _texts(column: Any) -> NDArray[np.str_]:
 def _named_text(text: str) -> str:
     """The text of a field for a message, unless it looks like a value."""
     return repr(text) if not any(letter.isdigit() for letter in text) else "as it is written"
+
+
+def _check_marks_tell_nothing(marks: SuppressionMarks) -> None:
+    """Raise where a mark such as <5 tells readers more than the audit would use; numbers alone are codes."""
+    for mark in marks.hidden:
+        if tells_of_value(mark) and not re.fullmatch(r"[+-]?[\d.,]+", mark):
+            raise InputError(
+                f"the mark {mark!r} says something of the values that it hides, which readers use",
+                remedy="Name columns with the known range of hidden cells: lower and upper, or lb and ub.",
+            )
 
 
 def _check_some_hidden(rows: Rows, marks: SuppressionMarks, hidden: Bool) -> None:

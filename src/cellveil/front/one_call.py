@@ -78,7 +78,7 @@ def protect(
     title, labels
         For report and release; labels are given as dimension → code → label.
     settings
-        Whatever else a job file can say, by section: ``{"levels": {"sliding": 5}, "bounds": "free"}``.
+        Whatever else a job file can say, by section: ``{"levels": {"sliding": 5}}``.
     keep_best
         Whether an interrupt (Ctrl-C, or the stop button of a notebook) during the search ends the search
         only, so that the best certified pattern so far is returned, and `was_interrupted` says so. Otherwise,

@@ -174,8 +174,8 @@ def _dimension(job: Job, name: str, trees: list[Hierarchy], data: _Data, progres
         codes = [code for code in found if code != total]
         for one, other in nearly_equal(codes):
             progress.note(
-                f"dimension {name!r}: WARNING: the codes {one!r} and {other!r} differ in capitals and blanks "
-                "only. If they are one, correct the data"
+                f"dimension {name!r}: WARNING: the codes {one!r} and {other!r} differ only in how they are "
+                "written (capitals, blanks, leading zeros). If they are one, correct the data"
             )
         if settings.digits:
             leaves = _longest(codes, settings.digits) if _has_totals(job, name) else codes

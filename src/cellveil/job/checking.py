@@ -13,14 +13,13 @@ from cellveil.deviations.demand import Demands
 from cellveil.errors import counted
 from cellveil.job.attackers_asked import attackers_asked
 from cellveil.job.job_model import Job
-from cellveil.job.output_folder import INTERNAL, check_apart, check_folder
+from cellveil.job.output_folder import check_output
 from cellveil.job.past import Past
 from cellveil.job.preparing import Prepared, prepare
 from cellveil.job.ready_job import check_release
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.progress import NoteTaker, Phase, Progress
-from cellveil.publishing.public_folder import PUBLIC
 from cellveil.report.costly_codes import MUCH
 from cellveil.report.figures import rules_fired
 from cellveil.rules import rule_from_dict
@@ -140,15 +139,14 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
         As a run would.
     """
     params, progress = params or CheckParams(), progress or Progress()
-    for name in (PUBLIC, INTERNAL):
-        check_folder(job.output / name)
-    check_apart(job.confidential_inputs(), job.output / PUBLIC)
+    check_output(job.output, job.confidential_inputs())
     progress.plan([Phase.READ, Phase.RULES, Phase.FEASIBLE])
     progress.phase(Phase.READ)
     taker = NoteTaker(progress)
-    prepared = prepare(job, taker)
-    problem = Past.of(job, prepared.problem).problem
-    check_release(job, prepared)
+    with job.placing_errors():
+        prepared = prepare(job, taker)
+        problem = Past.of(job, prepared.problem).problem
+        check_release(job, prepared)
     asked = attackers_asked(job, problem)
     everybody = [Attacker(), *(one for one in asked.attackers if not one.is_plain_outsider)]
     deadline = Deadline(params.seconds)
@@ -156,6 +154,7 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
     bound = cover_bound(problem, deadline=deadline).bound
     feasible = bool(np.isfinite(bound))
     table, status = problem.table, problem.status
+    assumed = f", assuming that {problem.assumption}" if problem.assumption else ""
     why = f", {asked.why_no_insiders}" if asked.why_no_insiders else ""
     return JobCheck(
         title=job.title,
@@ -169,7 +168,7 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
         hidden=int((status == Status.SECONDARY).sum()),
         zeros=int((table.values == 0).sum()),
         demands=Demands(problem).left,
-        against=in_words(everybody),
+        against=f"{in_words(everybody)}{assumed}",
         not_asked=f"{not_asked(everybody)}{why}",
         method=job.suppress.method,
         plan=_plan(job, problem, feasible),

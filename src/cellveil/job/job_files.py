@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cellveil.files import INTERNAL
 from cellveil.job.job_model import Job
-from cellveil.job.output_folder import INTERNAL
 
 FILES = {
     "report": "report.html",

@@ -55,6 +55,11 @@ class Job(Section):
         "negative amounts; at least 1 of counts where zeros are published), free (nothing), "
         "tau-argus (0 to 1.5 times the largest of the variable).",
     )
+    bounds_reason: str = Field(
+        "",
+        description="Why readers do not know that values are not negative, where bounds say so of a variable "
+        "without a negative value; verdict, report and public about.json repeat it.",
+    )
     microdata: MicrodataJob | None = Field(None, description="The records.")
     dimensions: dict[str, DimensionJob] = Field(default_factory=dict, description="By name.")
     template: File | None = Field(
@@ -115,6 +120,12 @@ class Job(Section):
         if self.instance is not None:
             _check_instance_alone(self)
             return self
+        if self.bounds_reason and self.bounds == "natural" and all(t.file is None for t in self.tables):
+            raise fault(
+                "bounds_reason would have no effect: no bounds are given",
+                'Leave it out, or give bounds = "free" or a column lb.',
+                "bounds_reason",
+            )
         if not self.tables:
             raise fault("there is neither an instance nor a table", "Add [[tables]], or name an instance.")
         _check_tables(self)

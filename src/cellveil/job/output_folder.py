@@ -19,21 +19,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from cellveil.errors import InputError
-from cellveil.files import room_to_write, write_text
+from cellveil.files import (
+    INTERNAL,
+    PUBLIC,
+    RUN_FILE,
+    check_not_published,
+    is_output_folder,
+    room_to_write,
+    write_text,
+)
 from cellveil.publishing import Release
 from cellveil.publishing.kept_releases import RELEASES, keep_release
 from cellveil.publishing.lock import locked
-from cellveil.publishing.public_folder import PUBLIC, files_of_release, release_id
+from cellveil.publishing.public_folder import check_nothing_internal, files_of_release, release_id
 from cellveil.publishing.staging import Staging, clear_leftovers, leftovers, new_run, staged
-
-INTERNAL = "internal"
-
-RUN_FILE = "run.json"
-"""In ``internal``: the run it is of, and the digest of the release that the run made, if any."""
 
 
 def check_writable(target: Path) -> None:
     """Raise where a file or folder could not be written later; writes nothing."""
+    check_not_published(target)
+    _check_rights(target)
+
+
+def _check_rights(target: Path) -> None:
     target = Path(target).absolute()
     there = next(folder for folder in (target, *target.parents) if folder.exists())
     if there != target and not there.is_dir():
@@ -48,9 +56,62 @@ def check_writable(target: Path) -> None:
         )
 
 
+def check_output(folder: Path, inputs: list[Path]) -> None:
+    """Raise where a job could not write into its output folder, or something internal would be published.
+
+    Parameters
+    ----------
+    inputs
+        Files with confidential values that the job reads.
+    """
+    public, internal, kept = (folder / name for name in (PUBLIC, INTERNAL, RELEASES))
+    places = (folder.absolute(), *(place.resolve() for place in (folder, public, internal, kept)))
+    for other in dict.fromkeys(above for place in places for above in place.parents):
+        if is_output_folder(other):
+            check_outside(folder, other)
+    check_folder(folder)
+    for place in (public, internal):
+        _check_rights(place)
+        _check_is_folder(place)
+    check_not_published(public.resolve().parent)
+    for place in (internal, kept):
+        check_not_published(place)
+        if _is_within(place, public) or _is_within(public, place):
+            raise InputError(
+                f"one of the folders {PUBLIC} and {place.name} is a link that leads into the other",
+                file=folder,
+                remedy="Remove the link, or choose another output folder.",
+            )
+    check_nothing_internal(public.resolve())
+    check_apart(inputs, public)
+
+
+def check_outside(folder: Path, other: Path) -> None:
+    """Raise where an output folder lies in one that another output folder keeps for its own files."""
+    if folder.resolve() == other.resolve():
+        return
+    places = (folder, *(folder / name for name in (PUBLIC, INTERNAL, RELEASES)))
+    for name in (PUBLIC, INTERNAL, RELEASES):
+        if any(_is_within(place, other / name) for place in places):
+            raise InputError(
+                f"this output folder lies in the folder {name} of {other}",
+                file=folder,
+                remedy="Each job needs an output folder of its own.",
+            )
+
+
+def _is_within(place: Path, folder: Path) -> bool:
+    """Whether a place is a folder or lies in it, links followed."""
+    return place.resolve().is_relative_to(folder.resolve())
+
+
 def check_folder(folder: Path) -> None:
     """Raise where the folder could not be made or written to later; writes nothing."""
     check_writable(folder)
+    _check_is_folder(folder)
+
+
+def _check_is_folder(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError("a file where a folder is needed", file=folder, remedy="Name another output folder.")
 
@@ -86,9 +147,9 @@ class NewFiles:
 class Output:
     """The two folders of a job's output, locked for one run; made by `open_output`."""
 
-    def __init__(self, public: Path, internal: Path, names: Collection[str]) -> None:
+    def __init__(self, folder: Path, public: Path, internal: Path, names: Collection[str]) -> None:
         self.public, self.internal = public, internal
-        self.releases = public.parent / RELEASES
+        self.releases = folder / RELEASES
         self._ours = (*names, RUN_FILE)
 
     @contextmanager
@@ -163,7 +224,7 @@ def open_output(folder: Path, names: Collection[str]) -> Iterator[Output]:
     public, internal = ((folder / name).resolve() for name in (PUBLIC, INTERNAL))
     with locked(public), locked(internal):
         _recover(public, internal, (*names, RUN_FILE))
-        yield Output(public, internal, names)
+        yield Output(folder, public, internal, names)
 
 
 def _in_turn(step: Callable[[], None], undo: Callable[[], None], second: Staging) -> None:

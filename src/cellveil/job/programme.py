@@ -24,7 +24,7 @@ from cellveil.files import checked_path, write_text
 from cellveil.job.finding import Finding, find
 from cellveil.job.job_files import internal_files
 from cellveil.job.job_model import Job
-from cellveil.job.output_folder import Output, check_apart, check_folder
+from cellveil.job.output_folder import Output, check_apart, check_folder, check_outside
 from cellveil.job.reading import read_job
 from cellveil.job.ready_job import ReadyJob, locked_output
 from cellveil.job.rejudging import rejudged
@@ -142,8 +142,7 @@ def _check_outputs(jobs: Sequence[Job], overview: Path | None) -> None:
         if first == second:
             raise InputError(f"{_name(one)} has the same output folder", file=other.file, remedy=EACH)
         for inner, outer in ((first, second), (second, first)):
-            if inner.is_relative_to(outer / PUBLIC):
-                raise InputError("an output folder in what another job publishes", file=inner, remedy=EACH)
+            check_outside(inner, outer)
     if overview is not None:
         check_folder(overview)
         for job in jobs:

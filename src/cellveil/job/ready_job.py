@@ -12,7 +12,7 @@ import numpy as np
 from cellveil.formats.tidy_folder import check_dimension_names
 from cellveil.job.job_files import FILES
 from cellveil.job.job_model import Job
-from cellveil.job.output_folder import INTERNAL, Output, check_apart, check_folder, open_output
+from cellveil.job.output_folder import Output, check_output, open_output
 from cellveil.job.past import Past
 from cellveil.job.preparing import Prepared, prepare
 from cellveil.pattern import Pattern
@@ -49,9 +49,10 @@ class ReadyJob:
             In place of the files of [microdata].
         """
         taker = NoteTaker(progress)
-        prepared = prepare(job, taker, records)
-        past = Past.of(job, prepared.problem, records)
-        check_release(job, prepared)
+        with job.placing_errors():
+            prepared = prepare(job, taker, records)
+            past = Past.of(job, prepared.problem, records)
+            check_release(job, prepared)
         if job.release.written != job.release.formats:
             taker.note("no workbook is written: it needs the extra excel (pip install 'cellveil[excel]')")
         return cls(job, prepared, past, taker.notes)
@@ -60,9 +61,7 @@ class ReadyJob:
 @contextmanager
 def locked_output(job: Job) -> Iterator[Output]:
     """The output folder of a job, for one run; raises where it could not be written to."""
-    for name in (PUBLIC, INTERNAL):
-        check_folder(job.output / name)
-    check_apart(job.confidential_inputs(), job.output / PUBLIC)
+    check_output(job.output, job.confidential_inputs())
     with open_output(job.output, FILES.values()) as output:
         yield output
 

@@ -361,7 +361,11 @@ class ReleaseJob(Section):
     formats: list[Format] = Field(
         default=["csv", "parquet", "xlsx", "html"], min_length=1, description="Which files to write."
     )
-    symbol: str = Field("x", description="Stands for hidden values; empty leaves them empty.")
+    symbol: str = Field(
+        "x",
+        description="Stands for hidden values; empty leaves them empty. It may not tell of the value, as <5 "
+        "does.",
+    )
     decimals: int | None = Field(None, ge=0, le=9, description="Decimals shown to people.")
     note: str = Field("", description="A public note.")
     date: str = Field("", description="A public date.")

@@ -20,6 +20,7 @@ from cellveil.formats.sdmx_csv import observations
 from cellveil.job.data_sections import TableJob
 from cellveil.job.job_model import Job
 from cellveil.microdata.file_kinds import FileKind, kind_of
+from cellveil.microdata.header_line import skip_proposed
 from cellveil.microdata.number_marks import POINTS, UNSAID
 from cellveil.microdata.roles import check_ready_made
 from cellveil.microdata.source_options import SourceOptions
@@ -161,7 +162,8 @@ def _check_there(columns: Columns, name: str, key: str) -> None:
     except InputError as error:
         remedy = f"{error.remedy} The key {key} names this column."
         if "first line" in error.remedy:
-            remedy += " If lines stand above the header, say how many: skip = 1."
+            told = skip_proposed(error.file, [name])
+            remedy += f" If lines stand above the header, say how many: {told}."
         raise InputError(error.what, file=error.file, line=error.line, remedy=remedy) from None
 
 

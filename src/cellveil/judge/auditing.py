@@ -147,10 +147,13 @@ class Audit(Shown):
     def against(self) -> str:
         """Against whom the verdict holds, in words."""
         who = ADJUSTED if self.adjusted is not None else in_words(self.attackers)
+        assumed = f", assuming that {self.problem.assumption}" if self.problem.assumption else ""
         if self.together is None:
-            return who
-        fewer = "" if self.together.against == who else f" (there {self.together.against} only)"
-        return f"{who}{self.together.beside}{fewer if self.together.beside else ''}"
+            return f"{who}{assumed}"
+        there = self.together.against.partition(", assuming")[0]
+        fewer = "" if there == who else f" (there {there} only)"
+        beside = self.together.beside
+        return f"{who}{beside}{fewer if beside else ''}{assumed}"
 
     @property
     def not_asked(self) -> str:
@@ -167,15 +170,18 @@ class Audit(Shown):
         """The result in one sentence."""
         if not self.is_safe:
             return f"NOT SAFE: {'; '.join(self.findings)}"
-        number = len(self.problem.primaries)
+        number, reason = len(self.problem.primaries), self.problem.bounds_reason
+        safe = f"Safe against {self.against}"
+        if self.problem.assumption and reason:
+            safe += f" (reason: {reason})"
         if not number:
-            return f"Safe against {self.against}: the table has no primary cells"
+            return f"{safe}: the table has no primary cells"
         if self.adjusted is not None:
             moved = counted(number, "sensitive cell was moved", "sensitive cells were moved")
             own = "its" if number == 1 else "their"
-            return f"Safe against {self.against}: {moved} beyond {own} levels"
+            return f"{safe}: {moved} beyond {own} levels"
         cells = "the one primary cell" if number == 1 else f"every one of the {number:,} primary cells"
-        return f"Safe against {self.against}: {cells} was shown to be protected by the audit{self._unproven}"
+        return f"{safe}: {cells} was shown to be protected by the audit{self._unproven}"
 
     @property
     def _unproven(self) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 FIXED_WIDTH = re.compile(r"(?<![0-9.])0[0-9]")
 """Codes with leading zeros are of fixed width: as text they are in order."""
+
+WHOLE_NUMBER = re.compile(r"0*([0-9]+?)(?:[.,]0*)?")
 
 NUMBER = re.compile(r"([0-9]+)")
 BELOW = ("<", "≤")
@@ -44,21 +47,23 @@ def _key(code: str) -> tuple[bool, list[tuple[int, int, str]]]:
 
 
 def nearly_equal(codes: Sequence[str]) -> list[tuple[str, str]]:
-    """Pairs of codes that differ in capitals and blanks only.
+    """Pairs of codes that differ only in how they are written: capitals, blanks, accents, leading zeros.
 
     Examples
     --------
-    >>> nearly_equal(["food", "steel", "Food"])
-    [('food', 'Food')]
+    >>> nearly_equal(["food", "steel", "Food", "7", "007", "10", "1.0"])
+    [('food', 'Food'), ('7', '007')]
     """
     first: dict[str, str] = {}
     return [(first[_folded(code)], code) for code in codes if first.setdefault(_folded(code), code) != code]
 
 
 def same_but_for_writing(one: str, other: str) -> bool:
-    """Whether two codes differ at most in capitals and blanks."""
+    """Whether two codes differ at most in how they are written."""
     return _folded(one) == _folded(other)
 
 
 def _folded(code: str) -> str:
-    return "".join(code.split()).casefold()
+    plain = "".join(unicodedata.normalize("NFKC", code).split()).casefold()
+    number = WHOLE_NUMBER.fullmatch(plain)
+    return number[1] if number else plain

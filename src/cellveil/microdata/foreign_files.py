@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cellveil.errors import InputError, MissingExtraError, name_some, nearest_name
 from cellveil.microdata.file_kinds import FileKind
+from cellveil.microdata.header_line import skip_proposed
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -69,7 +70,8 @@ def _check_no_overhang(path: Path, width: int, body: Iterable[tuple[int, Sequenc
                 f"more fields than the {width} of the header",
                 file=path,
                 line=line,
-                remedy="Give each column a name, or remove the field; lines above the header: skip = 1.",
+                remedy="Give each column a name, or remove the field; lines above the header: "
+                f"{skip_proposed(path)}.",
             )
 
 
@@ -94,7 +96,8 @@ def check_names(names: list[str], file: object, line: int = 1) -> None:
             f"column {names.index('') + 1} has no name",
             file=file,
             line=line,
-            remedy="Name every column; if there are lines above the header, say how many: skip = 1.",
+            remedy="Name every column; if there are lines above the header, say how many: "
+            f"{skip_proposed(file)}.",
         )
     first: dict[str, int] = {}
     for position, name in enumerate(names, 1):
@@ -191,10 +194,17 @@ def _of_duckdb(path: Path, query: str | None) -> Any:
         ) from None
     if query is None:
         tables = connection.execute("SELECT table_name FROM information_schema.tables ORDER BY 1").fetchall()
-        return connection.table(_only(path, [row[0] for row in tables]))
-    _check_reads(connection, path, query)
+        name = _only(path, [row[0] for row in tables])
+    else:
+        _check_reads(connection, path, query)
     try:
-        return connection.sql(query)
+        return connection.table(name) if query is None else connection.sql(query)
+    except duckdb.PermissionException:
+        raise InputError(
+            "a view or the query reads another file or an address, and only this database may be read",
+            file=path,
+            remedy="Store the records in a table of the database: CREATE TABLE … AS SELECT * FROM the view.",
+        ) from None
     except duckdb.Error as error:
         raise _wrong_query(path, type(error).__name__) from None
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cellveil.errors import InputError, nearest_column
+from cellveil.microdata.header_line import skip_proposed
 
 
 def check_columns(needed: Sequence[str], known: Sequence[str], file: object) -> None:
@@ -13,7 +14,11 @@ def check_columns(needed: Sequence[str], known: Sequence[str], file: object) -> 
     folded = [name.casefold() for name in known]
     for name in needed:
         if name not in known:
-            raise InputError(f"there is no column {name!r}", file=file, remedy=nearest_column(name, known))
+            remedy = nearest_column(name, known)
+            proposed = skip_proposed(file, [name])
+            if proposed[-1].isdigit():
+                remedy += f" If lines stand above the header, say how many: {proposed}."
+            raise InputError(f"there is no column {name!r}", file=file, remedy=remedy)
         if folded.count(name.casefold()) > 1:
             raise InputError(
                 f"two columns are named {name!r}, apart from capitals",

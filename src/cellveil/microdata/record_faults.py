@@ -68,7 +68,7 @@ def wrong_code(dimension: Dimension, content: Any) -> tuple[str, str]:
     near = [known for known in dimension.index if same_but_for_writing(known, code)]
     return (
         f"unknown code in dimension {dimension.name!r}",
-        f"Apart from capitals and blanks it is {near[0]!r}: write it so."
+        f"Apart from capitals, blanks and leading zeros it is {near[0]!r}: write it so."
         if near
         else "Add it to the hierarchy, correct it, or name the right column.",
     )

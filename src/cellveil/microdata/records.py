@@ -302,7 +302,8 @@ class Records:
         columns |= {"request1": "request1", "request2": "request2"} if self._roles.request else {}
         columns |= {"waived": "waived"} if self._roles.may_waive else {}
         chosen = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
-        return f"SELECT {', '.join(sql.codes(len(self._dimensions)))}, {chosen} FROM {self._raw}"
+        select = f"SELECT {', '.join(sql.codes(len(self._dimensions)))}, {chosen} FROM {self._raw}"
+        return f"{select} WHERE {self._weight} > 0" if self._weight else select
 
     # -- faults ------------------------------------------------------------------------------------------
 
@@ -323,8 +324,42 @@ class Records:
         if padded:
             told = f"blanks around codes and ids were cut off ({counted(padded, 'record')})"
             self._progress.note(f"{self._microdata.title}: {told}")
+        self._note_oddities(number)
         if self._roles.may_waive:
             self.has_waivers = bool(self._engine.row(f"SELECT max(waived) FROM {self._raw}")[0])
+
+    def _note_oddities(self, number: int) -> None:
+        """Tell of records without weight, of ids that differ only in how they are written, and of copies."""
+        if self._weight:
+            idle = self._engine.row(
+                f"SELECT count(*), count(*) FILTER (WHERE {self._weight} = 0) FROM {self._raw}"
+            )[1]
+            if idle == number:
+                raise InputError(
+                    f"all records have weight 0 in column {self._roles.weight!r}",
+                    file=self._microdata.name,
+                    remedy="Name the right column: records of weight 0 stand for nothing.",
+                )
+            if idle:
+                told = f"{counted(idle, 'record')} of weight 0 left out: they count for no rule and no cell"
+                self._progress.note(f"{self._microdata.title}: {told}")
+        if not self._engine.native:
+            return
+        for level, column in self._roles.members.items():
+            groups, ids = self._engine.row(sql.written_alike(self._raw, level))
+            if groups:
+                self._progress.note(
+                    f"{self._microdata.title}: WARNING: {ids:,} ids in column {column!r} are {groups:,} if "
+                    "capitals, blanks, leading zeros and forms of accents do not count. Each counts as a "
+                    "contributor of its own: if they are one, correct the data"
+                )
+        if self._roles.members and self._roles.response:
+            (copies,) = self._engine.row(sql.copies(self._raw, self._staged(), "raw_response"))
+            if copies:
+                self._progress.note(
+                    f"{self._microdata.title}: {counted(copies, 'record')} with the same id, codes and "
+                    "amounts as another one: all are added up. If they are copies, remove them"
+                )
 
     def _faults(self, allow_negative: bool) -> Iterator[RecordFault]:
         roles, types = self._roles, self._microdata.types

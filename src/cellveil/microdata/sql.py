@@ -7,7 +7,7 @@ join with the axis's closure (leaf, cover). Sums are cast to BIGINT: that they f
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -96,6 +96,30 @@ def yes_or_no(column: str, data_type: str) -> str:
         f"CASE WHEN {column} IS NULL OR {text} IN {one_of(FALSE)} THEN 0 "
         f"WHEN {text} IN {one_of(TRUE)} THEN 1 END"
     )
+
+
+def written_alike(source: str, member: str) -> str:
+    """How many ids differ only in how they are written, and how many there would be: two numbers.
+
+    The query gives groups of such ids, and ids in them; capitals, blanks, leading zeros, ".0" and forms of
+    accents do not count.
+    """
+    plain = f"replace(lower(nfc_normalize({member})), ' ', '')"
+    whole = f"regexp_extract({plain}, '^0*([0-9]+?)([.,]0*)?$', 1)"
+    ids = (
+        f"SELECT DISTINCT {member} AS id, CASE WHEN {whole} <> '' THEN {whole} ELSE {plain} END AS alike "
+        f"FROM {source}"
+    )
+    groups = f"SELECT count(*) AS ids FROM ({ids}) GROUP BY alike HAVING count(*) > 1"
+    return f"SELECT count(*), coalesce(sum(ids), 0) FROM ({groups})"
+
+
+def copies(source: str, columns: Iterable[str], amount: str) -> str:
+    """How many rows are the same as another one in all columns, those without an amount aside."""
+    names = ", ".join(columns)
+    some = f"TRY_CAST({amount} AS DOUBLE) <> 0"
+    groups = f"SELECT count(*) - 1 AS more FROM {source} WHERE {some} GROUP BY {names} HAVING count(*) > 1"
+    return f"SELECT coalesce(sum(more), 0) FROM ({groups})"
 
 
 # -- numbers ---------------------------------------------------------------------------------------------

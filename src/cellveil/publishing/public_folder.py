@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from cellveil.errors import InputError
-from cellveil.files import room_to_write
+from cellveil.files import ABOUT as ABOUT
+from cellveil.files import INTERNAL, is_output_folder, is_release_folder, room_to_write
+from cellveil.files import PUBLIC as PUBLIC
+from cellveil.files import SOFTWARE as SOFTWARE
 from cellveil.publishing.lock import locked
 from cellveil.publishing.staging import check_foreign, clear_leftovers, new_run, staged
-
-ABOUT = "about.json"
-PUBLIC = "public"
-"""Where a job puts its release."""
-
-SOFTWARE = "cellveil"
 
 
 @contextmanager
@@ -39,6 +37,7 @@ def replaced_folder(folder: Path, names: Sequence[str]) -> Iterator[Path]:
         that is not of an older release.
     """
     folder = Path(folder).resolve()
+    check_nothing_internal(folder)
     with locked(folder), _telling_faults(folder):
         clear_leftovers(folder)
         check_foreign(folder, names, files_of_release(folder))
@@ -63,20 +62,27 @@ def _telling_faults(folder: Path) -> Iterator[None]:
         ) from error
 
 
+def check_nothing_internal(folder: Path) -> None:
+    """Raise where a job has written its internal files into a folder that is to be published."""
+    for place, folders, _ in os.walk(folder):
+        if INTERNAL in folders and is_output_folder(Path(place)):
+            raise InputError(
+                f"the internal files of a job lie in {folder}, which is made to be published",
+                file=Path(place) / INTERNAL,
+                remedy="Move them away, or choose another folder for the release.",
+            )
+
+
 def files_of_release(folder: Path) -> list[str]:
     """Names of the files that a release left in the folder."""
-    about = folder / ABOUT
     if folder.exists() and not folder.is_dir():
         raise InputError("a file where a folder is expected", file=folder, remedy="Name another folder.")
-    if not about.is_file():
+    if not is_release_folder(folder):
         return []
-    try:
-        data = json.loads(about.read_text(encoding="utf-8"))
-        if data["software"]["name"] != SOFTWARE:
-            return []
-        listed = [name for name in data["files"] if name == Path(name).name]
-    except (ValueError, KeyError, TypeError):
+    files = json.loads((folder / ABOUT).read_text(encoding="utf-8")).get("files")
+    if not isinstance(files, dict):
         return []
+    listed = [name for name in files if name == Path(name).name]
     return [name for name in [*listed, ABOUT] if (folder / name).is_file()]
 
 

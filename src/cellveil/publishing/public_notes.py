@@ -30,10 +30,11 @@ def quality(publication: Publication) -> Iterator[str]:
     words, number = publication.words, len(publication.tables)
     is_rounded = any(table.shown_decimals < table.decimals for table in publication.tables)
     rounded = "_rounded" if is_rounded else ""
-    share = 1000 * publication.num_hidden / publication.num_cells if publication.num_cells else 0.0
+    rows, hidden = publication.num_rows, publication.num_hidden_rows  # as in the data files
+    share = 1000 * hidden / rows if rows else 0.0
     numbers = {
-        "cells": words.number(publication.num_cells),
-        "hidden": words.number(publication.num_hidden),
+        "cells": words.number(rows),
+        "hidden": words.number(hidden),
         "share": words.number(round(share), 1),
     }
     kind, told = ("adjusted", "not_as_compiled") if publication.is_adjusted else ("hidden", "as_compiled")

@@ -23,7 +23,7 @@ from cellveil.publishing.imprint import Imprint, subject_of
 from cellveil.tables.build import relations_along, sides
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.keys import row_numbers
-from cellveil.tables.scaled import text_of
+from cellveil.tables.scaled import tells_of_value, text_of
 from cellveil.tables.table import VARIABLE, Table
 
 Labels = Mapping[str, Mapping[str, str]]
@@ -141,6 +141,8 @@ class Publication:
         The tables that a joint table is written as; none where it is one table.
     hides_no_zero
         Whether everybody knows that no hidden value is 0, as of counts whose zeros are all published.
+    assumes
+        What readers are taken not to know, and why.
     """
 
     dimensions: tuple[Dimension, ...]
@@ -158,6 +160,7 @@ class Publication:
     name: str = ""
     parts: tuple[Publication, ...] = ()
     hides_no_zero: bool = False
+    assumes: str = ""
 
     def __post_init__(self) -> None:
         freeze(self, ("published", "hidden"))
@@ -277,6 +280,11 @@ class Publication:
         """How many rows are written; more than cells where these have several names or tables."""
         return sum(map(_num_rows, self.tables))
 
+    @property
+    def num_hidden_rows(self) -> int:
+        """How many of them show no value."""
+        return sum(int(table.hidden[table.rows[1]].sum()) for table in self.tables)
+
     @cached_property
     def absent_text(self) -> str:
         """What people read where there is no cell: 0, or nothing where some detail was not tabulated.
@@ -363,6 +371,12 @@ def _check(table: Table, view: PublicView, symbol: str, labels: Labels, decimals
         raise InputError(
             f"the symbol of hidden cells {symbol!r} is a number, a formula, too long or not printable",
             remedy='Use a short text such as "x", ":" or "" for empty.',
+        )
+    if tells_of_value(symbol):
+        raise InputError(
+            f"the symbol of hidden cells {symbol!r} says something of the values in its place, which is not "
+            "true of all, or more than the audit takes readers to know",
+            remedy='Use one that says nothing, such as "x", ":" or "" for empty.',
         )
     unknown = [name for name in labels if name not in {dimension.name for dimension in table.dimensions}]
     if unknown:

@@ -230,7 +230,7 @@ def release(
         raise InputError("a release needs an audit", remedy="Give what cellveil.audit(problem, …) returns.")
     formats, missing = _chosen(formats)
     check_formats(formats)
-    against = audit.objections
+    against = (*audit.objections, *_unfounded(audit))
     if against and not (override or "").strip():
         raise NotSafeError(f"nothing was released: {'; '.join(against)}. {_advice(audit, override)}")
     publication = Publication.of(
@@ -241,7 +241,13 @@ def release(
         labels=labels,
         decimals=decimals,
     )
-    publication = replace(publication, is_adjusted=audit.adjusted is not None).in_tables(tables, labels)
+    assumed, reason = audit.problem.assumption, audit.problem.bounds_reason
+    publication = replace(
+        publication,
+        is_adjusted=audit.adjusted is not None,
+        assumes=f"{assumed} (reason: {reason})" if assumed and reason else assumed,
+    )
+    publication = publication.in_tables(tables, labels)
     check_names(publication, formats)
     folder = folder.resolve()
     is_complete = all(map(is_complete_table, [part.table for part in tables] or [audit.problem.table]))
@@ -258,6 +264,14 @@ def release(
         against,
         override.strip() if against and override else None,
     )
+
+
+def _unfounded(audit: Audit) -> list[str]:
+    """What speaks against a release whose readers are taken to know less than everybody knows."""
+    assumed = audit.problem.assumption
+    if not assumed or audit.problem.bounds_reason:
+        return []
+    return [f"the bounds assume that {assumed}, and no reason is given (bounds_reason)"]
 
 
 def _chosen(formats: Sequence[str] | str | None) -> tuple[Sequence[str], dict[str, str]]:
@@ -345,6 +359,7 @@ def _about(publication: Publication, files: Mapping[str, str], basis: Mapping[st
         **basis,
         "symbol": publication.symbol,
         "adjusted": "yes" if publication.is_adjusted else "",
+        "assumes": publication.assumes,
         "note": imprint.note,
         "date": imprint.date,
         "source": imprint.source,

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.errors import InputError, check_kind, name_some, nearest_name
+from cellveil.errors import InputError, check_kind, counted, name_some, nearest_name
 from cellveil.problem import STATUS_OF_LETTER, Problem, Status, defaults
 from cellveil.rules.base import DEFAULT_RANGE, Judgement, Rule
 from cellveil.rules.combinations import AnyOf
@@ -81,6 +81,7 @@ def find_primaries(
     statuses: Iterable[Override] | Mapping[Any, Status | str] = (),
     given: GivenMarks | None = None,
     bounds: Bounds = "natural",
+    bounds_reason: str = "",
     lower_factor: Number = 1,
     upper_factor: Number = 1,
     spl: Number | None = None,
@@ -112,10 +113,13 @@ def find_primaries(
         hand. A cell that it calls safe (s) may still be unsafe by the rule.
     bounds
         What everybody knows beforehand. ``natural``: at least 0, but nothing of a variable with a negative
-        value or contribution, and at least 1 of a count where no zero may be hidden; ``free``: nothing;
-        ``tau-argus``: 0 to 1.5 times the largest value of the variable (from 1.5 times the smallest if that
-        is negative); or a pair (lower, upper), each a number or a column in units of the response, None
-        where nothing is known.
+        value or contribution; ``free``: nothing; ``tau-argus``: 0 to 1.5 times the largest value of the
+        variable (from 1.5 times the smallest if that is negative); or a pair (lower, upper), each a number or
+        a column in units of the response, None where nothing is known. A count that is known to be at least 0
+        is known to be at least 1 where no zero may be hidden.
+    bounds_reason
+        Why readers are taken not to know that the values of a variable without a negative one are not
+        negative. Without a reason such bounds are refused: verdict, report and release repeat it.
     lower_factor, upper_factor
         The levels of the rules are multiplied by these; 0 switches one side off.
     spl
@@ -136,10 +140,10 @@ def find_primaries(
     for cell, wanted in by_hand.items():
         status[cell] = wanted
     status[unsafe] = Status.PRIMARY
-    lb, ub = _known_bounds(table, bounds)
-    if bounds == "natural" and not (rule is not None and rule.needs_all_cells):
+    lb, fields["ub"] = marks.bounds(*_known_bounds(table, bounds))
+    if not (rule is not None and rule.needs_all_cells):
         lb = with_least_counts(table, lb, status, counted=rule is not None and rule.is_about_counts)
-    fields["lb"], fields["ub"] = marks.bounds(lb, ub)
+    fields["lb"], fields["bounds_reason"] = lb, bounds_reason.strip()
     fields["weight"] = (
         distance_costs(table, unsafe, distance)
         if weight == DISTANCE
@@ -157,7 +161,22 @@ def find_primaries(
     fields["reasons"] = kept.reasons
     fields["origins"] = {origin.times(*factors): cells for origin, cells in kept.origins.items()}
     num_clipped = int((fields["lpl"] < lower).sum() + (fields["upl"] < upper).sum())
-    return Primary(Problem(table, **fields), num_clipped, num_waived)
+    problem = Problem(table, **fields)
+    check_bounds_reason(problem)
+    return Primary(problem, num_clipped, num_waived)
+
+
+def check_bounds_reason(problem: Problem) -> None:
+    """Raise where readers are taken to know less than everybody knows, and no reason is given."""
+    if problem.assumption and not problem.bounds_reason:
+        cells = np.flatnonzero(problem.wide_bounds)
+        raise InputError(
+            f"the bounds of {counted(len(cells), 'cell')} assume that {problem.assumption}; but no value of "
+            "that variable is negative",
+            cell=problem.table.cell_name(int(cells[0])),
+            remedy='Leave such bounds out; or say why readers do not know it: bounds_reason = "…", which '
+            "verdict, report and release repeat.",
+        )
 
 
 def num_excused(table: Table, rule: Rule) -> int | None:

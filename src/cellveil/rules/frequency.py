@@ -64,8 +64,14 @@ class Threshold(Rule):
         one_of(self.level, "level", LEVELS)
         one_of(self.of, "of", ("contributors", "value"))
         percentage(self.safety_range, "safety_range", high=1000, zero=True)
-        if fraction(self.minimum, "minimum") < 1:
+        minimum = fraction(self.minimum, "minimum")
+        if minimum < 1:
             raise InputError(f"minimum = {self.minimum} is below 1", remedy="Give a minimum of 1 or more.")
+        if minimum.denominator != 1 and self.of == "contributors" and not self.weighted:
+            raise InputError(
+                f"minimum = {self.minimum}, but contributors are counted in whole numbers",
+                remedy=f"Write {minimum.__ceil__()}: a published cell has so many contributors or more.",
+            )
 
     @property
     def depth(self) -> int:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cellveil.errors import InputError, MissingExtraError
+from cellveil.files import check_not_published
 from cellveil.publishing.lock import locked
 from cellveil.service.service_limits import ServiceLimits
 from cellveil.service.settings import LOOPBACK, ServiceSettings
@@ -101,6 +102,7 @@ def serve(
     except ImportError:
         raise MissingExtraError("fastapi and uvicorn", "service", "The service") from None
     address.check(has_users=users is not None)
+    check_not_published(state)
     token = new_token()
     known = Users.only(token) if users is None else Users.read(users)
     listener = listener_at(address)

@@ -134,10 +134,12 @@ def verify(task: WorkerTask) -> int:
         "demands": proof.demands,
         "certified_demands": proof.met,
         "against": proof.against,
+        "assumes": problem.assumption,
     }
     task.write_internal("report.json", figures)
     told = (
         f"{'Valid' if proof.is_valid else 'NOT VALID'}: {proof.met} of {proof.demands} demands are proven met"
+        f"{', assuming that ' if problem.assumption else ''}{problem.assumption}"
     )
     task.tell_result({"safe": proof.is_valid, "verdict": told})
     return 0 if proof.is_valid else 1

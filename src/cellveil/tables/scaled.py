@@ -5,6 +5,8 @@ A value with *d* declared decimals is stored as the int64 ``value · 10^d``: sum
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, InvalidOperation
 from typing import Any
 
@@ -120,6 +122,34 @@ def text_of(scaled: int, decimals: int, *, trim: bool = False) -> str:
     if trim:
         fraction = fraction.rstrip("0")
     return f"{'-' if scaled < 0 else ''}{whole}{'.' if fraction else ''}{fraction}"
+
+
+_COMPARED = re.compile(
+    r"[<>≤≥≦≧⩽⩾⪅⪆≲≳]|\d|\b(?:"
+    "under|below|less|fewer|fewest|few|most|least|over|above|more|max|min|maximum|minimum|up to|or less|"
+    "small|low|large|positive|negative|zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|"
+    "unter|weniger|wenige|höchstens|mindestens|über|mehr|ab|bis|klein|gering|positiv|negativ|"
+    "null|eins?|zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|elf|zwölf"
+    r")\b"
+)
+
+
+def tells_of_value(mark: str) -> bool:
+    """Whether what stands in place of a value says something of it: a number, or more or less than something.
+
+    Examples
+    --------
+    >>> marks = ["<5", "c < 5", "1-4", "≤4", "under five", "＜５", "5+", "unter 5", "c(3)"]
+    >>> [mark for mark in marks if not tells_of_value(mark)]
+    []
+    >>> [mark for mark in ["x", "", ":", "…", "-", "n/a", "(D)", "conf."] if tells_of_value(mark)]
+    []
+    """
+    plain = unicodedata.normalize("NFKC", mark).casefold()
+    spread = unicodedata.normalize("NFKD", mark)
+    return bool(_COMPARED.search(plain)) or any(
+        letter in "<>" or unicodedata.category(letter)[0] == "N" for letter in spread
+    )
 
 
 def _as_array(column: Any) -> NDArray[Any]:

@@ -351,7 +351,10 @@ class BatchRun:
 
     def _go_interactive(self, command: BatchCommand) -> None:
         self.shelf.protect_pending()
-        self.log.write("Note: there is no window to go on in; the batch is run to its end")
+        self.log.write(
+            "Note: GOINTERACTIVE opens no window: tables cannot be looked at or changed by hand here. "
+            "The batch is run to its end"
+        )
 
 
 def _written_in(commands: Sequence[BatchCommand]) -> set[int]:
