@@ -145,10 +145,19 @@ def audit(
         say(quiet or as_json or not taker.notes, "\n".join(f"Note: {note}" for note in taker.notes))
         _audit_publication(published, within, Deadline(time_limit), report, quiet, as_json)
         return
+    from cellveil.attackers.default_attackers import tested_attackers
+
     if hierarchy:
         raise InputError("a pattern and hierarchies are given", remedy="Give one or the other.")
-    attackers = attackers_of(attacker or [AttackerName.outsider], p, q, level, coalition, prior)
     problem, given = _read(instance, pattern, report)
+    attackers = (
+        attackers_of(attacker, p, q, level, coalition, prior)
+        if attacker
+        else [
+            *attackers_of([AttackerName.outsider], p, q, level, coalition, prior),
+            *tested_attackers(problem).attackers,
+        ]
+    )
     beside = _beside(former or [], revised, problem, given, attackers)
     _audit_pattern(problem, given, attackers, beside, Deadline(time_limit), report, quiet, as_json)
 
@@ -229,6 +238,6 @@ def _audit_pattern(
     if len(unsafe) > MAX_LISTED:
         lines.append(f"  … and {len(unsafe) - MAX_LISTED} more; see --report")
     lines += [] if verdict.together is None else verdict.together.lines()
-    lines += [f"{verdict.verdict}.", f"Not asked: {verdict.not_asked}."]
+    lines += [f"{verdict.verdict}.", f"Not tested: {verdict.not_asked}."]
     say(quiet or as_json, "\n".join(lines))
     leave_with(0 if verdict.is_safe else 1)

@@ -241,6 +241,18 @@ def _longest(codes: list[str], widths: list[int]) -> list[str]:
     return [code for code in codes if code not in totals]
 
 
+def _of_all_tables(job: Job) -> list[str]:
+    """The columns of the microdata that any of several tables uses, where there are no contributor ids."""
+    tables, micro = [table for table in job.tables if table.file is None], job.microdata
+    if micro is None or micro.contributor is not None or len(tables) < 2:
+        return []
+    settings = {name: job.dimensions.get(name) for table in tables for name in table.dimensions}
+    named = [(given.column if given else None) or name for name, given in settings.items()]
+    amounts = [name for table in tables for name in (table.response, table.shadow, *table.costs)]
+    others = [micro.holding, micro.weight, micro.request, micro.waiver, *amounts]
+    return list(dict.fromkeys([*named, *(name for name in others if name)]))
+
+
 def _tabulated(
     job: Job, table: TableJob, records: Any, dimensions: list[Dimension], depth: int, progress: Progress
 ) -> Table:
@@ -264,6 +276,7 @@ def _tabulated(
         waiver=micro.waiver,
         passive=micro.passive,
         depth=depth,
+        recognised_by=_of_all_tables(job),
         all_cells=bool(job.rules) and rule_from_dict(job.rules).needs_all_cells,
         allow_negative=micro.allow_negative,
         columns={name: column for name, column in named.items() if column},

@@ -8,8 +8,8 @@ from typing import Any
 
 from cellveil.errors import InputError
 from cellveil.formats.instance import read_instance
-from cellveil.job.attackers_asked import depth_asked
 from cellveil.job.build_tables import BuiltTables, Labels, build_tables, read_labels
+from cellveil.job.job_attackers import depth_of_attackers
 from cellveil.job.job_model import Job
 from cellveil.problem import Problem
 from cellveil.progress import Phase, Progress
@@ -58,7 +58,7 @@ def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
     for note in job.inferred:
         progress.note(note)
     rule = rule_from_dict(job.rules) if job.rules else None
-    depth = max(rule.depth if rule else 1, MIN_DEPTH, depth_asked(job))
+    depth = max(rule.depth if rule else 1, MIN_DEPTH, depth_of_attackers(job))
     built = build_tables(job, depth, progress, records)
     labels = read_labels(job.labels, built.table, built.labels)
     progress.phase(Phase.RULES)

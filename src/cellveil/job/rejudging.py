@@ -18,8 +18,8 @@ from cellveil.attackers.attacker import Attacker
 from cellveil.certificate import verify
 from cellveil.certificate.named_attacker import NamedAttacker
 from cellveil.errors import InputError, WorkerError
-from cellveil.job.attackers_asked import attackers_asked
 from cellveil.job.finding import Finding, instead_of_pattern, limits_asked
+from cellveil.job.job_attackers import attackers_of_job
 from cellveil.job.ready_job import ReadyJob
 from cellveil.job.searched import JudgedPattern
 from cellveil.judge import Audit, Verdict, audit
@@ -55,8 +55,8 @@ def rejudged(ready: ReadyJob, found: Finding, progress: Progress) -> Finding:
 def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progress) -> JudgedPattern:
     """The pattern, and the verdict on it as it is shown here."""
     problem = _problem(ready, claimed)
-    pattern, asked = _pattern(problem, claimed.suppression.pattern), attackers_asked(ready.job, problem)
-    verdicts = _verdicts(problem, pattern, (OUTSIDER, *asked.attackers), claimed.audit, progress)
+    pattern, tested = _pattern(problem, claimed.suppression.pattern), attackers_of_job(ready.job, problem)
+    verdicts = _verdicts(problem, pattern, (OUTSIDER, *tested.attackers), claimed.audit, progress)
     found = Audit.of(problem, pattern, verdicts)
     return replace(
         claimed,
@@ -66,7 +66,7 @@ def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progres
         problem=problem,
         suppression=replace(claimed.suppression, pattern=pattern, audit=found),
         audit=ready.past.beside(found, progress),
-        asked=asked,
+        tested=tested,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from cellveil.microdata.number_marks import POINTS, NumberMarks
 from cellveil.microdata.records import Roles
 from cellveil.microdata.roll_up import RollUp
 from cellveil.microdata.source_options import SourceOptions
+from cellveil.microdata.sql import RECORD
 from cellveil.progress import Progress
 from cellveil.tables.build import assemble, key_name
 from cellveil.tables.contributions import Contributions
@@ -50,6 +52,7 @@ def tabulate(
     waiver: str | None = None,
     passive: bool = False,
     depth: int = 3,
+    recognised_by: Sequence[str] = (),
     allow_negative: bool = False,
     all_cells: bool = False,
     columns: Mapping[str, str] | None = None,
@@ -87,8 +90,8 @@ def tabulate(
     rounding
         Round every amount to the decimals instead of raising an error.
     contributor
-        Column with the id of the contributor; by default every record is one. The contribution of a
-        contributor to a cell is the sum of all its records there, at every level.
+        Column with the id of the contributor; by default every record is one, “record 1” and so on. The
+        contribution of a contributor to a cell is the sum of all its records there, at every level.
     holding
         Column with the id of the holding; gives the contributions at holding level too.
     weight
@@ -108,6 +111,9 @@ def tabulate(
         Passive confidentiality: who has not requested protection counts as having waived it.
     depth
         How many of the largest contributions are kept for each cell.
+    recognised_by
+        Without a contributor, of several tables of the same records that are to be linked: the columns that
+        any of them uses. Then a record has the same number in all of them.
     allow_negative
         Whether contributions may be negative.
     all_cells
@@ -160,13 +166,15 @@ def tabulate(
         passive=passive,
         dimensions=_dimension_columns(dimensions, columns or {}),
     )
+    if contributor is None and (recognised_by or weight):  # weights rank the records in two ways
+        roles = replace(roles, recognised_by=tuple(dict.fromkeys(recognised_by or roles.needed())))
     if all_cells:
         _check_product(dimensions)
     options = EngineOptions(memory_limit, threads, temp_directory, written, depth, choice=choice)
     with RollUp.opened(source, dimensions, roles, options, progress) as roll_up:
         roll_up.records.read(decimals, rounding=rounding, allow_negative=allow_negative)
         keys, figures = roll_up.cells()
-        units = roll_up.contributions("unit" if contributor else None)
+        units = roll_up.contributions("unit" if contributor else RECORD if roles.recognised_by else None)
         holdings = roll_up.contributions("holding") if holding else None
         if all_cells:
             keys, figures, rows = _every_cell(dimensions, keys, figures)

@@ -10,6 +10,7 @@ import numpy as np
 
 from cellveil.arrays import Bool
 from cellveil.attackers.attacker import Attacker, as_attackers
+from cellveil.attackers.default_attackers import tested_attackers
 from cellveil.clock import Deadline, Stopwatch
 from cellveil.deviations.cubes import has_cubes
 from cellveil.errors import InputError, check_kind, counted
@@ -88,7 +89,8 @@ def suppress(
     problem: Problem,
     method: str = "auto",
     *,
-    attackers: Any = (),
+    attackers: Any = None,
+    default_attackers: bool = True,
     time_limit: float | None = None,
     seed: int = 0,
     seeds: int = 1,
@@ -106,8 +108,11 @@ def suppress(
     method
         A name in `METHODS`.
     attackers
-        Whom to keep off besides the outsider, as `Attacker` objects or by name: see
-        `cellveil.suppression.other_attackers.defence`.
+        Attackers to test besides outsiders and those by default, as `Attacker` objects or by name: see
+        `cellveil.suppression.other_attackers.defence`. An empty list: outsiders only.
+    default_attackers
+        Whether every single contributor is tested, where the table knows something of its contributors: see
+        `cellveil.attackers.default_attackers`.
     time_limit
         Seconds for everything but audit and verification; when they are over, the best that is safe is
         returned, and the reason says so. With other attackers two fifths are for the method (more in large
@@ -154,6 +159,7 @@ def suppress(
     if isinstance(progress, bool):
         given = {"attackers": attackers, "time_limit": time_limit, "seed": seed, "seeds": seeds}
         given |= {
+            "default_attackers": default_attackers,
             "workers": workers,
             "relax": relax,
             "may_free": may_free,
@@ -168,7 +174,8 @@ def suppress(
     check_kind(time_limit, (int, float, type(None)), "the time limit", "Give seconds, for example 60.")
     check_kind(seed, int, "the seed", "Give a whole number, for example 1.")
     check_kind(seeds, int, "the number of seeds", "Give a whole number, for example 4.")
-    attackers = as_attackers(attackers)
+    named = None if attackers is None else as_attackers(attackers)
+    attackers = tested_attackers(problem, named, defaults=default_attackers).attackers
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     chosen, frame = read_options(method, options or {}, params)
@@ -307,7 +314,7 @@ def _relaxed(
 ) -> Suppression:
     """The relaxed problem instead; the result says so."""
     relaxed = relaxed_like(problem, relaxation)
-    found = suppress(relaxed, method, attackers=attackers, **settings)
+    found = suppress(relaxed, method, attackers=attackers, default_attackers=False, **settings)
     return replace(
         found,
         reason=f"{found.reason}; requirements relaxed: {relaxation}",
