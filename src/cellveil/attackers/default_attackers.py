@@ -15,6 +15,11 @@ from cellveil.attackers.attacker import Attacker, in_words, not_tested
 from cellveil.problem import Problem
 from cellveil.tables.known_contributors import known_contributors, of_records, recognises_everybody
 
+INTEGER = Attacker("integer")
+
+MOST_COUNTS = 50_000
+"""Cells of a table of counts up to which readers who know that these are whole numbers are tested."""
+
 BY_DECISION = "by decision of the office"
 ADJUSTED = "as adjusted tables are audited against outsiders only"
 NOT_KNOWN = (
@@ -38,12 +43,15 @@ class TestedAttackers:
         The attackers, those by default last.
     why_no_insiders
         Why no contributors are among them, in words; empty where some are.
+    if_time
+        Those of the attackers that are tested only as far as there is time; what was not is told.
     """
 
     __test__ = False
 
     attackers: tuple[Attacker, ...] = ()
     why_no_insiders: str = ""
+    if_time: tuple[Attacker, ...] = ()
 
 
 def tested_attackers(
@@ -82,9 +90,12 @@ def tested_attackers(
         why = _why_unknown(problem, level)
     else:
         found.append(Attacker("insider", level=level))
+    if problem.table.is_of_counts and problem.table.num_cells <= MOST_COUNTS:
+        found.append(INTEGER)
     further = [one for one in found if not any(_covers(other, one) for other in given)]
     insiders = [one for one in (*given, *further) if not one.is_outsider]
-    return TestedAttackers((*given, *further), "" if insiders else why)
+    if_time = tuple(one for one in further if one is INTEGER)
+    return TestedAttackers((*given, *further), "" if insiders else why, if_time)
 
 
 def _covers(named: Attacker, default: Attacker) -> bool:
@@ -133,6 +144,8 @@ def _as_far_as(problem: Problem, attacker: Attacker) -> str:
 def untested_in_words(problem: Problem, attackers: Sequence[Attacker]) -> str:
     """What a verdict on these attackers says nothing about, and what would have to be known for it."""
     left = [not_tested(attackers)]
+    if problem.table.is_of_counts and not any(one.kind == "integer" for one in attackers):
+        left.insert(0, "outsiders who know that counts are whole numbers")
     for level in dict.fromkeys(
         one.level for one in attackers if not (one.is_outsider or one.needs_all_parts)
     ):

@@ -126,8 +126,7 @@ def suppress(
             found = find_pattern(
                 problem,
                 method,
-                attackers=others,
-                default_attackers=False,
+                attackers=tested,
                 time_limit=time_limit,
                 seed=seed,
                 seeds=seeds,

@@ -215,8 +215,7 @@ def _measure(proposal: Proposal, problem: Problem | None, params: AdviceParams) 
         found = suppress(
             problem,
             params.method,
-            attackers=attackers_of_job(job, problem).attackers,
-            default_attackers=False,
+            attackers=attackers_of_job(job, problem),
             time_limit=params.seconds,
             seed=job.suppress.seed,
             options={"run.bound_seconds": 0},

@@ -92,8 +92,7 @@ def _run(
         found = suppress(
             problem.replace(weight=weighings[kind]),
             method,
-            attackers=attackers_of_job(job, problem).attackers,
-            default_attackers=False,
+            attackers=attackers_of_job(job, problem),
             time_limit=job.suppress.time_limit,
             seed=job.suppress.seed,
             options=job.suppress.options if method == job.suppress.method else None,

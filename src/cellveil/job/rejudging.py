@@ -56,7 +56,9 @@ def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progres
     """The pattern, and the verdict on it as it is shown here."""
     problem = _problem(ready, claimed)
     pattern, tested = _pattern(problem, claimed.suppression.pattern), attackers_of_job(ready.job, problem)
-    verdicts = _verdicts(problem, pattern, (OUTSIDER, *tested.attackers), claimed.audit, progress)
+    came = claimed.audit.attackers
+    attackers = [one for one in tested.attackers if one not in tested.if_time or one in came]
+    verdicts = _verdicts(problem, pattern, (OUTSIDER, *attackers), claimed.audit, progress)
     found = Audit.of(problem, pattern, verdicts)
     return replace(
         claimed,

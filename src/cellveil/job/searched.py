@@ -95,8 +95,7 @@ def search(
     suppression = suppress(
         problem,
         **job.suppress.model_dump(),
-        attackers=tested.attackers,
-        default_attackers=False,
+        attackers=tested,
         may_free=past.may_free,
         workers=workers,
         progress=curve,

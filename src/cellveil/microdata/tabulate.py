@@ -25,11 +25,8 @@ from cellveil.tables.build import assemble, key_name
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.scaled import unscale
-from cellveil.tables.table import Table
+from cellveil.tables.table import COUNT, Table
 from cellveil.tables.totals import is_interior
-
-COUNT = "count"
-"""Name of the variable of a frequency table."""
 
 LARGEST_PRODUCT = 1_000_000
 """Most combinations of codes that are tabulated with the empty ones: the cells a method can protect."""

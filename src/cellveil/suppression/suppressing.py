@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from cellveil.arrays import Bool
 from cellveil.attackers.attacker import Attacker, as_attackers
-from cellveil.attackers.default_attackers import tested_attackers
+from cellveil.attackers.default_attackers import TestedAttackers, tested_attackers
 from cellveil.clock import Deadline, Stopwatch
 from cellveil.deviations.cubes import has_cubes
 from cellveil.errors import InputError, check_kind, counted
@@ -174,8 +174,10 @@ def suppress(
     check_kind(time_limit, (int, float, type(None)), "the time limit", "Give seconds, for example 60.")
     check_kind(seed, int, "the seed", "Give a whole number, for example 1.")
     check_kind(seeds, int, "the number of seeds", "Give a whole number, for example 4.")
-    named = None if attackers is None else as_attackers(attackers)
-    attackers = tested_attackers(problem, named, defaults=default_attackers).attackers
+    if not isinstance(attackers, TestedAttackers):
+        named = None if attackers is None else as_attackers(attackers)
+        attackers = tested_attackers(problem, named, defaults=default_attackers)
+    tested, attackers = attackers, attackers.attackers
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     chosen, frame = read_options(method, options or {}, params)
@@ -185,7 +187,9 @@ def suppress(
     workers = default_workers() if workers is None else workers
     several = OutsiderParams(workers=workers)
     watch, deadline, progress = Stopwatch(), Deadline(time_limit), progress or Progress()
-    defence = Defence(problem, attackers, seed=seed, progress=progress, params=frame.defence)
+    defence = Defence(
+        problem, attackers, seed=seed, progress=progress, params=frame.defence, if_time=tested.if_time
+    )
     share = deadline if METHODS[method].finds_bound else deadline.share(1 - frame.kept_for_bound)
     share = deadline.share(frame.share_of(problem.table)) if attackers else share
     progress.phase(Phase.SEARCH, share)
@@ -212,7 +216,7 @@ def suppress(
             way_out = diagnosis.relaxation
             if way_out is not None and (relax or (freeable is not None and not way_out.lowered)):
                 settings["time_limit"] = deadline.overtime().left
-                return _relaxed(problem, way_out, method, attackers, settings)
+                return _relaxed(problem, way_out, method, tested, settings)
         cells = np.unique([demand.cell for demand in draft.infeasible])
         raise infeasibility(problem, cells, defence.basis_name, diagnosis)
     if draft.lower_bound is None:
@@ -252,7 +256,7 @@ def suppress(
                 if may_free is None or not (may_free & (problem.status == Status.FROZEN)).any():
                     raise infeasibility(problem, *impossible)
                 settings["time_limit"] = deadline.overtime().left
-                return _thawed(problem, may_free, method, attackers, settings)
+                return _thawed(problem, may_free, method, tested, settings)
             pattern = Pattern.hiding(problem, hidden, method)
         progress.phase(Phase.AUDIT)
         with watch.time("audit"):
@@ -270,7 +274,7 @@ def suppress(
         found = replace(found, reason=f"{found.reason}; {hopeless}", unprotectable=defence.hopeless)
         if may_free is not None and (may_free & (problem.status == Status.FROZEN)).any():
             settings["time_limit"] = deadline.overtime().left
-            thawed = _thawed(problem, may_free, method, attackers, settings)
+            thawed = _thawed(problem, may_free, method, tested, settings)
             if len(thawed.unprotectable) < len(found.unprotectable):
                 return thawed
     return replace(found, outsiders_pattern=outsiders)
@@ -309,12 +313,12 @@ def _relaxed(
     problem: Problem,
     relaxation: Relaxation,
     method: str,
-    attackers: Sequence[Attacker],
+    attackers: TestedAttackers,
     settings: dict[str, Any],
 ) -> Suppression:
     """The relaxed problem instead; the result says so."""
     relaxed = relaxed_like(problem, relaxation)
-    found = suppress(relaxed, method, attackers=attackers, default_attackers=False, **settings)
+    found = suppress(relaxed, method, attackers=attackers, **settings)
     return replace(
         found,
         reason=f"{found.reason}; requirements relaxed: {relaxation}",
@@ -323,7 +327,7 @@ def _relaxed(
 
 
 def _thawed(
-    problem: Problem, cells: Bool, method: str, attackers: Sequence[Attacker], settings: dict[str, Any]
+    problem: Problem, cells: Bool, method: str, attackers: TestedAttackers, settings: dict[str, Any]
 ) -> Suppression:
     """All these cells may be hidden; the result names those that are."""
     found = _relaxed(problem, freeing_all(problem, cells), method, attackers, settings)
