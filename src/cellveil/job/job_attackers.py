@@ -1,4 +1,4 @@
-"""The attackers of a job: those that it names, and those by default."""
+"""Attackers of a job: single contributors by default, and those that it names."""
 
 from __future__ import annotations
 
