@@ -337,3 +337,38 @@ def test_many_exemptions_are_cut_in_the_terminal_only(folder: Path) -> None:
     assert "and 6 more such cells" in result.summary() and result.summary().count("Exempt: ") == 6
     assert result.report.to_html().count("Exempt: ") == 12
     assert "(no reason was given)" in result.summary()
+
+
+def test_the_first_remedy_is_what_the_data_do_not_tell(folder: Path) -> None:
+    """Two regions beside published ones: who is North knows East, and more columns might tell more."""
+    rows = "region,sales,n,x1,x2\nNorth,30,1,30,\nEast,20,2,12,8\nSouth,90,9,11,10\nTotal,140,11,30,12\n"
+    (folder / "table.csv").write_text(rows)
+    table = '[[tables]]\nfile = "table.csv"\ndimensions = ["region"]\nvalue = "sales"\ncontributors = "n"\n'
+    rule = '[[rules]]\nrule = "threshold"\nminimum = 3\n'
+    frozen = "".join(f'[[cells]]\nkey = {key}\nstatus = "z"\n' for key in ('{region = "South"}', "{}"))
+    stuck = run(folder, table, rule, frozen)
+    assert not stuck.is_safe
+    (cell,) = figures(stuck)["unprotectable_cells"]
+    assert cell["cell"] == "(East)"
+    assert cell["remedy"].startswith("name the columns with the largest contributions of each cell: top; or ")
+    stuck = run(folder, table + 'top = ["x1", "x2"]\n', rule, frozen)
+    assert not stuck.is_safe
+    (cell,) = figures(stuck)["unprotectable_cells"]
+    assert cell["remedy"].startswith("tabulate microdata with a column of contributor ids: contributor; or ")
+    assert (
+        ". Tabulate microdata with a column of contributor ids: contributor. Free" in stuck.suppression.reason
+    )
+
+
+def test_explanations_name_the_ids_of_the_office(folder: Path, command: Command) -> None:
+    (folder / "job.toml").write_text('output = "out"\n' + MICRODATA + TABLE + RULE)
+    assert command("run", folder / "job.toml").code == 0
+    told = command("explain", folder / "job.toml", "North, food").out
+    assert "contributor Ann)" in told
+    (folder / "job.toml").write_text('output = "out"\n' + RECORDS + TABLE + RULE)
+    assert command("run", folder / "job.toml").code == 0
+    assert (
+        "record 1 (sales by region × branch))" in command("explain", folder / "job.toml", "North, food").out
+    )
+    for path in (folder / "out" / "public").iterdir():
+        assert b"record 1" not in path.read_bytes()

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from cellveil.attackers.attacker import Attacker, in_words, not_tested
+from cellveil.attackers.prior_knowledge import LEVELS
 from cellveil.problem import Problem
 from cellveil.tables.known_contributors import known_contributors, of_records, recognises_everybody
 
@@ -149,17 +150,24 @@ def untested_in_words(problem: Problem, attackers: Sequence[Attacker]) -> str:
     for level in dict.fromkeys(
         one.level for one in attackers if not (one.is_outsider or one.needs_all_parts)
     ):
-        known = known_contributors(problem.table, level)
-        if known is not None and known.only_single:
-            left.insert(
-                0,
-                "contributors who share a cell with others, as their parts are not known (name the columns "
-                "with the largest contributions of each cell: top)",
-            )
-        elif known is not None and not recognises_everybody(problem.table, known):
-            left.insert(
-                0,
-                "contributors who stand in several cells and are not recognised there without ids (name the "
-                "column with the id of the contributor: contributor)",
-            )
-    return "; ".join(left) if len(left) > 1 else left[0]
+        who, remedy = _missing(problem, level)
+        if who:
+            left.insert(0, f"{who} ({remedy})")
+    return "; ".join(left)
+
+
+def remedy_for_contributors(problem: Problem) -> str:
+    """What the data should tell of the contributors who attack; empty where they tell enough."""
+    return next((remedy for level in LEVELS if (remedy := _missing(problem, level)[1])), "")
+
+
+def _missing(problem: Problem, level: str) -> tuple[str, str]:
+    """Which contributors cannot be tested, and what the data should say; empty where nothing is missing."""
+    known = known_contributors(problem.table, level)
+    if known is None or recognises_everybody(problem.table, known):
+        return "", ""
+    if known.only_single:
+        who = "contributors who share a cell with others, as their parts are not known"
+        return who, "name the columns with the largest contributions of each cell: top"
+    who = "contributors who stand in several cells and are not recognised there without ids"
+    return who, "tabulate microdata with a column of contributor ids: contributor"

@@ -26,6 +26,7 @@ import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.attackers.attacker import OUTSIDERS, Attacker
+from cellveil.attackers.default_attackers import remedy_for_contributors
 from cellveil.attackers.insiders import SelfKnowing
 from cellveil.clock import Deadline
 from cellveil.deviations.movement import Movement
@@ -278,10 +279,12 @@ class Defence:
         shares = [
             f"{name} ({self.hopeless[cell]:.0%} of it)" for cell, name in zip(cells, names, strict=True)
         ]
+        missing = remedy_for_contributors(self.problem)
+        first = f"{missing[:1].upper()}{missing[1:]}. " if missing else ""
         return (
             "whatever is hidden, bounds and cells that must be published leave some contributor closer to "
             "the others than the rule allows; of the movement needed can be reached: "
-            f"{name_some(shares)}. Free such cells, or exempt these from this attacker"
+            f"{name_some(shares)}. {first}Free such cells, or exempt these from this attacker"
         )
 
     def _figures(self, hidden: Bool) -> dict[str, float]:
