@@ -245,7 +245,7 @@ def test_what_answers_and_is_no_scheduler(answer: bytes, monkeypatch: pytest.Mon
     taken: list[socket.socket] = []
 
     def take(listening: socket.socket) -> None:
-        with suppress(OSError, attackers=[]):
+        with suppress(OSError):
             while True:
                 taken.append(listening.accept()[0])
                 taken[-1].sendall(answer)
