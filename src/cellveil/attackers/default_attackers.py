@@ -35,7 +35,7 @@ NOT_OF_VARIABLE = "as the contributions are those of a shadow variable, and no c
 
 
 @dataclass(frozen=True)
-class TestedAttackers:
+class AttackersTested:
     """Who attacks besides plain outsiders.
 
     Parameters
@@ -48,20 +48,18 @@ class TestedAttackers:
         Those of the attackers that are tested only as far as there is time; what was not is told.
     """
 
-    __test__ = False
-
     attackers: tuple[Attacker, ...] = ()
     why_no_insiders: str = ""
     if_time: tuple[Attacker, ...] = ()
 
 
-def tested_attackers(
+def attackers_tested(
     problem: Problem,
     named: Sequence[Attacker] | None = None,
     *,
     defaults: bool = True,
     level: str | None = None,
-) -> TestedAttackers:
+) -> AttackersTested:
     """The attackers that are named, and those by default.
 
     Parameters
@@ -77,14 +75,14 @@ def tested_attackers(
     --------
     >>> from cellveil.datasets import two_way
     >>> problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
-    >>> tested_attackers(problem).why_no_insiders[:40]
+    >>> attackers_tested(problem).why_no_insiders[:40]
     'as the data do not say who contributes t'
-    >>> tested_attackers(problem, []).why_no_insiders
+    >>> attackers_tested(problem, []).why_no_insiders
     'by decision of the office'
     """
     given = tuple(named or ())
     if not defaults or (named is not None and not given):
-        return TestedAttackers(given, BY_DECISION if all(one.is_outsider for one in given) else "")
+        return AttackersTested(given, BY_DECISION if all(one.is_outsider for one in given) else "")
     why, found = "", []
     level = _level(problem) if level is None else level
     if known_contributors(problem.table, level) is None:
@@ -96,7 +94,7 @@ def tested_attackers(
     further = [one for one in found if not any(_covers(other, one) for other in given)]
     insiders = [one for one in (*given, *further) if not one.is_outsider]
     if_time = tuple(one for one in further if one is INTEGER)
-    return TestedAttackers((*given, *further), "" if insiders else why, if_time)
+    return AttackersTested((*given, *further), "" if insiders else why, if_time)
 
 
 def _covers(named: Attacker, default: Attacker) -> bool:

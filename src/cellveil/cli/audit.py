@@ -145,7 +145,7 @@ def audit(
         say(quiet or as_json or not taker.notes, "\n".join(f"Note: {note}" for note in taker.notes))
         _audit_publication(published, within, Deadline(time_limit), report, quiet, as_json)
         return
-    from cellveil.attackers.default_attackers import tested_attackers
+    from cellveil.attackers.default_attackers import attackers_tested
 
     if hierarchy:
         raise InputError("a pattern and hierarchies are given", remedy="Give one or the other.")
@@ -155,7 +155,7 @@ def audit(
         if attacker
         else [
             *attackers_of([AttackerName.outsider], p, q, level, coalition, prior),
-            *tested_attackers(problem).attackers,
+            *attackers_tested(problem).attackers,
         ]
     )
     beside = _beside(former or [], revised, problem, given, attackers)

@@ -104,7 +104,7 @@ def suppress(
     When no safe pattern is found, no pattern and no certificate is left: older ones are removed. Where no
     pattern can be safe, the message says what stands in the way and what would help; --relax does it.
     """
-    from cellveil.attackers.default_attackers import tested_attackers
+    from cellveil.attackers.default_attackers import attackers_tested
     from cellveil.certificate import write_certificate
     from cellveil.formats.instance import read_instance, write_instance
     from cellveil.formats.pattern_file import write_pattern
@@ -118,7 +118,7 @@ def suppress(
     named = attacker or ([] if prior is None else [AttackerName.outsider])
     problem = _weighted(read_instance(instance), weights)
     asked = attackers_of(named, p, q, level, coalition, prior) if named else None
-    tested = tested_attackers(problem, asked, defaults=default_attackers)
+    tested = attackers_tested(problem, asked, defaults=default_attackers)
     others = tested.attackers
     try:
         phases = [Phase.SEARCH, *([Phase.OTHERS] if others else []), Phase.AUDIT]

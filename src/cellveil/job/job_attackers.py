@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cellveil.attackers.attacker import OUTSIDERS, Attacker
-from cellveil.attackers.default_attackers import ADJUSTED, TestedAttackers, tested_attackers
+from cellveil.attackers.default_attackers import ADJUSTED, AttackersTested, attackers_tested
 from cellveil.job.job_model import Job
 from cellveil.problem import Problem
 from cellveil.rules import rule_from_dict
@@ -20,10 +20,10 @@ def depth_of_attackers(job: Job) -> int:
     return max(LISTED, max(insiders) + 2) if insiders else 1
 
 
-def attackers_of_job(job: Job, problem: Problem) -> TestedAttackers:
+def attackers_of_job(job: Job, problem: Problem) -> AttackersTested:
     """Whom the audit tests besides plain outsiders."""
     if job.adjust is not None and job.adjust.publish:
-        return TestedAttackers(why_no_insiders=ADJUSTED)
+        return AttackersTested(why_no_insiders=ADJUSTED)
     named = None if job.attackers is None else [Attacker(**one.model_dump()) for one in job.attackers]
     level = "holding" if job.rules and rule_from_dict(job.rules).looks_at_holdings else None
-    return tested_attackers(problem, named, defaults=job.default_attackers, level=level)
+    return attackers_tested(problem, named, defaults=job.default_attackers, level=level)

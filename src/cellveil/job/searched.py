@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cellveil.attackers.default_attackers import TestedAttackers
+from cellveil.attackers.default_attackers import AttackersTested
 from cellveil.job.comparing import compare_with
 from cellveil.job.job_attackers import attackers_of_job
 from cellveil.job.job_model import Job
@@ -48,7 +48,7 @@ class JudgedPattern:
     problem: Problem
     suppression: Suppression
     audit: Audit
-    tested: TestedAttackers
+    tested: AttackersTested
     curve: tuple[SearchPoint, ...]
     comparison: Comparison | None = None
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.attackers.attacker import Attacker, as_attackers, in_words
-from cellveil.attackers.default_attackers import attackers_in_words, tested_attackers, untested_in_words
+from cellveil.attackers.default_attackers import attackers_in_words, attackers_tested, untested_in_words
 from cellveil.attackers.unlisted_parts import AllParts
 from cellveil.certificate import Certificate, Verification
 from cellveil.clock import Deadline
@@ -335,7 +335,7 @@ def audit(
     check_problem(problem)
     params, published = params or AuditParams(), audited_thing(published)
     if attackers is None:
-        further = tested_attackers(problem).attackers if isinstance(published, Pattern) else ()
+        further = attackers_tested(problem).attackers if isinstance(published, Pattern) else ()
         attackers = (OUTSIDER, *further)
     attackers = as_attackers(attackers)
     if not isinstance(published, Pattern):

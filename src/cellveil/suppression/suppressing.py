@@ -10,7 +10,7 @@ import numpy as np
 
 from cellveil.arrays import Bool
 from cellveil.attackers.attacker import Attacker, as_attackers
-from cellveil.attackers.default_attackers import TestedAttackers, tested_attackers
+from cellveil.attackers.default_attackers import AttackersTested, attackers_tested
 from cellveil.clock import Deadline, Stopwatch
 from cellveil.deviations.cubes import has_cubes
 from cellveil.errors import InputError, check_kind, counted
@@ -174,9 +174,9 @@ def suppress(
     check_kind(time_limit, (int, float, type(None)), "the time limit", "Give seconds, for example 60.")
     check_kind(seed, int, "the seed", "Give a whole number, for example 1.")
     check_kind(seeds, int, "the number of seeds", "Give a whole number, for example 4.")
-    if not isinstance(attackers, TestedAttackers):
+    if not isinstance(attackers, AttackersTested):
         named = None if attackers is None else as_attackers(attackers)
-        attackers = tested_attackers(problem, named, defaults=default_attackers)
+        attackers = attackers_tested(problem, named, defaults=default_attackers)
     tested, attackers = attackers, attackers.attackers
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
@@ -313,7 +313,7 @@ def _relaxed(
     problem: Problem,
     relaxation: Relaxation,
     method: str,
-    attackers: TestedAttackers,
+    attackers: AttackersTested,
     settings: dict[str, Any],
 ) -> Suppression:
     """The relaxed problem instead; the result says so."""
@@ -327,7 +327,7 @@ def _relaxed(
 
 
 def _thawed(
-    problem: Problem, cells: Bool, method: str, attackers: TestedAttackers, settings: dict[str, Any]
+    problem: Problem, cells: Bool, method: str, attackers: AttackersTested, settings: dict[str, Any]
 ) -> Suppression:
     """All these cells may be hidden; the result names those that are."""
     found = _relaxed(problem, freeing_all(problem, cells), method, attackers, settings)

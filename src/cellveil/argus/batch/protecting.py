@@ -20,7 +20,7 @@ from cellveil.argus.batch.linked_problem import linked_problem, with_published
 from cellveil.argus.batch.suppress_line import ArgusMethod, SuppressLine
 from cellveil.arrays import Int
 from cellveil.attackers.attacker import Attacker
-from cellveil.attackers.default_attackers import tested_attackers
+from cellveil.attackers.default_attackers import attackers_tested
 from cellveil.errors import InfeasibleError, NotSafeError, name_some
 from cellveil.judge import Audit
 from cellveil.pattern import Pattern
@@ -204,7 +204,7 @@ def _run(problem: Problem, group: TableGroup, insider: Attacker | None, params: 
 def _insider(problem: Problem) -> tuple[Attacker | None, list[str]]:
     """Single contributors, holdings where they are known; or why they are not tested."""
     level = "holding" if problem.table.holdings is not None else "unit"
-    tested = tested_attackers(problem, level=level)
+    tested = attackers_tested(problem, level=level)
     insider = next((one for one in tested.attackers if not one.is_outsider), None)
     return insider, [] if insider else [f"single contributors were not tested, {tested.why_no_insiders}"]
 
