@@ -61,7 +61,7 @@ def judge(folder: Path) -> Verdict:
 
 
 def attackers_asked(world: World) -> list[dict[str, Any]]:
-    """Whom the job keeps off besides outsiders: by default single contributors, where their parts are known."""
+    """Whom the job tests besides outsiders: by default single contributors, where their parts are known."""
     job = world.job
     named = list(job.get("attackers", []))
     if job.get("attackers") == [] or not job.get("default_attackers", True):

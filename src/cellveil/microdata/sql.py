@@ -321,7 +321,8 @@ class MemberLevel:
         `TOP` by unweighted amount; with weights also `PARTS`, by part of the weighted total.
         """
         weight = ["top_weight"] if self.weighted else []
-        top = {TOP: [*self.key, *weight, *(["waived"] if self.waivers else [])]}
+        facts = [*weight, *(["waived"] if self.waivers else [])]
+        top = {TOP: [*facts, *self.key] if self.stands_once else [*self.key, *facts]}
         return top | ({PARTS: self.key} if self.weighted else {})
 
     def rows(self, records: str, num_axes: int) -> str:
