@@ -79,7 +79,9 @@ class WholeShield(OutsiderShield):
 
     whole = True
 
-    def __init__(self, problem: Problem, prior: float | None = None, *, seed: int = 0, if_time: bool) -> None:
+    def __init__(
+        self, problem: Problem, prior: float | None = None, *, seed: int = 0, if_time: bool = False
+    ) -> None:
         super().__init__(problem, prior, seed=seed)
         self.if_time = if_time
 
