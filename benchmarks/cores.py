@@ -59,7 +59,7 @@ def run_one(task: dict[str, Any]) -> dict[str, Any]:
     if task["cpu"]:
         count_time_of_workers(task["workers"])
     for sizes in ((6, 7), (5, 4, 4)):
-        cv.suppress(cv.random_table(sizes, seed=1), time_limit=2.0)
+        cv.suppress(cv.random_table(sizes, seed=1), attackers=[], time_limit=2.0)
     name = task["table"]
     problem = three_way.problem_of(name, 1) if name in three_way.TABLES else limits.problem_of(name)
     falls: list[tuple[float, float]] = []
@@ -72,7 +72,12 @@ def run_one(task: dict[str, Any]) -> dict[str, Any]:
 
     began = counted_time()
     found = cv.suppress(
-        problem, time_limit=task["limit"], seed=task["seed"], workers=task["workers"], progress=Trace()
+        problem,
+        attackers=[],
+        time_limit=task["limit"],
+        seed=task["seed"],
+        workers=task["workers"],
+        progress=Trace(),
     )
     return {"falls": falls, "cost": found.cost, "outcome": str(found.outcome)}
 

@@ -60,7 +60,7 @@ def figures(time_limit: float) -> Iterator[tuple[str, str]]:
         problems[f"{name} {limit}"] = random_table(options.pop("shape"), **options)
     for name, problem in problems.items():
         started = time.perf_counter()
-        found = suppress(problem, time_limit=time_limit, seed=1)
+        found = suppress(problem, attackers=[], time_limit=time_limit, seed=1)
         seconds = time.perf_counter() - started
         yield name, line(name, build_report(problem, found, found.audit).to_dict(), seconds)
     with tempfile.TemporaryDirectory() as place:

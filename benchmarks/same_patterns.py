@@ -69,7 +69,7 @@ def run_table(name: str) -> dict[str, list[Any]]:
         if method in SLOW and problem.table.num_cells > SMALL:
             continue
         try:
-            result = cv.suppress(problem, method, seed=5)
+            result = cv.suppress(problem, method, attackers=[], seed=5)
         except cv.CellveilError as error:
             found[method] = [type(error).__name__, 0.0]
             continue

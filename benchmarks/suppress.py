@@ -145,7 +145,7 @@ def run_one(task: dict[str, Any]) -> dict[str, Any]:
             "bound": found.bound + given,
             "bound_seconds": found.seconds,
         }
-    result = suppress(problem, task["method"], time_limit=task["time_limit"], seed=case.seed)
+    result = suppress(problem, task["method"], attackers=[], time_limit=task["time_limit"], seed=case.seed)
     unit = 1 if sys.platform == "darwin" else 1024
     return {
         "secondaries": int(np.sum(result.pattern.hidden & (problem.status != Status.PRIMARY))),

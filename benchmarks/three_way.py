@@ -76,7 +76,7 @@ def run_one(task: dict[str, Any]) -> dict[str, Any]:
         whole = cover_bound(problem, deadline=Deadline(task["bounds"] / 2), integral=True, nodes=200)
         better = lower_bound(problem, deadline=Deadline(task["bounds"] / 2))
         return about | {"cover": whole.bound, "relaxation": better, "bound": max(whole.bound, better)}
-    cv.suppress(cv.random_table((5, 4, 4), seed=1), time_limit=2.0)
+    cv.suppress(cv.random_table((5, 4, 4), seed=1), attackers=[], time_limit=2.0)
 
     class Trace(Progress):
         name, last = "", math.inf
@@ -94,6 +94,7 @@ def run_one(task: dict[str, Any]) -> dict[str, Any]:
     began, cpu = time.monotonic(), time.process_time()
     found = cv.suppress(
         problem,
+        attackers=[],
         seed=task["seed"],
         time_limit=task["limit"],
         workers=task["workers"],

@@ -167,7 +167,9 @@ def measured(
 ) -> dict[str, Any]:
     """One run: cost of primaries and secondaries, seconds, processor time, and whether it is safe."""
     start, cpu = time.perf_counter(), time.process_time()
-    found = suppress(problem, method, options=options, time_limit=time_limit, seed=seed, workers=1)
+    found = suppress(
+        problem, method, attackers=[], options=options, time_limit=time_limit, seed=seed, workers=1
+    )
     if found.was_interrupted:
         raise KeyboardInterrupt
     return {

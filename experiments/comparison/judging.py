@@ -35,7 +35,7 @@ def judge(instance: Path, pattern_file: Path, folder: Path, limit: float) -> dic
     pattern = read_pattern(pattern_file, problem)
     hidden, frozen = pattern.hidden, problem.status == Status.FROZEN
     secondary = hidden & (problem.status != Status.PRIMARY)
-    found = audit(problem, pattern, exact=False, time_limit=limit)
+    found = audit(problem, pattern, attackers="outsider", exact=False, time_limit=limit)
     opened = int((hidden & frozen).sum())
     verdict: dict[str, Any] = {
         "cost": float(problem.weight[secondary].sum()),

@@ -32,13 +32,15 @@ def run(assignment: Assignment, method: str) -> RunFigures:
         count_processor_time()
     for sizes in ((6, 7), (5, 4, 4)):
         try:
-            suppress(random_table(sizes, seed=1), method, time_limit=2.0, workers=1)
+            suppress(random_table(sizes, seed=1), method, attackers=[], time_limit=2.0, workers=1)
         except CellveilError:  # not for tables of such a kind
             continue
     problem = read_instance(assignment.instance)
     workers = 1 if assignment.counts_cpu else None
     try:
-        found = suppress(problem, method, time_limit=assignment.limit, seed=assignment.seed, workers=workers)
+        found = suppress(
+            problem, method, attackers=[], time_limit=assignment.limit, seed=assignment.seed, workers=workers
+        )
     except InfeasibleError:
         return RunFigures(refused="infeasible: some primary cells cannot be protected")
     except CellveilError as error:

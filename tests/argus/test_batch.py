@@ -291,7 +291,7 @@ def test_contributors_that_cannot_be_kept_off(
 
     monkeypatch.setattr(protecting, "suppress", hopeless)
     log = run(office, text).rpartition("Start of batch")[2]
-    assert "WARNING: single contributors" in log and "Safe against outsiders: " in log
+    assert log.count("WARNING: in table 1 single contributors") == 2 and "Safe against outsiders: " in log
     assert "WARNING: in table 1" in log.splitlines()[-2] and (office / "a.csv").exists()
     capsys.readouterr()
     (office / "job.arb").write_text(f"<SILENT>\n{text}")

@@ -52,8 +52,10 @@ def test_the_genuine_result(tmp_path: Path) -> None:
     unsafe = [row[3] == CellStatus.UNSAFE_RULE for row in ours]
     assert sum(unsafe) == 9 and unsafe == [row[3] == CellStatus.UNSAFE_RULE for row in theirs]
     secondaries = [sum(row[3] == CellStatus.SECONDARY for row in rows) for rows in (ours, theirs)]
-    assert secondaries[0] <= secondaries[1] == 12
-    assert "Safe against outsiders and every single contributor" in log.read_text()
+    # the genuine result leaves records open that alone make up a cell: see test_sample_jobs.py
+    assert secondaries == [13, 12]
+    verdict = "Safe against outsiders and every single contributor (each record counts as one contributor)"
+    assert verdict in log.read_text() and "exempt" not in log.read_text()
     assert (batch.parent / f"{batch.stem}-internal" / "Simple2D.txt.html").exists()
 
 

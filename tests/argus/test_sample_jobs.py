@@ -78,9 +78,18 @@ def test_the_result_file_is_written_as_it_was(protected: ArgusTable, tmp_path: P
 
 
 def test_no_more_secondaries_than_the_genuine_result(protected: ArgusTable) -> None:
-    result = cv.suppress(protected.problem)
-    assert cv.audit(protected.problem, result.pattern).is_safe
+    result = cv.suppress(protected.problem, attackers=[])
+    assert cv.audit(protected.problem, result.pattern, attackers="outsider").is_safe
     assert (result.pattern.status == Status.SECONDARY).sum() <= 12
+
+
+def test_records_that_the_genuine_result_leaves_open(protected: ArgusTable) -> None:
+    """One firm works out the other's value; one more secondary prevents that."""
+    genuine = genuine_pattern(protected)
+    assert cv.audit(protected.problem, genuine, attackers="outsider").is_safe
+    assert not cv.audit(protected.problem, genuine).is_safe
+    result = cv.suppress(protected.problem)
+    assert result.is_safe and (result.pattern.status == Status.SECONDARY).sum() == 13
 
 
 def test_recodings_of_the_sample_work_out_primaries_anew(records: RecordsFile) -> None:

@@ -294,7 +294,7 @@ def test_without_ids_all_coalitions_are_met_by_one_that_knows_most() -> None:
         0, units.count, units.total, units.absolute, units.top, np.full_like(units.who, -1), ()
     )
     unknown = problem.replace(table=problem.table.replace(units=nameless))
-    insiders = SelfKnowing(unknown, OwnParts.of(unknown), 2)
+    insiders = SelfKnowing(unknown, OwnParts.of(unknown, needs_all=True), 2)
     assert insiders.together is None and insiders.families is None
     pattern = Pattern.hiding(problem, np.ones(problem.table.num_cells, dtype=bool), "all")
     with_ids = audit_insiders(problem, pattern, coalition=2)

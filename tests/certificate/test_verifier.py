@@ -28,7 +28,7 @@ from helpers.small_problems import SHAPES, half_hidden_problem, small_problem
 
 
 def certified(problem: Problem) -> tuple[Pattern, Certificate]:
-    result = suppress(problem)
+    result = suppress(problem, attackers=[])
     return result.pattern, result.certificate
 
 
@@ -166,7 +166,7 @@ def test_three_dimensional_vertices_are_lifted() -> None:
     fractional = 0
     for seed in range(6):
         problem = random_table((6, 6, 6), contributors=3, zeros=0.2, seed=seed)
-        pattern = suppress(problem, "textbook").pattern
+        pattern = suppress(problem, "textbook", attackers=[]).pattern
         certificate = audit_outsider(problem, pattern, exact=False).certificate
         assert verify(problem, pattern, certificate).is_valid
         fractional += int((certificate.denominators > 1).sum())

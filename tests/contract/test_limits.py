@@ -121,7 +121,7 @@ def test_adjusting_ends_soon_after_the_limit(method: str, clock: Clock) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_cells_hidden_for_lack_of_time_are_counted_and_told_first(method: str, kind: str) -> None:
     problem = problem_of(kind)
-    found = suppress(problem, method, time_limit=1e-9)
+    found = suppress(problem, method, attackers=[], time_limit=1e-9)
     number = found.hidden_for_lack_of_time
     secondaries = int((found.pattern.hidden & ~problem.hidden_at_start).sum())
     assert 0 <= number <= secondaries
@@ -146,7 +146,7 @@ def test_out_of_time_what_no_pattern_protects_is_infeasible(method: str) -> None
 
 def test_whole_networks_are_counted() -> None:
     problem = random_table((12, 12), seed=4)
-    found = suppress(problem, "network", time_limit=1e-9)
+    found = suppress(problem, "network", attackers=[], time_limit=1e-9)
     assert found.hidden_for_lack_of_time > 0 and found.is_safe
 
 
@@ -167,7 +167,7 @@ def test_what_was_not_judged_is_neither_safe_nor_exposed(clock: Clock) -> None:
 def test_nothing_is_hidden_for_cells_not_judged_yet() -> None:
     problem = with_contributions()
     shield, over = InsiderShield(problem, INSIDER), Deadline(0.0)
-    hidden = suppress(problem, "sequential").pattern.hidden
+    hidden = suppress(problem, "sequential", attackers=[]).pattern.hidden
     report = shield.judge(hidden, over)
     assert len(report.unsafe_cells) and not report.is_safe
     assert (shield.strengthen(hidden, Movement.of(problem, Deadline(None))) == hidden).sum() < len(
@@ -187,7 +187,7 @@ def test_insiders_end_soon_after_the_limit(clock: Clock) -> None:
 def test_verdicts_carry_over_to_patterns_that_hide_more(seed: int) -> None:
     problem = with_contributions(seed)
     shield, endless = InsiderShield(problem, INSIDER), Deadline(None)
-    hidden = suppress(problem, "sequential").pattern.hidden
+    hidden = suppress(problem, "sequential", attackers=[]).pattern.hidden
     shield.judge(hidden, endless)
     more = shield.strengthen(hidden, Movement.of(problem, endless))
     carried, anew = shield.judge(more, endless), InsiderShield(problem, INSIDER).judge(more, endless)
@@ -225,12 +225,12 @@ def test_a_better_bound_is_a_matter_of_an_option(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(auto, "cover_bound", spy)
     problem = random_table((5, 5, 5), seed=2)
     options: dict[str, object] = {"always_bounded": 0, "good_enough": 1.0}
-    plain = suppress(problem, options=options)
+    plain = suppress(problem, attackers=[], options=options)
     assert not asked and plain.lower_bound is not None
-    better = suppress(problem, options=options | {"better_bound": True})
+    better = suppress(problem, attackers=[], options=options | {"better_bound": True})
     assert asked and better.lower_bound is not None and better.lower_bound >= plain.lower_bound
     asked.clear()
-    suppress(problem, options=options | {"good_enough": -1.0})
+    suppress(problem, attackers=[], options=options | {"good_enough": -1.0})
     assert asked
 
 
@@ -276,7 +276,7 @@ def test_the_diagnosis_has_its_share_of_the_limit(monkeypatch: pytest.MonkeyPatc
         return original(problem, deadline=deadline, **options)
 
     monkeypatch.setattr(run, "diagnose", spy)
-    found = suppress(frozen_row(), time_limit=100.0, relax=True)
+    found = suppress(frozen_row(), attackers=[], time_limit=100.0, relax=True)
     assert found.relaxation is not None and 0 < limits[0] <= 0.5 * 106.0
 
 

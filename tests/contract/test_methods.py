@@ -69,12 +69,12 @@ def test_safe_certified_and_the_same_again(method: str, kind: str) -> None:
 
 @EVERY_METHOD
 def test_nothing_to_protect_hides_nothing(method: str) -> None:
-    assert not suppress(problem_of("no primaries"), method).pattern.hidden.any()
+    assert not suppress(problem_of("no primaries"), method, attackers=[]).pattern.hidden.any()
 
 
 @EVERY_METHOD
 def test_where_primaries_protect_each_other_nothing_more_is_hidden(method: str) -> None:
-    assert suppress(problem_of("everything primary"), method).cost == 0
+    assert suppress(problem_of("everything primary"), method, attackers=[]).cost == 0
 
 
 @EVERY_METHOD
@@ -111,7 +111,7 @@ def least_cost(problem: Problem) -> float:
 @EVERY_METHOD
 def test_enumeration_agrees(method: str, number: int) -> None:
     problem, least = tiny(number)
-    result = suppress(problem, method)
+    result = suppress(problem, method, attackers=[])
     assert all(is_protected(problem, result.pattern).values())
     assert result.cost >= least
     assert result.lower_bound is None or result.lower_bound <= least * (1 + 1e-9)
@@ -232,7 +232,7 @@ HOPELESS = {
 def test_infeasible_problems_name_the_cells(method: str, kind: str) -> None:
     make, cells = HOPELESS[kind]
     with pytest.raises(InfeasibleError) as caught:
-        suppress(make(), method)
+        suppress(make(), method, attackers=[])
     assert set(caught.value.cells) == cells
 
 
@@ -243,7 +243,7 @@ def test_infeasible_problems_name_the_cells(method: str, kind: str) -> None:
 @EVERY_METHOD
 def test_out_of_time_is_safe_and_says_so(method: str, kind: str) -> None:
     problem = problem_of(kind)
-    result = suppress(problem, method, seed=3, options=SHORT.get(method), time_limit=1e-9)
+    result = suppress(problem, method, attackers=[], seed=3, options=SHORT.get(method), time_limit=1e-9)
     check(problem, result)
     if (result.pattern.hidden != protected(method, kind).pattern.hidden).any():
         assert "time limit" in result.reason
@@ -266,4 +266,4 @@ def test_order_of_cells_does_not_matter_for_safety(method: str) -> None:
             for name in ("status", "weight", "lb", "ub", "lpl", "upl", "spl")
         },
     )
-    check(shuffled, suppress(shuffled, method))
+    check(shuffled, suppress(shuffled, method, attackers=[]))

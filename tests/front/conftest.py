@@ -32,7 +32,9 @@ def protection():
 def open_audit(protection):
     """The audit of a pattern that hides too little."""
     problem = protection.problem
-    return cv.audit(problem, cv.Pattern.hiding(problem, problem.hidden_at_start, "primaries only"))
+    return cv.audit(
+        problem, cv.Pattern.hiding(problem, problem.hidden_at_start, "primaries only"), attackers="outsider"
+    )
 
 
 @pytest.fixture(scope="session")

@@ -63,8 +63,8 @@ def test_a_safe_table_shows_what_is_published(protection):
 
 
 def test_verdicts_say_who_was_not_asked(protection, open_audit):
-    assert "Not asked: several contributors together." in Tags(protection._repr_html_()).words
-    alone = "Not asked: contributors who know their own part, alone or together."
+    assert "Not tested: several contributors together." in Tags(protection._repr_html_()).words
+    alone = "Not tested: contributors who know their own part, alone or together."
     assert alone in Tags(open_audit._repr_html_()).words
 
 

@@ -53,7 +53,7 @@ def _microdata_job(draws: Draws) -> None:
         writer.writeheader()
         writer.writerows(rows)
     micro: dict[str, Any] = {"file": "firms.csv"}
-    if rng.random() < 0.92:
+    if rng.random() < 0.7:
         micro["contributor"] = "firm"
     else:
         draws.features.add("every record a contributor")

@@ -61,15 +61,19 @@ def judge(folder: Path) -> Verdict:
 
 
 def attackers_asked(world: World) -> list[dict[str, Any]]:
-    """Whom the job keeps off besides outsiders: by default single contributors, where they have ids."""
+    """Whom the job tests besides outsiders: by default single contributors, where their parts are known."""
     job = world.job
-    if "attackers" in job:
-        return list(job["attackers"])
-    has_ids = "contributor" in job["microdata"] if "microdata" in job else world.has_parts
-    if not has_ids or any("shadow" in table for table in job.get("tables", [])):
-        return []
+    named = list(job.get("attackers", []))
+    if job.get("attackers") == [] or not job.get("default_attackers", True):
+        return named
+    is_known = "microdata" in job or world.has_parts
+    if not is_known or any("shadow" in table for table in job.get("tables", [])):
+        return named
     of_holdings = any(rule.get("level") == "holding" for rule in single_rules(job.get("rules", [])))
-    return [{"kind": "insider", "level": "holding" if of_holdings else "unit"}]
+    level = "holding" if of_holdings else "unit"
+    if any(one["kind"] == "insider" and one.get("level", "unit") == level for one in named):
+        return named
+    return [*named, {"kind": "insider", "level": level}]
 
 
 # -- the public files -------------------------------------------------------------------------------------

@@ -88,7 +88,8 @@ def test_a_coalition_sees_more(tmp_path: Path) -> None:
 
 
 def test_prior_knowledge_narrows(tmp_path: Path) -> None:
-    wide, narrow = ({"attackers": [{"kind": "outsider", "prior": percent}]} for percent in (100, 5))
+    named = [{"attackers": [{"kind": "outsider", "prior": percent}]} for percent in (100, 5)]
+    wide, narrow = (one | {"default_attackers": False} for one in named)
     assert kinds(lay(tmp_path / "a", ANN, RECTANGLE, ANN_UNSAFE | wide)) == set()
     assert kinds(lay(tmp_path / "b", ANN, RECTANGLE, ANN_UNSAFE | narrow)) == {"open to outsider with prior"}
 
@@ -112,7 +113,8 @@ def paper() -> list[tuple[Any, ...]]:
 
 
 def test_the_paper_s_example_of_an_aggregation(tmp_path: Path) -> None:
-    settings = {"rules": [{"rule": "p%", "p": 20}], "attackers": [{"kind": "pq", "p": 20, "q": 100}]}
+    settings: dict[str, Any] = {"rules": [{"rule": "p%", "p": 20}], "default_attackers": False}
+    settings["attackers"] = [{"kind": "pq", "p": 20, "q": 100}]
     near = [("R1", "C1"), ("R1", "C3"), ("R2", "C1"), ("R2", "C3")]
     far = [("R1", "C1"), ("R1", "C3"), ("R3", "C1"), ("R3", "C3")]
     found = judge(lay(tmp_path / "a", paper(), near, dict(settings)))

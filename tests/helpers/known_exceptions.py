@@ -9,6 +9,7 @@ KNOWN: dict[str, set[str]] = {
     "functions have up to 60 lines": {
         "solvers._exchange_descent_jit.exchange",
     },
+    "modules have up to 400 lines": {"judge.auditing", "microdata.records"},
     "functions have up to 8 parameters": {
         "adjustment._annealed_imbalance_jit.anneal",
         "adjustment._integers_jit._cell_change",

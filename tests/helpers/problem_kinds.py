@@ -160,4 +160,4 @@ SHORT: dict[str, dict[str, object]] = {"genetic": {"evaluations": 20}}
 @cache
 def protected(method: str, kind: str) -> Suppression:
     """What the method finds without a time limit."""
-    return suppress(problem_of(kind), method, seed=3, options=SHORT.get(method))
+    return suppress(problem_of(kind), method, attackers=[], seed=3, options=SHORT.get(method))

@@ -142,10 +142,6 @@ MALFORMED: dict[str, tuple[dict[str, Any], str]] = {
         job('contributors = "firms"\ntop = ["x1", "x2"]\n', ""),
         r"needs the contributions at unit level.*top = ",
     ),
-    "insiders who cannot be told apart": (
-        job("[[rules]]", '[[attackers]]\nkind = "insider"\n\n[[rules]]'),
-        r"job\.toml, line 10: the contributions of a ready-made table have no ids",
-    ),
     # numbers and files
     "a comma that can be read in two ways": (
         {

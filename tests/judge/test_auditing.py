@@ -37,7 +37,7 @@ SQUARE = (("r1", "c0"), ("r1", "c1"))
 
 def test_a_verdict_says_against_whom_and_who_was_not_asked(firms: Problem) -> None:
     pattern = hiding(firms, *SQUARE)
-    alone = cv.audit(firms, pattern)
+    alone = cv.audit(firms, pattern, attackers="outsider")
     assert alone.verdict.startswith("Safe against outsiders: every one of the 2 primary cells")
     assert alone.not_asked == "contributors who know their own part, alone or together"
     both = cv.audit(firms, pattern, attackers=[Attacker(), Attacker("insider")])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +18,7 @@ from cellveil.microdata.engine import EngineOptions
 from cellveil.microdata.records import Roles
 from cellveil.microdata.roll_up import RollUp
 from cellveil.microdata.source_options import SourceOptions
+from cellveil.microdata.sql import RECORD
 from cellveil.microdata.tabulate import contributions_of, tabulate
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
@@ -160,7 +162,11 @@ def check_cell(found: Contributions, cell: int, wanted: dict[str, Any], options:
     assert found.total[cell] == wanted["total"]
     assert found.absolute[cell] == wanted["absolute"]
     assert found.top[cell].tolist() == wanted["top"] + [0] * (options["depth"] - listed)
-    assert [found.names[who] if who >= 0 else "" for who in found.who[cell][:listed]] == wanted["who"]
+    names = [found.names[who] if who >= 0 else "" for who in found.who[cell][:listed]]
+    if all(name.startswith("record ") for name in names):  # without ids
+        assert len(set(names)) == len(names) and not any(wanted["who"])
+        wanted = wanted | {"who": names, "part_who": None}
+    assert names == wanted["who"]
     assert (found.who[cell][listed:] == -1).all()
     if options.get("weight"):
         assert found.weighted_count is not None and found.top_weight is not None
@@ -169,7 +175,8 @@ def check_cell(found: Contributions, cell: int, wanted: dict[str, Any], options:
         assert found.parts is not None and found.part_who is not None
         assert found.parts[cell].tolist() == wanted["parts"] + [0] * (options["depth"] - listed)
         who = found.part_who[cell]
-        assert [found.names[w] if w >= 0 else "" for w in who[:listed]] == wanted["part_who"]
+        if wanted["part_who"] is not None:
+            assert [found.names[w] if w >= 0 else "" for w in who[:listed]] == wanted["part_who"]
         assert (who[listed:] == -1).all()
     else:
         assert found.weighted_count is None and found.top_weight is None
@@ -254,6 +261,8 @@ def test_native_and_standard_sql_give_equal_lists(
     records: list[Record], member: str | None, weight: str | None
 ) -> None:
     roles = Roles(("region", "sector"), "sales", weight=weight, members={"unit": "firm"})
+    if member is None and weight:
+        member, roles = RECORD, replace(roles, recognised_by=tuple(records[0]))
     found = []
     for native in (True, False):
         options = EngineOptions(None, 1, None, SourceOptions(), depth=2, native=native)
@@ -261,6 +270,22 @@ def test_native_and_standard_sql_give_equal_lists(
             roll_up.records.read(None, allow_negative=True)
             found.append(roll_up.contributions(member))
     assert_equal_contributions(*found)
+
+
+@pytest.mark.parametrize("recognised_by", [[], ["region", "sector", "sales", "firm"]])
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_records_are_known_again_as_by_ids(recognised_by: list[str], weight: str | None) -> None:
+    """Without ids every record has one name in all cells, as if it had an id of its own."""
+    data = random_records(400, 3)
+    data = data.set_column(data.column_names.index("sales"), "sales", pa.array(range(1, 401)))
+    data = data.append_column("number", pa.array([f"{n:03}" for n in range(400)]))
+    options: dict[str, Any] = {"weight": weight, "depth": 4}
+    with_ids = tabulate(data, [REGION, SECTOR], "sales", contributor="number", **options)
+    without = tabulate(data, [REGION, SECTOR], "sales", recognised_by=recognised_by, **options)
+    assert with_ids.units is not None and without.units is not None
+    both = [units.largest_parts[1].ravel().tolist() for units in (with_ids.units, without.units)]
+    pairs = set(zip(*both, strict=True))
+    assert len(pairs) == len({one for one, _ in pairs}) == len({two for _, two in pairs})
 
 
 def test_number_of_threads_does_not_matter() -> None:

@@ -521,7 +521,7 @@ def test_the_second_opinion_agrees_with_the_audit(seed: int, tmp_path: Path) -> 
     for share in (0.0, 0.3, 0.6, 1.0):
         hidden = problem.hidden_at_start | (rng.random(problem.table.num_cells) < share)
         pattern = Pattern.hiding(problem, hidden, "at random")
-        judged = audit(problem, pattern)
+        judged = audit(problem, pattern, attackers="outsider")
         second = judge_again(tmp_path / "t.jj", np.flatnonzero(hidden).tolist())
         assert second.is_safe == judged.is_safe and second.short == len(judged.unsafe_cells)
         exact = np.isclose(judged.outsider.lower, judged.outsider.upper)

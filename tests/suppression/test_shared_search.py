@@ -47,8 +47,8 @@ def is_proven(problem: Problem, found: Suppression) -> bool:
 
 
 def test_parts_cost_what_they_cost_alone(tables: list[Problem], whole: Problem) -> None:
-    alone = [suppress(one) for one in tables]
-    found = suppress(whole, options=SPLIT)
+    alone = [suppress(one, attackers=[]) for one in tables]
+    found = suppress(whole, attackers=[], options=SPLIT)
     assert found.is_safe and is_proven(whole, found)
     assert found.cost == pytest.approx(sum(one.cost for one in alone))
     assert found.lower_bound == pytest.approx(sum(one.lower_bound or 0.0 for one in alone))
@@ -59,7 +59,7 @@ def test_parts_cost_what_they_cost_alone(tables: list[Problem], whole: Problem) 
     "method", ["sequential", "hypercube", "elimination", "optimal", "modular", "genetic"]
 )
 def test_every_method_may_run_part_by_part(whole: Problem, method: str) -> None:
-    found = suppress(whole, method, options=SPLIT)
+    found = suppress(whole, method, attackers=[], options=SPLIT)
     assert found.is_safe and is_proven(whole, found)
 
 
@@ -68,7 +68,7 @@ def test_a_part_that_nothing_protects_is_named(tables: list[Problem]) -> None:
     status = np.where(hopeless.status == Status.PRIMARY, hopeless.status, Status.FROZEN)
     problem = side_by_side(tables[0], hopeless.replace(status=status.astype(np.int8)))
     with pytest.raises(InfeasibleError) as caught:
-        suppress(problem, options=SPLIT)
+        suppress(problem, attackers=[], options=SPLIT)
     own = tables[0].table.num_cells + int(hopeless.primaries[0])
     assert caught.value.cells == (problem.table.cell_name(own),)
 
@@ -79,7 +79,7 @@ def test_contributors_are_kept_off_over_all_parts(tables: list[Problem]) -> None
 
 
 def test_a_time_limit_is_for_all_parts(whole: Problem) -> None:
-    found = suppress(whole, time_limit=2.0, seeds=2, options=SPLIT)
+    found = suppress(whole, attackers=[], time_limit=2.0, seeds=2, options=SPLIT)
     assert found.is_safe and is_proven(whole, found)
 
 
@@ -88,20 +88,20 @@ def test_a_time_limit_is_for_all_parts(whole: Problem) -> None:
 
 def test_the_cheapest_of_several_seeds_is_kept() -> None:
     problem = random_table((6, 5, 4), contributors=2, seed=8)
-    single = [suppress(problem, "hypercube", seed=seed).cost for seed in (5, 6, 7)]
-    found = suppress(problem, "hypercube", seed=5, seeds=3)
+    single = [suppress(problem, "hypercube", attackers=[], seed=seed).cost for seed in (5, 6, 7)]
+    found = suppress(problem, "hypercube", attackers=[], seed=5, seeds=3)
     assert found.is_safe and found.cost == min(single)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 101, 1.5, "4"])
 def test_a_wrong_number_of_seeds_is_refused(tables: list[Problem], wrong: Any) -> None:
     with pytest.raises(InputError, match="number of seeds"):
-        suppress(tables[0], seeds=wrong)
+        suppress(tables[0], attackers=[], seeds=wrong)
 
 
 def test_several_seeds_do_not_write_one_file(tables: list[Problem], tmp_path: Path) -> None:
     with pytest.raises(InputError, match="one file"):
-        suppress(tables[0], "genetic", seeds=2, options={"checkpoint": str(tmp_path / "state")})
+        suppress(tables[0], "genetic", attackers=[], seeds=2, options={"checkpoint": str(tmp_path / "state")})
 
 
 # -- what comes back -----------------------------------------------------------------------------------------
@@ -120,9 +120,9 @@ def test_a_cheaper_pattern_without_a_proof_is_passed_over(tables: list[Problem])
     problem = tables[0]
     lie = changing(0, lambda draft: replace(draft, hidden=problem.hidden_at_start.copy()))
     with using_pool(lie):
-        found = suppress(problem, seeds=2)
+        found = suppress(problem, attackers=[], seeds=2)
     assert found.is_safe and is_proven(problem, found)
-    assert np.array_equal(found.pattern.hidden, suppress(problem, seed=1).pattern.hidden)
+    assert np.array_equal(found.pattern.hidden, suppress(problem, attackers=[], seed=1).pattern.hidden)
 
 
 def start_of(draft: Draft, whole: Problem) -> Any:
@@ -134,21 +134,21 @@ def start_of(draft: Draft, whole: Problem) -> Any:
 def test_where_all_lie_nothing_is_called_safe_without_a_proof(whole: Problem) -> None:
     lies = changing(-1, lambda draft: replace(draft, hidden=start_of(draft, whole)))
     with using_pool(lies):
-        found = suppress(whole, options={**SPLIT, "run.mending_rounds": 0})
-        mended = suppress(whole, options=SPLIT)
+        found = suppress(whole, attackers=[], options={**SPLIT, "run.mending_rounds": 0})
+        mended = suppress(whole, attackers=[], options=SPLIT)
     assert not found.is_safe and len(found.audit.unsafe_cells)
     assert mended.is_safe == is_proven(whole, mended)
 
 
 def test_a_bound_above_the_cost_of_a_proven_pattern_is_dropped(tables: list[Problem]) -> None:
     with using_pool(changing(0, lambda draft: replace(draft, lower_bound=1e12))):
-        found = suppress(tables[0], seeds=2)
+        found = suppress(tables[0], attackers=[], seeds=2)
     assert found.is_safe and found.lower_bound is not None and found.lower_bound <= found.cost * 1.001
 
 
 def test_a_worker_that_calls_a_feasible_problem_infeasible_is_not_believed(tables: list[Problem]) -> None:
     with using_pool(changing(0, lambda draft: replace(draft, infeasible=[Demand(1, True, 1)]))):
-        assert suppress(tables[0], seeds=2).is_safe
+        assert suppress(tables[0], attackers=[], seeds=2).is_safe
 
 
 GARBAGE: dict[str, Callable[[Draft], Any]] = {
@@ -177,10 +177,10 @@ def test_what_is_no_pattern_is_refused(tables: list[Problem], kind: str) -> None
     status[np.flatnonzero(status == Status.SAFE)[-1]] = Status.FROZEN
     problem = problem.replace(status=status)
     with using_pool(changing(0, GARBAGE[kind])):
-        found = suppress(problem, seeds=2)
+        found = suppress(problem, attackers=[], seeds=2)
     assert found.is_safe and is_proven(problem, found)
     with using_pool(changing(-1, GARBAGE[kind])), pytest.raises(WorkerError, match="else than a pattern"):
-        suppress(problem, seeds=2)
+        suppress(problem, attackers=[], seeds=2)
 
 
 def test_a_search_that_is_lost_leaves_the_others(tables: list[Problem]) -> None:
@@ -192,11 +192,11 @@ def test_a_search_that_is_lost_leaves_the_others(tables: list[Problem]) -> None:
 
     lost = TamperedPool(lambda place, reply: Reply(error=WorkerError("lost.")) if place == 0 else reply)
     with using_pool(lost):
-        found = suppress(tables[0], seeds=2, progress=Noting())
-    assert np.array_equal(found.pattern.hidden, suppress(tables[0], seed=1).pattern.hidden)
+        found = suppress(tables[0], attackers=[], seeds=2, progress=Noting())
+    assert np.array_equal(found.pattern.hidden, suppress(tables[0], attackers=[], seed=1).pattern.hidden)
     assert notes == ["1 search was lost by the workers; what the others found was kept"]
     with using_pool(TamperedPool(lambda *_: Reply(error=WorkerError("lost.")))), pytest.raises(WorkerError):
-        suppress(tables[0], seeds=2)
+        suppress(tables[0], attackers=[], seeds=2)
 
 
 def test_a_pool_that_is_gone_keeps_what_is_complete(tables: list[Problem], whole: Problem) -> None:
@@ -206,9 +206,9 @@ def test_a_pool_that_is_gone_keeps_what_is_complete(tables: list[Problem], whole
             raise WorkerError("the scheduler is gone")
 
     with using_pool(Gone()):
-        assert suppress(tables[0], seeds=3).is_safe
+        assert suppress(tables[0], attackers=[], seeds=3).is_safe
     with using_pool(Gone()), pytest.raises(WorkerError, match="the scheduler is gone"):
-        suppress(whole, options=SPLIT)
+        suppress(whole, attackers=[], options=SPLIT)
 
 
 # -- interrupts ----------------------------------------------------------------------------------------------
@@ -229,19 +229,19 @@ class Interrupting(Progress):
 
 def test_an_interrupt_keeps_what_parts_have(whole: Problem) -> None:
     """The first part is complete; the other one gets a pattern in a moment."""
-    found = suppress(whole, options=SPLIT, progress=Interrupting("bound", 2))
+    found = suppress(whole, attackers=[], options=SPLIT, progress=Interrupting("bound", 2))
     assert found.was_interrupted and found.is_safe and is_proven(whole, found)
 
 
 def test_an_interrupt_before_anything_is_found_ends_it(whole: Problem) -> None:
     with pytest.raises(KeyboardInterrupt):
-        suppress(whole, options=SPLIT, progress=Interrupting("bound", 1))
+        suppress(whole, attackers=[], options=SPLIT, progress=Interrupting("bound", 1))
 
 
 def test_what_stopped_searches_bring_back_is_kept(tables: list[Problem]) -> None:
     stopped = changing(-1, lambda draft: replace(draft, reason=MethodEnding.INTERRUPTED_SEARCH))
     with using_pool(stopped):
-        found = suppress(tables[0], seeds=2, time_limit=3600.0)
+        found = suppress(tables[0], attackers=[], seeds=2, time_limit=3600.0)
     assert found.was_interrupted and found.is_safe and is_proven(tables[0], found)
 
 
@@ -278,7 +278,7 @@ def test_progress_tells_of_the_whole(whole: Problem) -> None:
         def advance(self, done: int, total: int | None = None, **figures: Any) -> None:
             told.append(figures)
 
-    found = suppress(whole, options=SPLIT, progress=Listening())
+    found = suppress(whole, attackers=[], options=SPLIT, progress=Listening())
     costs = [figures["cost"] for figures in told if "cost" in figures]
     assert costs and costs[-1] == pytest.approx(found.cost)
     assert all(later <= earlier for earlier, later in pairwise(costs))

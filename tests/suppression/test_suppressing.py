@@ -91,7 +91,7 @@ def test_a_search_that_the_clock_ended_says_so(monkeypatch: pytest.MonkeyPatch) 
 
     clock = Clock()
     monkeypatch.setattr(Deadline, "left", property(lambda self: 0.0 if clock.is_over else 1000.0))
-    result = suppress(random_table((5, 5, 5), seed=2), time_limit=1000, progress=clock)
+    result = suppress(random_table((5, 5, 5), seed=2), attackers=[], time_limit=1000, progress=clock)
     assert result.is_safe and result.reason == "time limit"
 
 

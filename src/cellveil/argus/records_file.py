@@ -32,6 +32,10 @@ NO_REQUEST = "\x00"
 """A second request code that no record has."""
 
 
+NUMBER = "number of the record"
+"""Column by which records are recognised in several tables: each is a contributor."""
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class RecordsFile:
     """Records of a text file.
@@ -125,6 +129,7 @@ class RecordsFile:
                 columns[variable.name] = self._named_column(variable, roles)
         import pyarrow as pa
 
+        columns[NUMBER] = pa.array(range(len(self.line_numbers)))
         response, shadow = roles["response"], roles["shadow"]
         return tabulate(
             PlacedFrame(pa.table(columns), self.source.file, self.line_numbers.__getitem__),
@@ -138,6 +143,7 @@ class RecordsFile:
             request=_name(roles["request"]),
             request_codes=request_codes_of(self.metadata),
             allow_negative=True,
+            recognised_by=[NUMBER],
             **options,
         )
 

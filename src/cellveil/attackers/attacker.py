@@ -12,7 +12,7 @@ from cellveil.errors import InputError, nearest_name
 from cellveil.rules.short_form import read_short_form
 from cellveil.tables.cells import CellRef
 
-__all__ = ["OUTSIDERS", "Attacker", "Kind", "as_attackers", "in_words", "not_asked"]
+__all__ = ["OUTSIDERS", "Attacker", "Kind", "as_attackers", "in_words", "not_tested"]
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,11 @@ class Attacker:
         return self.kind in OUTSIDERS
 
     @property
+    def needs_all_parts(self) -> bool:
+        """Whether the parts of those who alone make up a cell are not enough to test it."""
+        return self.kind == "pq" or self.coalition > 1
+
+    @property
     def is_plain_outsider(self) -> bool:
         """Whether it is the attacker of the standard criterion: nothing but what everybody knows."""
         return self.kind == "outsider" and self.prior is None
@@ -119,12 +124,12 @@ def in_words(attackers: Sequence[Attacker]) -> str:
     return listed_in_words([attacker.words for attacker in attackers])
 
 
-def not_asked(attackers: Sequence[Attacker]) -> str:
+def not_tested(attackers: Sequence[Attacker]) -> str:
     """What a verdict on these attackers says nothing about, in words.
 
     Examples
     --------
-    >>> not_asked([Attacker()])
+    >>> not_tested([Attacker()])
     'contributors who know their own part, alone or together'
     """
     insiders = [attacker for attacker in attackers if not attacker.is_outsider]

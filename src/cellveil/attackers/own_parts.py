@@ -23,6 +23,8 @@ from cellveil.attackers.unlisted_parts import AllParts, Further, further_parts
 from cellveil.errors import InputError, nearest_name
 from cellveil.problem import Problem
 from cellveil.tables.contributions import Contributions
+from cellveil.tables.known_contributors import known_contributors, recognises_everybody
+from cellveil.tables.table import Table
 from cellveil.tables.totals import stand_once, sums_of_others
 
 EVERYBODY = -1
@@ -74,29 +76,38 @@ class OwnParts:
     is_single: bool = False
 
     @classmethod
-    def of(cls, problem: Problem, level: str = "unit", everything: AllParts | None = None) -> OwnParts:
+    def of(
+        cls,
+        problem: Problem,
+        level: str = "unit",
+        everything: AllParts | None = None,
+        *,
+        needs_all: bool = False,
+    ) -> OwnParts:
         """Take the parts from the table's contributions, and from a list of all of them if there is one.
+
+        Parameters
+        ----------
+        needs_all
+            Whether the parts of those who alone make up a cell are not enough.
 
         Raises
         ------
         InputError
-            When the table has none, or they are not contributions to the published variable.
+            When the table knows none of the contributions to the published variable, or too few.
         """
         if level not in LEVELS:
             raise InputError(f"unknown level {level!r}", remedy=nearest_name(level, LEVELS))
         table = problem.table
-        known = table.holdings if level == "holding" else table.units
-        if known is None:
-            raise InputError(
-                f"the table has no contributions at {level} level, which insiders need",
-                remedy="Tabulate microdata with contributor ids, or add contributions.csv to the folder.",
-            )
-        factor = 10 ** (table.decimals - known.decimals) if table.decimals >= known.decimals else 0
-        if not factor or not (known.total * factor == table.values).all():
-            raise InputError(
-                "the contributions are not those of the published variable (they do not add up to its cells)",
-                remedy="Tabulate without a shadow variable to audit against insiders.",
-            )
+        known = known_contributors(table, level)
+        if known is None or (known.only_single and needs_all):
+            raise nothing_known(table, level, known)
+        if needs_all and not recognises_everybody(table, known):  # then all of them are met by the strongest
+            known = table.holdings if level == "holding" else table.units
+            assert known is not None
+        if everything is not None and known not in (table.units, table.holdings):
+            raise InputError("some contributors have no id", remedy="Leave the list out, or give all ids.")
+        factor = 10 ** (table.decimals - known.decimals)
         is_sum, further, names = sums_of_others(table.relations), None, known.names
         if everything is not None:
             found, names = further_parts(known, np.flatnonzero(~is_sum), everything)
@@ -116,7 +127,10 @@ class OwnParts:
             further,
             unwaived,
             level,
-            known.depth > 1 and _is_listed_once(who[~is_sum]) and stand_once(table.relations, known.count),
+            known.depth > 1
+            and not known.only_single
+            and _is_listed_once(who[~is_sum])
+            and stand_once(table.relations, known.count),
         )
 
     @cached_property
@@ -201,6 +215,26 @@ class OwnParts:
         if attacker <= UNLISTED:
             return "a contributor who is not listed"
         return self.names[attacker] if attacker < len(self.names) else "a contributor without an id"
+
+
+def nothing_known(table: Table, level: str, known: Contributions | None) -> InputError:
+    """Which contributions of a table are missing, and where they come from."""
+    given = table.holdings if level == "holding" else table.units
+    if known is not None:
+        what = "the table knows only the contributors that alone make up a cell, not the parts of others"
+    elif given is not None:
+        what = "the contributions are not those of the published variable (they do not add up to its cells)"
+    else:
+        what = f"the table has no contributions at {level} level"
+    remedy = {
+        "unit": "Name the column with the id of the contributor (contributor), of a ready-made table those "
+        "of the number of contributors and of the largest contributions (contributors, top), or add "
+        "contributions.csv to the folder.",
+        "holding": "Name the column with the id of the holding (holding).",
+    }
+    if given is not None and known is None:
+        return InputError(what, remedy="Tabulate without a shadow variable to test contributors.")
+    return InputError(what, remedy=remedy[level])
 
 
 def _is_listed_once(who: Int) -> bool:

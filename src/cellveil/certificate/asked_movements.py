@@ -203,6 +203,7 @@ class AskedOfPriorPosterior(AskedMovements):
 
     def __init__(self, problem: Problem, attacker: NamedAttacker, hidden: Bool) -> None:
         super().__init__(problem, attacker, hidden)
+        self.parts.check_all_known()
         p, q = attacker.shares
         self.scale = lcm(p.denominator, q.denominator)
         self.p, self.q = int(p * self.scale), int(q * self.scale)

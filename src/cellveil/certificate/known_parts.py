@@ -27,6 +27,7 @@ from cellveil.errors import InputError
 from cellveil.files import sha256
 from cellveil.problem import Problem
 from cellveil.tables.contributions import Contributions
+from cellveil.tables.known_contributors import known_contributors
 from cellveil.tables.relations import Relations
 
 Coalition = frozenset[int]
@@ -65,6 +66,8 @@ class KnownParts:
         factor: int = 10 ** (problem.table.decimals - known.decimals)
         self.problem, self.members = problem, members
         self._known, self._who, self._factor = known, who, factor
+        if members > 1:
+            self.check_all_known()
         self.listed: dict[int, dict[int, int]] = {}
         self.count: dict[int, int] = {}
         self.total: dict[int, int] = {}
@@ -74,6 +77,14 @@ class KnownParts:
         columns = (who, amounts, known.count, known.absolute)
         for cell, *row in zip(cells.tolist(), *(column[cells].tolist() for column in columns), strict=True):
             self._read(cell, *row)
+
+    def check_all_known(self) -> None:
+        """Raise where the instance knows only the parts of those who alone make up a cell."""
+        if self._known.only_single:
+            raise InputError(
+                "the instance knows only the contributors that alone make up a cell",
+                remedy="Verify against the instance that was certified, with its contributions.",
+            )
 
     def _read(self, cell: int, who: list[int], amounts: list[int], count: int, total: int) -> None:
         """One cell; who is listed twice in it is one contributor with both parts."""
@@ -240,26 +251,13 @@ def contributions_at(problem: Problem, level: str) -> Contributions:
     InputError
         When they are not.
     """
-    table = problem.table
-    known = table.holdings if level == "holding" else table.units
+    known = known_contributors(problem.table, level)
     if known is None:
         raise InputError(
-            f"the instance has no contributions at {level} level",
+            f"the instance has no contributions to the published values at {level} level",
             remedy="Verify against the instance that was certified, with its contributions.",
         )
-    if table.decimals < known.decimals or not _same(
-        known.total, table.values, table.decimals - known.decimals
-    ):
-        raise InputError(
-            "the contributions do not add up to the published values",
-            remedy="Certificates against insiders need the contributions to the published variable.",
-        )
     return known
-
-
-def _same(total: Int, values: Int, digits: int) -> bool:
-    exact: Any = total if digits == 0 else total.astype(object) * 10**digits
-    return bool(np.all(exact == values))
 
 
 def contributions_digest(problem: Problem, attackers: Sequence[NamedAttacker]) -> str:

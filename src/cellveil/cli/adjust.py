@@ -105,6 +105,6 @@ def _suppression(problem: Any, deadline: Deadline, seed: int, shown: Any) -> Any
     from cellveil.suppression import suppress
 
     try:
-        return suppress(problem, time_limit=deadline.left, seed=seed, progress=shown)
+        return suppress(problem, attackers=[], time_limit=deadline.left, seed=seed, progress=shown)
     except InfeasibleError:
         return None

@@ -136,10 +136,19 @@ def audit(
         say(quiet or as_json or not taker.notes, "\n".join(f"Note: {note}" for note in taker.notes))
         _audit_publication(published, within, Deadline(time_limit), report, quiet, as_json)
         return
+    from cellveil.attackers.default_attackers import attackers_tested
+
     if hierarchy:
         raise InputError("a pattern and hierarchies are given", remedy="Give one or the other.")
-    attackers = attackers_of(attacker or [AttackerName.outsider], p, q, level, coalition, prior)
     problem, given = _read(instance, pattern, report)
+    attackers = (
+        attackers_of(attacker, p, q, level, coalition, prior)
+        if attacker
+        else [
+            *attackers_of([AttackerName.outsider], p, q, level, coalition, prior),
+            *attackers_tested(problem).attackers,
+        ]
+    )
     joint = _joint(former or [], problem)
     _audit_pattern(problem, given, attackers, joint, Deadline(time_limit), report, quiet, as_json)
 
@@ -207,9 +216,11 @@ def _audit_pattern(
         shown.phase(Phase.AUDIT, deadline)
         verdict = judge(problem, pattern, attackers=attackers, time_limit=deadline.left, progress=shown)
         if joint is not None:
+            from cellveil.attackers.default_attackers import AttackersTested
             from cellveil.previous.together import audit_jointly
 
-            beside = audit_jointly(joint, pattern.hidden, attackers, time_limit=deadline.left, progress=shown)
+            tested = AttackersTested(tuple(attackers))
+            beside = audit_jointly(joint, pattern.hidden, tested, time_limit=deadline.left, progress=shown)
             verdict = replace(verdict, together=beside)
     figures = audit_figures(verdict)
     write_json(report, as_json, figures)
@@ -218,6 +229,6 @@ def _audit_pattern(
     if len(unsafe) > MAX_LISTED:
         lines.append(f"  … and {len(unsafe) - MAX_LISTED} more; see --report")
     lines += [] if verdict.together is None else verdict.together.lines()
-    lines += [f"{verdict.verdict}.", f"Not asked: {verdict.not_asked}."]
+    lines += [f"{verdict.verdict}.", f"Not tested: {verdict.not_asked}."]
     say(quiet or as_json, "\n".join(lines))
     leave_with(0 if verdict.is_safe else 1)

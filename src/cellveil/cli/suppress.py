@@ -55,6 +55,13 @@ def suppress(
         ),
     ] = "given",
     attacker: AttackerNames = None,
+    default_attackers: Annotated[
+        bool,
+        typer.Option(
+            "--default-attackers/--no-default-attackers",
+            help="Whether every single contributor attacks, where the instance knows its contributors.",
+        ),
+    ] = True,
     p: P = None,
     q: Q = 100.0,
     level: WhoAttacks = "unit",
@@ -91,11 +98,13 @@ def suppress(
 ) -> None:
     """Find a pattern that protects an instance, audit it, and write it if it is safe.
 
-    Outsiders are always kept off, and with them all attackers that are named.
+    Outsiders always attack, single contributors where the instance knows something of them, and with them
+    all attackers that are named.
 
     When no safe pattern is found, no pattern and no certificate is left: older ones are removed. Where no
     pattern can be safe, the message says what stands in the way and what would help; --relax does it.
     """
+    from cellveil.attackers.default_attackers import attackers_tested
     from cellveil.certificate import write_certificate
     from cellveil.formats.instance import read_instance, write_instance
     from cellveil.formats.pattern_file import write_pattern
@@ -110,15 +119,17 @@ def suppress(
     if relaxed is not None:
         check_writable(relaxed)
     named = attacker or ([] if prior is None else [AttackerName.outsider])
-    others = attackers_of(named, p, q, level, coalition, prior)
     problem = _weighted(read_instance(instance), weights)
+    asked = attackers_of(named, p, q, level, coalition, prior) if named else None
+    tested = attackers_tested(problem, asked, defaults=default_attackers)
+    others = tested.attackers
     try:
         phases = [Phase.SEARCH, *([Phase.OTHERS] if others else []), Phase.AUDIT]
         with on_cluster(cluster), progress(quiet or as_json, phases) as shown:
             found = find_pattern(
                 problem,
                 method,
-                attackers=others,
+                attackers=tested,
                 time_limit=time_limit,
                 seed=seed,
                 seeds=seeds,
@@ -138,7 +149,14 @@ def suppress(
     settings |= {"attackers": [asdict(other) for other in others]} if others else {}
     settings |= {"seeds": seeds} if seeds > 1 else {}
     settings |= {"options": options} if options else {}
-    figures = build_report(problem, found, found.audit, title=instance.name, parameters=settings)
+    figures = build_report(
+        problem,
+        found,
+        found.audit,
+        title=instance.name,
+        parameters=settings,
+        why_no_insiders=tested.why_no_insiders,
+    )
     if found.is_safe:
         write_pattern(problem, found.pattern, out)
         if relaxed is not None:

@@ -14,7 +14,6 @@ JOB = """\
 title = "Turnover by industry, region and size class"
 output = "."
 labels = "data/labels.csv"
-attackers = []                 # outsiders only, to be quick: without this line every holding is kept off
 
 [microdata]
 file = "data/firms.csv"

@@ -12,7 +12,7 @@ from cellveil.explaining.rule_arithmetic import arithmetic, single_rules
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
 from cellveil.rules.base import Rule
-from cellveil.tables.contributions import Contributions
+from cellveil.tables.contributions import RECORD, Contributions
 from cellveil.tables.table import Table
 
 
@@ -70,13 +70,17 @@ def largest_contributors(table: Table, cell: int) -> tuple[Contributor, ...]:
     whole = float(known.absolute[cell])
     return tuple(
         Contributor(
-            "not named" if person < 0 else f"contributor {known.names[person]}",
+            "not named" if person < 0 else _named(known.names[person]),
             amount_text(amount, known.decimals),
             share_text(amount, whole),
         )
         for amount, person in zip(amounts[cell].tolist(), who[cell].tolist(), strict=True)
         if amount
     )
+
+
+def _named(name: str) -> str:
+    return name if name.startswith(RECORD) else f"contributor {name}"
 
 
 def fired_rules(

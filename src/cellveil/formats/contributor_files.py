@@ -4,19 +4,21 @@
 ``largest_units.csv``,                    a line per cell: dimension columns, and a column ``known_<name>``
 ``largest_holdings.csv``                  for each column of `cellveil.tables.contributions`, those
                                           with an entry per contributor numbered ``_1``, ``_2`` and so on
+``contributor_ids.csv``                   ``level`` (units or holdings), the ``number`` of a contributor in
+                                          these files, and its ``id``
 ``level_origins.csv``                     dimension columns and ``level_origin``: how the level of a primary
                                           cell came about, see `cellveil.level_origin`; or ``waived``
 ========================================  ====================================================================
 
 What a problem knows of contributors is all that audits and certificates against insiders need, so whoever has
-the folder can check them. Contributors are numbered by the first place in which they stand: the files hold
-parts of confidential values, but no ids.
+the folder can check them. Contributors are numbered by the first place in which they stand; their ids serve
+explanations only, and certificates hold without that file. All of it is confidential.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from fractions import Fraction
 from functools import cache
@@ -27,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cellveil.errors import InputError
+from cellveil.formats.columns import read_columns
 from cellveil.formats.exact_numbers import float_texts, texts_of, written_decimals
 from cellveil.formats.rows import Rows, rows_of_table
 from cellveil.level_origin import LevelOrigin
@@ -35,6 +38,7 @@ from cellveil.tables.contributions import AMOUNTS, IDS, Contributions
 from cellveil.tables.table import Table
 
 FILES = {"units": "largest_units.csv", "holdings": "largest_holdings.csv"}
+CONTRIBUTOR_IDS = "contributor_ids.csv"
 ORIGINS = "level_origins.csv"
 ORIGIN = "level_origin"
 WAIVED = "waived"
@@ -42,7 +46,9 @@ PREFIX = "known_"
 FLOATS = ("weighted_count", "top_weight")
 NEEDED = ("count", "total", "absolute", "top", "who")
 
-_COLUMNS = [field.name for field in fields(Contributions) if field.name not in ("decimals", "names")]
+_COLUMNS = [
+    field.name for field in fields(Contributions) if field.name not in ("decimals", "names", "only_single")
+]
 _OWN_NAME = re.compile(rf"{PREFIX}({'|'.join(_COLUMNS)})(_\d+)?|{ORIGIN}")
 
 _Csv = tuple[Sequence[str], Iterable[Sequence[Any]]]
@@ -62,11 +68,15 @@ def contributor_files(problem: Problem) -> dict[str, _Csv]:
     found: dict[str, _Csv] = {}
     codes = [table.codes(axis) for axis in range(len(table.dimensions))]
     names = [dimension.name for dimension in table.dimensions]
+    ids: list[tuple[str, int, str]] = []
     for level, file in FILES.items():
         known = getattr(table, level)
         if known is not None:
             columns = _texts(known)
             found[file] = [*names, *columns], zip(*codes, *columns.values(), strict=True)
+            ids += [(level, number, known.names[person]) for person, number in _by_place(known).items()]
+    if ids:
+        found[CONTRIBUTOR_IDS] = ("level", "number", "id"), ids
     origins = _origins(problem)
     if origins:
         rows = [[*(column[cell] for column in codes), " + ".join(told)] for cell, told in origins.items()]
@@ -131,14 +141,29 @@ def _share(value: Any) -> str:
 
 def read_largest(table: Table, folder: Path) -> Table:
     """The table with the largest contributions that files of the folder give; as it is without them."""
-    found = {level: _contributions(table, folder / file) for level, file in FILES.items()
-             if (folder / file).exists()}  # fmt: skip
+    ids = _read_ids(folder / CONTRIBUTOR_IDS)
+    found = {
+        level: _contributions(table, folder / file, ids.get(level, {}))
+        for level, file in FILES.items()
+        if (folder / file).exists()
+    }
     if "units" in found and table.contributors is None:
         table = table.replace(contributors=found["units"].count)
     return table.replace(**found) if found else table
 
 
-def _contributions(table: Table, path: Path) -> Contributions:
+def _read_ids(path: Path) -> dict[str, dict[str, str]]:
+    """The ids of contributors, by level and number."""
+    found: dict[str, dict[str, str]] = {}
+    if path.exists():
+        columns = read_columns(path)
+        rows = zip(*(columns.codes(name) for name in ("level", "number", "id")), strict=True)
+        for level, number, name in rows:
+            found.setdefault(level, {})[number] = name
+    return found
+
+
+def _contributions(table: Table, path: Path, ids: Mapping[str, str]) -> Contributions:
     rows, cells = rows_of_table(path, table)
     if len(np.unique(cells)) != table.num_cells:
         raise InputError("not every cell has a line", file=path, remedy="Write the folder anew.")
@@ -156,7 +181,7 @@ def _contributions(table: Table, path: Path) -> Contributions:
             f"there is no column for {PREFIX}{missing[0]}", file=path, remedy="Write the folder anew."
         )
     most = max(int(columns[name].max(initial=-1)) for name in IDS if name in columns)
-    names = tuple(str(number + 1) for number in range(most + 1))
+    names = tuple(ids.get(str(number), str(number)) for number in range(1, most + 2))
     widths = {column.shape[1] for name, column in columns.items() if column.ndim == 2 and name != "requests"}
     if len(widths) > 1 or ("parts" in columns) != ("part_who" in columns):
         raise InputError("columns of contributors are missing", file=path, remedy="Write the folder anew.")

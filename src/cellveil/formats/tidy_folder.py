@@ -40,8 +40,9 @@ from cellveil.arrays import Int
 from cellveil.errors import InputError, nearest_name
 from cellveil.files import atomic_path, guarded_fields
 from cellveil.formats.columns import Columns, read_columns
-from cellveil.formats.contributor_files import FILES as LARGEST_FILES
 from cellveil.formats.contributor_files import (
+    CONTRIBUTOR_IDS,
+    FILES,
     ORIGINS,
     contributor_files,
     is_own_column,
@@ -158,7 +159,7 @@ def write_folder(problem: Problem, path: Path | str) -> None:
     with ExitStack() as stack:  # all or nothing: the files are renamed when all are written
         for name, (header, rows) in parts.items():
             write_rows(stack.enter_context(atomic_path(path / name)), header, rows)
-    others = (EQUATIONS, CONTRIBUTIONS, CONTENTS, *LARGEST_FILES.values(), ORIGINS)
+    others = (EQUATIONS, CONTRIBUTIONS, CONTENTS, *FILES.values(), CONTRIBUTOR_IDS, ORIGINS)
     for file in (*path.glob("hier_*.csv"), *(path / name for name in others)):
         if file.name not in parts:  # left over from an older instance
             file.unlink(missing_ok=True)

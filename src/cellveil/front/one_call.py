@@ -56,7 +56,7 @@ def protect(
         The column to add up; without one the records are counted.
     contributor, holding
         Columns with the ids of contributors and of the holdings they belong to. Where contributors are known,
-        every single one of them is kept off as well.
+        every single one of them is tested as well; without ids each record counts as a contributor.
     weight
         Column with sampling weights.
     rules
@@ -71,8 +71,8 @@ def protect(
         What hiding a cell costs: ``"value"``, ``"one"``, ``"count"``, ``"log"``, a cost column, or the
         section of a job.
     attackers
-        Whom else to keep off, in place of single contributors: objects, or in short
-        (``"insider:coalition=2"``). An empty list keeps off outsiders only.
+        Attackers to test besides outsiders and single contributors: objects, or in short
+        (``"insider:coalition=2"``). An empty list: outsiders only.
     method, time_limit, seed
         Of the search, see `suppress`.
     title, labels
@@ -100,8 +100,8 @@ def protect(
     ...     "branch": ["food"] * 2 + ["wood"] * 3 + (["food"] * 3 + ["wood"] * 3) * 2,
     ...     "sales": [90, 3, 20, 25, 30, 40, 35, 30, 50, 45, 20, 20, 15, 25, 30, 35, 20],
     ... }
-    >>> protect(firms, ["region", "branch"], "sales", rules="p%:10")
-    Protection(safe against outsiders, 4 of 12 cells hidden)
+    >>> protect(firms, ["region", "branch"], "sales", rules="p%:10").audit.against
+    'outsiders and every single contributor (each record counts as one contributor)'
     """
     if data is None:
         raise InputError("there are no data", remedy="Give a frame, a mapping of columns, or a path.")

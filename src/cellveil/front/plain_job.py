@@ -24,7 +24,7 @@ BY = 'Name the columns whose codes make the table: by=["nace", "region"].'
 RULES = 'Say which cells are unsafe: rules=["p%:10", "threshold:3"], or cells={("A", "N"): "u"}.'
 FURTHER = (
     *("microdata", "dimensions", "tables", "weights", "levels", "bounds", "suppress", "previous", "against"),
-    *("bounds_reason", "release"),
+    *("bounds_reason", "release", "default_attackers"),
 )
 """Sections of a job that `settings` may hold; `tables` is that of the one table."""
 

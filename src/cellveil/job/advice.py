@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from cellveil.argus.lexer import quoted
 from cellveil.errors import CellveilError, InfeasibleError
-from cellveil.job.attackers_asked import attackers_asked
 from cellveil.job.data_sections import DimensionJob
+from cellveil.job.job_attackers import attackers_of_job
 from cellveil.job.job_model import Job
 from cellveil.job.preparing import prepare
 from cellveil.job.sections import WeightsJob
@@ -215,7 +215,7 @@ def _measure(proposal: Proposal, problem: Problem | None, params: AdviceParams) 
         found = suppress(
             problem,
             params.method,
-            attackers=attackers_asked(job, problem).attackers,
+            attackers=attackers_of_job(job, problem),
             time_limit=params.seconds,
             seed=job.suppress.seed,
             options={"run.bound_seconds": 0},

@@ -250,6 +250,18 @@ def _longest(codes: list[str], widths: list[int]) -> list[str]:
     return [code for code in codes if code not in totals]
 
 
+def _of_all_tables(job: Job) -> list[str]:
+    """The columns of the microdata that tell records apart in several tables and releases, without ids."""
+    tables, micro = [table for table in job.tables if table.file is None], job.microdata
+    if micro is None or micro.contributor is not None or (len(tables) < 2 and job.against is None):
+        return []
+    settings = {name: job.dimensions.get(name) for table in tables for name in table.dimensions}
+    named = [(given.column if given else None) or name for name, given in settings.items()]
+    amounts = [name for table in tables for name in (table.response, table.shadow, *table.costs)]
+    others = [micro.holding, micro.weight, micro.request, micro.waiver, *amounts]
+    return list(dict.fromkeys([*named, *(name for name in others if name)]))
+
+
 def tabulated(
     job: Job,
     table: TableJob,
@@ -280,6 +292,7 @@ def tabulated(
         waiver=micro.waiver,
         passive=micro.passive,
         depth=depth,
+        recognised_by=_of_all_tables(job),
         all_cells=all_cells and bool(job.rules) and rule_from_dict(job.rules).needs_all_cells,
         allow_negative=micro.allow_negative,
         columns={dimension.name: dimension.column for dimension in dimensions if dimension.column},

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from cellveil.attackers.attacker import Attacker, in_words, not_asked
+from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.default_attackers import attackers_in_words, untested_in_words
 from cellveil.clock import Deadline
 from cellveil.deviations.demand import Demands
 from cellveil.errors import counted
-from cellveil.job.attackers_asked import attackers_asked
+from cellveil.job.job_attackers import attackers_of_job
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import check_output
 from cellveil.job.past import Past
@@ -58,7 +59,7 @@ class JobCheck:
     demands
         Levels that a pattern must meet.
     against, not_asked
-        Who is kept off, and who is not asked, in words.
+        Which attackers are tested, and which are not, in words.
     method, plan
         The method, and the plan that it will likely take; empty for other methods than `auto`.
     feasible
@@ -113,7 +114,7 @@ class JobCheck:
             f"Unsafe      {counted(self.primaries, 'cell')} ({share}){frozen}{hidden}",
             *(f"  by        {name}: {count:,}" for name, count in self.rules.items()),
             f"Demands     {counted(self.demands, 'level')} to be met",
-            f"Against     {self.against}; not asked: {self.not_asked}",
+            f"Against     {self.against}; not tested: {self.not_asked}",
             f"Method      {self.method}{plan}, {limit}",
             *(f"Note        {note}" for note in self.notes),
             *(f"WARNING     {warning}" for warning in self.warnings),
@@ -147,15 +148,15 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
         prepared = prepare(job, taker)
         problem = Past.of(job, prepared.problem).problem
         check_release(job, prepared)
-    asked = attackers_asked(job, problem)
-    everybody = [Attacker(), *(one for one in asked.attackers if not one.is_plain_outsider)]
+    tested = attackers_of_job(job, problem)
+    everybody = [Attacker(), *(one for one in tested.attackers if not one.is_plain_outsider)]
     deadline = Deadline(params.seconds)
     progress.phase(Phase.FEASIBLE, deadline)
     bound = cover_bound(problem, deadline=deadline).bound
     feasible = bool(np.isfinite(bound))
     table, status = problem.table, problem.status
     assumed = f", assuming that {problem.assumption}" if problem.assumption else ""
-    why = f", {asked.why_no_insiders}" if asked.why_no_insiders else ""
+    why = f", {tested.why_no_insiders}" if tested.why_no_insiders else ""
     return JobCheck(
         title=job.title,
         engine=str(job.microdata.engine_choice()) if job.microdata else "",
@@ -168,8 +169,8 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
         hidden=int((status == Status.SECONDARY).sum()),
         zeros=int((table.values == 0).sum()),
         demands=Demands(problem).left,
-        against=f"{in_words(everybody)}{assumed}",
-        not_asked=f"{not_asked(everybody)}{why}",
+        against=f"{attackers_in_words(problem, everybody)}{assumed}",
+        not_asked=f"{untested_in_words(problem, everybody)}{why}",
         method=job.suppress.method,
         plan=_plan(job, problem, feasible),
         time_limit=job.suppress.time_limit,

@@ -12,7 +12,7 @@ from time import perf_counter
 from cellveil.arrays import Float
 from cellveil.clock import Deadline
 from cellveil.errors import CellveilError, InfeasibleError, InputError
-from cellveil.job.attackers_asked import attackers_asked
+from cellveil.job.job_attackers import attackers_of_job
 from cellveil.job.job_model import Job
 from cellveil.job.past import Past
 from cellveil.job.preparing import prepare
@@ -94,7 +94,7 @@ def _run(
         found = past.suppress(
             method,
             weight=weighings[kind],
-            attackers=attackers_asked(job, problem).attackers,
+            attackers=attackers_of_job(job, problem),
             time_limit=job.suppress.time_limit,
             seed=job.suppress.seed,
             options=job.suppress.options if method == job.suppress.method else None,

@@ -64,21 +64,15 @@ def find(
     judged = search(job, ready.prepared, ready.past, progress, keep_best=keep_best, workers=workers)
     # an adjusted table has no part in what a pattern makes it necessary to relax
     adjusted, adjustment = _adjusted(job, ready.prepared.problem, judged.suppression, progress)
-    instead = instead_of_pattern(ready, adjusted, progress)
+    instead = instead_of_pattern(ready, adjusted)
     return Finding(judged, adjusted, adjustment, instead, perf_counter() - began)
 
 
-def instead_of_pattern(
-    ready: ReadyJob, adjusted: Adjustment | None, progress: Progress
-) -> Audit | str | None:
+def instead_of_pattern(ready: ReadyJob, adjusted: Adjustment | None) -> Audit | str | None:
     """The audit of an adjusted table that is to be released, or why there is none; None where none is."""
     if ready.job.adjust is None or not ready.job.adjust.publish:
         return None
-    return (
-        "no adjusted table was found"
-        if adjusted is None
-        else ready.past.beside(adjusted.audit, None, progress)
-    )
+    return "no adjusted table was found" if adjusted is None else adjusted.audit
 
 
 def _adjusted(

@@ -84,8 +84,12 @@ class Job(Section):
     adjust: AdjustJob | None = Field(None, description="An adjusted table as well, for comparison.")
     attackers: list[AttackerJob] | None = Field(
         None,
-        description="Whom else to keep off. By default every single contributor, where the contributors are "
-        "known; an empty list is the decision to keep off outsiders only.",
+        description="Attackers to test besides those by default, which are outsiders, and every single "
+        "contributor where something is known of the contributors. An empty list: outsiders only.",
+    )
+    default_attackers: bool = Field(
+        True,
+        description="false: only the attackers that are named, and outsiders, are tested.",
     )
     previous: Previous | None = Field(
         None, description="The pattern of a former month, or its path alone: the same cells are preferred."
@@ -100,6 +104,11 @@ class Job(Section):
     _source: JobSource | None = PrivateAttr(None)
     _inferred: tuple[str, ...] = PrivateAttr(())
     _trees: Mapping[str, tuple[Hierarchy, ...]] = PrivateAttr(default_factory=dict)
+
+    @property
+    def tests_defaults(self) -> bool:
+        """Whether the attackers by default are tested."""
+        return self.default_attackers and self.attackers != []
 
     @model_validator(mode="after")
     def _consistent(self) -> Job:
@@ -132,7 +141,6 @@ class Job(Section):
         _check_dimensions(self)
         _check_columns(self)
         _check_weights(self)
-        _check_insiders(self)
         if not self.marks_unsafe_cells and all(table.file is None for table in self.tables):
             raise fault(
                 "there are no rules and no unsafe cells, so nothing would be protected",
@@ -304,16 +312,4 @@ def _check_weights(job: Job) -> None:
             f"there are no weights {kind!r}",
             f"{nearest_name(kind, [*named, *own])} A cost column must stand in the costs of every table.",
             *("weights", "kind"),
-        )
-
-
-def _check_insiders(job: Job) -> None:
-    """Of the largest contributions in a file nobody knows who stands in several cells, as insiders would."""
-    insiders = [place for place, one in enumerate(job.attackers or []) if one.kind in ("insider", "pq")]
-    if insiders and any(table.top for table in job.tables):
-        raise fault(
-            "the contributions of a ready-made table have no ids, so that it is not known who stands in "
-            "several cells: whether insiders are kept off cannot be told",
-            "Leave such attackers out, or tabulate microdata.",
-            *("attackers", insiders[0], "kind"),
         )

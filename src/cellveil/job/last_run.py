@@ -15,8 +15,8 @@ from cellveil.explaining.typed_cell import typed_cell
 from cellveil.formats.adjusted_file import read_adjusted
 from cellveil.formats.instance import read_instance
 from cellveil.formats.pattern_file import read_pattern
-from cellveil.job.attackers_asked import attackers_asked
 from cellveil.job.build_tables import Labels, read_labels
+from cellveil.job.job_attackers import attackers_of_job
 from cellveil.job.job_files import internal_files
 from cellveil.job.job_model import Job
 from cellveil.pattern import Pattern
@@ -74,7 +74,7 @@ class LastRun:
         return cls(
             problem,
             read_pattern(files["pattern"], problem),
-            attackers_asked(job, problem).attackers,
+            attackers_of_job(job, problem).attackers,
             certificate,
             rule_from_dict(job.rules) if job.rules else None,
             read_labels(job.labels, problem.table, {}),

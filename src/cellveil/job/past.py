@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Bool, Float
-from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.default_attackers import AttackersTested
 from cellveil.errors import InputError
 from cellveil.files import sha256
 from cellveil.job.build_tables import tabulated
@@ -25,7 +25,6 @@ from cellveil.job.previous_pattern import PreviousPattern, previous_pattern
 from cellveil.judge import Audit
 from cellveil.judge.verdict import Outcome
 from cellveil.microdata.codes import distinct_codes
-from cellveil.microdata.tabulate import COUNT
 from cellveil.pattern import Pattern
 from cellveil.previous.basis import Basis
 from cellveil.previous.joint import JointProblem
@@ -45,7 +44,7 @@ from cellveil.rules.apply import find_primaries
 from cellveil.suppression import Suppression, suppress
 from cellveil.suppression.infeasible.relaxing import Relaxation
 from cellveil.tables.dimension import Dimension
-from cellveil.tables.table import Table
+from cellveil.tables.table import COUNT, Table
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -107,7 +106,7 @@ class Past:
         return self.previous.frozen
 
     def suppress(
-        self, method: str, *, attackers: Sequence[Attacker], weight: Float | None = None, **options: Any
+        self, method: str, *, attackers: AttackersTested, weight: Float | None = None, **options: Any
     ) -> Suppression:
         """Search a pattern that is safe together with all else that readers know.
 
@@ -140,16 +139,17 @@ class Past:
         joint, known = without_known(self.joint, np.array(together.known, dtype=np.int64), progress)
         return replace(self, problem=joint.own, joint=joint, known=known)
 
-    def beside(self, audit: Audit, relaxation: Relaxation | None, progress: Progress) -> Audit:
+    def beside(
+        self, audit: Audit, relaxation: Relaxation | None, tested: AttackersTested, progress: Progress
+    ) -> Audit:
         """The audit with the verdict on its view together with all else that readers know."""
         if self.joint is None:
             return audit
-        if audit.pattern is None:  # an adjusted table: no job has one beside earlier releases
-            return audit
+        assert audit.pattern is not None  # no job has an adjusted table beside earlier releases
         found = audit_jointly(
             relaxed_jointly(self.joint, relaxation),
             audit.pattern.hidden,
-            audit.attackers,
+            tested,
             accepted=self.accepted,
             known=self.known,
             progress=progress,

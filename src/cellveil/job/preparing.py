@@ -9,8 +9,8 @@ from typing import Any
 
 from cellveil.errors import InputError
 from cellveil.formats.instance import read_instance
-from cellveil.job.attackers_asked import depth_asked
 from cellveil.job.build_tables import BuiltTables, Labels, build_tables, read_labels
+from cellveil.job.job_attackers import depth_of_attackers
 from cellveil.job.job_model import Job
 from cellveil.problem import Problem
 from cellveil.progress import Phase, Progress
@@ -87,7 +87,7 @@ def prepare(job: Job, progress: Progress, records: Any = None) -> Prepared:
 def depth_kept(job: Job) -> int:
     """How many of the largest contributions of each cell are kept, for rules and attackers."""
     rule = rule_from_dict(job.rules) if job.rules else None
-    return max(rule.depth if rule else 1, MIN_DEPTH, depth_asked(job))
+    return max(rule.depth if rule else 1, MIN_DEPTH, depth_of_attackers(job))
 
 
 def _note_odd_dimensions(built: BuiltTables, problem: Problem, progress: Progress) -> None:

@@ -18,8 +18,8 @@ from cellveil.attackers.attacker import Attacker
 from cellveil.certificate import verify
 from cellveil.certificate.named_attacker import NamedAttacker
 from cellveil.errors import InputError, WorkerError
-from cellveil.job.attackers_asked import attackers_asked
 from cellveil.job.finding import Finding, instead_of_pattern, limits_asked
+from cellveil.job.job_attackers import attackers_of_job
 from cellveil.job.past import Past
 from cellveil.job.ready_job import ReadyJob
 from cellveil.job.searched import JudgedPattern
@@ -49,7 +49,7 @@ def rejudged(ready: ReadyJob, found: Finding, progress: Progress) -> Finding:
     if adjusted is not None:
         adjusted = _rejudged_table(ready, adjusted)
         adjustment = adjusted_figures(ready.prepared.problem, adjusted, judged.suppression)
-    instead = instead_of_pattern(ready, adjusted, progress)
+    instead = instead_of_pattern(ready, adjusted)
     return replace(found, judged=judged, adjusted=adjusted, adjustment=adjustment, instead=instead)
 
 
@@ -57,8 +57,10 @@ def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progres
     """The pattern, and the verdict on it as it is shown here."""
     past = ready.past.without_known(claimed.audit, progress)
     problem = _problem(ready, past, claimed)
-    pattern, asked = _pattern(problem, claimed.suppression.pattern), attackers_asked(ready.job, problem)
-    verdicts = _verdicts(problem, pattern, (OUTSIDER, *asked.attackers), claimed.audit, progress)
+    pattern, tested = _pattern(problem, claimed.suppression.pattern), attackers_of_job(ready.job, problem)
+    came = claimed.audit.attackers
+    attackers = [one for one in tested.attackers if one not in tested.if_time or one in came]
+    verdicts = _verdicts(problem, pattern, (OUTSIDER, *attackers), claimed.audit, progress)
     found = Audit.of(problem, pattern, verdicts)
     return replace(
         claimed,
@@ -67,8 +69,8 @@ def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progres
         past=ready.past,
         problem=problem,
         suppression=replace(claimed.suppression, pattern=pattern, audit=found),
-        audit=past.beside(found, claimed.suppression.relaxation, progress),
-        asked=asked,
+        audit=past.beside(found, claimed.suppression.relaxation, tested, progress),
+        tested=tested,
     )
 
 

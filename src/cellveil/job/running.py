@@ -14,8 +14,8 @@ from cellveil.files import write_text
 from cellveil.formats.adjusted_file import write_adjusted
 from cellveil.formats.pattern_file import write_pattern
 from cellveil.formats.tidy_folder import write_folder
-from cellveil.job.attackers_asked import depth_asked
 from cellveil.job.finding import Finding, find
+from cellveil.job.job_attackers import depth_of_attackers
 from cellveil.job.job_files import FILES, internal_files
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import NewFiles, Output
@@ -108,7 +108,7 @@ def run_job(
     job = read_job(job) if isinstance(job, str | Path) else job
     check_kind(job, Job, "the job", 'Give what read_job("job.toml") returns, or its path.')
     with locked_output(job) as output, shown_progress(progress) as observer:
-        observer.plan(phases_of(job, depth_asked(job) > 1))
+        observer.plan(phases_of(job, depth_of_attackers(job) > 1))
         observer.phase(Phase.READ)
         ready = ReadyJob.of(job, observer, records)
         try:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cellveil.job.attackers_asked import AttackersAsked, attackers_asked
+from cellveil.attackers.default_attackers import AttackersTested
 from cellveil.job.comparing import compare_with
+from cellveil.job.job_attackers import attackers_of_job
 from cellveil.job.job_model import Job
 from cellveil.job.past import Past
 from cellveil.job.preparing import Prepared
@@ -33,8 +34,8 @@ class JudgedPattern:
         What the pattern protects: as asked, or relaxed where that was allowed and necessary.
     audit
         The verdict on the pattern, also beside former releases.
-    asked
-        Whom the job keeps off.
+    tested
+        Who attacks besides outsiders.
     curve
         Cost and bound over time.
     comparison
@@ -47,7 +48,7 @@ class JudgedPattern:
     problem: Problem
     suppression: Suppression
     audit: Audit
-    asked: AttackersAsked
+    tested: AttackersTested
     curve: tuple[SearchPoint, ...]
     comparison: Comparison | None = None
 
@@ -60,7 +61,7 @@ class JudgedPattern:
             title=self.job.title,
             parameters=parameters(self.job) | dict(self.prepared.facts),
             labels=self.prepared.labels,
-            why_no_insiders=self.asked.why_no_insiders,
+            why_no_insiders=self.tested.why_no_insiders,
             notes=notes,
             tables=self.prepared.tables,
             changes=self.past.changes_to(self.suppression.pattern),
@@ -88,12 +89,12 @@ def search(
         When the search was interrupted, unless the best pattern so far is to be kept.
     """
     problem = past.problem
-    asked = attackers_asked(job, problem)
-    progress.plan(phases_of(job, bool(asked.attackers)))
+    tested = attackers_of_job(job, problem)
+    progress.plan(phases_of(job, bool(tested.attackers)))
     curve = SearchCurve(progress)
     suppression = past.suppress(
         **job.suppress.model_dump(),
-        attackers=asked.attackers,
+        attackers=tested,
         may_free=past.may_free,
         workers=workers,
         progress=curve,
@@ -107,7 +108,7 @@ def search(
     if len(problem.primaries) * suppression.pattern.hidden.sum() <= EXACT_WORK:
         audit = audit.with_exact_intervals(progress)
     comparison = compare_with(job, past, suppression, progress) if job.report.compare else None
-    return JudgedPattern(job, prepared, past, problem, suppression, audit, asked, curve.points, comparison)
+    return JudgedPattern(job, prepared, past, problem, suppression, audit, tested, curve.points, comparison)
 
 
 def phases_of(job: Job, has_attackers: bool) -> list[Phase]:

@@ -266,7 +266,7 @@ class AdjustJob(Section):
 
 
 class AttackerJob(Section):
-    """Somebody to keep off besides the outsider; left out: every contributor, where these are known."""
+    """An attacker to test besides those by default: outsiders, and contributors where these are known."""
 
     kind: Literal["outsider", "integer", "insider", "pq"] = Field(
         description="outsider (with prior knowledge), integer (knows that values are whole), insider (a "

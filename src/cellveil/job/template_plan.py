@@ -20,8 +20,8 @@ from cellveil.job.template_lines import SpanningVariable, TemplateLine, read_tem
 from cellveil.microdata.codes import distinct_codes
 from cellveil.microdata.column_facts import adds_up, nested_order, sums_in
 from cellveil.microdata.source_options import SourceOptions
-from cellveil.microdata.tabulate import COUNT
 from cellveil.tables.hierarchy import Hierarchy
+from cellveil.tables.table import COUNT
 
 ENDINGS = ("", ".hrc", ".csv")
 

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.attackers.attacker import Attacker, as_attackers, in_words, not_asked
+from cellveil.attackers.attacker import Attacker, as_attackers, in_words
+from cellveil.attackers.default_attackers import attackers_in_words, attackers_tested, untested_in_words
 from cellveil.attackers.unlisted_parts import AllParts
 from cellveil.certificate import Certificate, Verification
 from cellveil.clock import NO_LIMIT, Deadline
@@ -146,7 +147,7 @@ class Audit(Shown):
     @property
     def against(self) -> str:
         """Against whom the verdict holds, in words."""
-        who = ADJUSTED if self.adjusted is not None else in_words(self.attackers)
+        who = ADJUSTED if self.adjusted is not None else attackers_in_words(self.problem, self.attackers)
         assumed = f", assuming that {self.problem.assumption}" if self.problem.assumption else ""
         if self.together is None:
             return f"{who}{assumed}"
@@ -160,7 +161,7 @@ class Audit(Shown):
         """Whom it says nothing about, in words."""
         if self.adjusted is not None:
             return "contributors who know their own part, alone or together"
-        alone = not_asked(self.attackers)
+        alone = untested_in_words(self.problem, self.attackers)
         if self.together is None or not self.together.not_tested:
             return alone
         return f"{alone}; {self.together.not_tested}"
@@ -309,7 +310,7 @@ def audit(
     problem: Problem,
     published: Any,
     *,
-    attackers: Any = (OUTSIDER,),
+    attackers: Any = None,
     exact: bool = True,
     workers: int = 1,
     time_limit: float | None = None,
@@ -328,7 +329,7 @@ def audit(
         per cell.
     attackers
         Everybody whose attack is tried: `Attacker` objects, or their names. A release needs the outsider
-        among them.
+        among them. By default outsiders, and those that `suppress` tests by default.
     exact
         Compute every interval an outsider is left with to its ends. Otherwise stop at each cell as soon as
         enough is shown, which needs far fewer linear programs and gives the same verdict.
@@ -364,7 +365,11 @@ def audit(
         with shown_progress(progress) as observer:
             return audit(problem, published, **given, progress=observer)
     check_problem(problem)
-    params, published, attackers = params or AuditParams(), audited_thing(published), as_attackers(attackers)
+    params, published = params or AuditParams(), audited_thing(published)
+    if attackers is None:
+        further = attackers_tested(problem).attackers if isinstance(published, Pattern) else ()
+        attackers = (OUTSIDER, *further)
+    attackers = as_attackers(attackers)
     if not isinstance(published, Pattern):
         return _audit_adjusted(problem, published, attackers, limits, Deadline(time_limit), params.adjusted)
     if not attackers:

@@ -171,7 +171,7 @@ def audit_insiders(
     check_attacker(kind, p, q, level, coalition)
     if kind in OUTSIDERS:
         raise InputError(f"{kind} is no insider", remedy="Use audit.")
-    parts = OwnParts.of(problem, level, everything)
+    parts = OwnParts.of(problem, level, everything, needs_all=kind == "pq" or coalition > 1)
     insiders = insiders_of(problem, kind, p, q, coalition, parts, cell_numbers(problem.table, exempt))
     view = PublicView.of(problem, pattern)
     movement = _Recorder(problem.table.relations, view.hidden, deadline=Deadline(time_limit), live=1)

@@ -47,6 +47,8 @@ class OutsiderReport(AttackReport):
         And be at least this wide.
     is_exact
         Whether every interval was computed to its ends.
+    undecided
+        Numbers of cells that were not shown safe, and of which the attack gave no clear answer in time.
     certificate
         A proof of the whole where every cell is safe.
     """
@@ -59,6 +61,7 @@ class OutsiderReport(AttackReport):
     is_exact: bool
     tolerance: str
     certificate: Certificate
+    undecided: Int
 
     @property
     def is_safe(self) -> bool:
@@ -150,7 +153,7 @@ def _report(judge: CellJudge, started: float) -> OutsiderReport:
     safe = judge.safe_among(cells)
     safe &= check_witnesses(judge.problem, hidden, certificate).protected & hidden[cells]
     # An unclear answer matters only where it left a cell unshown.
-    cut_short = bool(judge.unclear & set(cells[~safe].tolist()))
+    undecided = np.array(sorted(judge.unclear & set(cells[~safe].tolist())), dtype=np.int64)
     return OutsiderReport(
         view_hash=judge.attack.view.content_hash,
         attacker=attacker,
@@ -161,10 +164,11 @@ def _report(judge: CellJudge, started: float) -> OutsiderReport:
         required_upper=judge.need_high[cells],
         required_width=judge.problem.spl[cells],
         safe=safe,
-        reason=Ending.SOLVE_UNCLEAR if cut_short else Ending.COMPLETE,
+        reason=Ending.SOLVE_UNCLEAR if len(undecided) else Ending.COMPLETE,
         is_exact=judge.exact and not judge.unclear,
         num_lps=judge.attack.num_lps,
         seconds=time.perf_counter() - started,
         tolerance=tolerances.describe(),
         certificate=certificate,
+        undecided=undecided,
     )

@@ -34,7 +34,11 @@ from cellveil.tables.scaled import LARGEST, MAX_DECIMALS, REMEDIES
 
 @dataclass(frozen=True)
 class Roles:
-    """Which column plays which part. `members` has the id columns of units and holdings."""
+    """Which column plays which part.
+
+    `members` has the id columns of units and holdings; `recognised_by` the columns that number the records
+    alike in every table of theirs, where there are no ids of units.
+    """
 
     dimensions: tuple[str, ...]
     response: str | None = None
@@ -46,6 +50,7 @@ class Roles:
     request_codes: tuple[str, str] = ("1", "2")
     waiver: str | None = None
     passive: bool = False
+    recognised_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         ids = {"contributor": self.members.get("unit"), "holding": self.members.get("holding")}
@@ -60,6 +65,11 @@ class Roles:
             )
 
     @property
+    def title(self) -> str:
+        """What is tabulated, in words."""
+        return f"{self.response or 'count'} by {' × '.join(self.dimensions)}"
+
+    @property
     def may_waive(self) -> bool:
         """Whether some may count as having waived protection."""
         return self.waiver is not None or self.passive
@@ -67,7 +77,8 @@ class Roles:
     def needed(self) -> list[str]:
         """All columns to read."""
         single = (self.response, self.shadow, self.weight, self.request, self.waiver)
-        return [*self.dimensions, *self.costs, *self.members.values(), *(name for name in single if name)]
+        named = [name for name in single if name]
+        return [*self.dimensions, *self.costs, *self.members.values(), *named, *self.recognised_by]
 
     def numbers(self) -> dict[str, str]:
         """Alias and column of every number."""
@@ -194,7 +205,8 @@ class Records:
         joins = " ".join(
             f"LEFT JOIN codes{axis} ON codes{axis}.code = {text}" for axis, text in enumerate(texts)
         )
-        return f"SELECT {columns} FROM {SOURCE} AS m {joins}"
+        source = sql.recognised_records(SOURCE, roles.recognised_by) if roles.recognised_by else SOURCE
+        return f"SELECT {columns} FROM {source} AS m {joins}"
 
     def _staged(self) -> dict[str, str]:
         """The columns of the staged records, and the SQL of each in terms of the source."""
@@ -213,6 +225,8 @@ class Records:
             }
         if roles.may_waive:
             columns["waived"] = self._waived()
+        if roles.recognised_by:
+            columns[sql.RECORD] = of_record(sql.RECORD_NUMBER)
         return columns | {"padded": self._is_padded()}
 
     def _waived(self) -> str:
@@ -301,6 +315,7 @@ class Records:
         columns |= {level: level for level in self._roles.members}
         columns |= {"request1": "request1", "request2": "request2"} if self._roles.request else {}
         columns |= {"waived": "waived"} if self._roles.may_waive else {}
+        columns |= {sql.RECORD: sql.RECORD} if self._roles.recognised_by else {}
         chosen = ", ".join(f"{expression} AS {name}" for name, expression in columns.items())
         select = f"SELECT {', '.join(sql.codes(len(self._dimensions)))}, {chosen} FROM {self._raw}"
         return f"{select} WHERE {self._weight} > 0" if self._weight else select

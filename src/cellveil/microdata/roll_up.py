@@ -7,7 +7,8 @@
 3. The largest contributions are rolled up in the same way, as lists of the `depth` largest. That is exact as
    long as the lists that meet have no contributor in common. So contributors that have records in several
    base cells are kept apart, one row for each contributor and cell; and before each dimension those rows
-   join the lists whose contributor has, under the codes rolled up so far, no other row left.
+   join the lists whose contributor has, under the codes rolled up so far, no other row left. Without ids
+   each record is a contributor, and the largest records of the base cells get numbers to know them again.
 
 Requires leaf codes and amounts with few decimals. Ensures an exactly additive table and, for every cell,
 exact counts, sums and largest contributions, the same for any number of threads. Memory is bounded by
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +31,7 @@ from cellveil.microdata.engine import Engine, EngineOptions
 from cellveil.microdata.opened_records import opened_records
 from cellveil.microdata.records import Records, Roles
 from cellveil.progress import Progress
-from cellveil.tables.contributions import Contributions
+from cellveil.tables.contributions import RECORD, Contributions
 from cellveil.tables.dimension import Dimension
 
 Ranked = dict[str, list[str]]
@@ -109,15 +111,16 @@ class RollUp:
             member, self._roles.weight is not None, self._roles.request is not None, self.records.has_waivers
         )
         num_axes = len(self._codes)
-        rows: str | None = f"({level.rows('records', num_axes)})"
-        if member:
-            rows = self._table(level.rows("records", num_axes))
+        selected = level.rows("records", num_axes)
+        rows: str | None = f"({selected})" if level.stands_once else self._table(selected)
         figures: list[str] = []
         ranked: Ranked = {name: [] for name in level.rankings}
         for axis in range(num_axes):
             local, rows = self._split(level, rows, axis)
             self._add(level, local, figures, ranked)
-            if member and axis == 0:
+            if axis == 0 and member is None:
+                level, ranked = self._numbered_records(level, ranked)
+            elif axis == 0 and not level.stands_once:
                 ranked, rows = self._numbered(level, ranked, rows)
             covered = self._covered(_union(figures), axis, list(level.figures))
             figures = [self._table(sql.group(covered, self._codes, level.figures))]
@@ -143,7 +146,7 @@ class RollUp:
 
     def _split(self, level: sql.MemberLevel, rows: str | None, axis: int) -> tuple[str | None, str | None]:
         """Rows whose member has no other one under the codes before `axis`, and the rest."""
-        if rows is None or not level.member:
+        if rows is None or level.stands_once:
             return rows, None
         marked = self._table(level.marked(rows, axis, len(self._codes)))
         some = self._engine.row(f"SELECT count(*) FROM {marked} WHERE spans")[0]
@@ -159,6 +162,15 @@ class RollUp:
             for name, payload in level.rankings.items():
                 sizes = level.sizes_of(rows, len(self._codes), name)
                 ranked[name].append(self._table(self._largest(payload, f"({sizes})")))
+
+    def _numbered_records(self, level: sql.MemberLevel, ranked: Ranked) -> tuple[sql.MemberLevel, Ranked]:
+        """Numbers for the largest records of base cells, which are known again in all cells above."""
+        (base,) = ranked[sql.TOP]
+        payload = level.rankings[sql.TOP]
+        named = replace(level, member=sql.RECORD)
+        columns = ", ".join([*self._codes, "size", *named.rankings[sql.TOP]])
+        numbered = sql.numbered_records(base, self._codes, payload)
+        return named, {sql.TOP: [self._table(f"SELECT {columns} FROM ({numbered})")]}
 
     def _numbered(
         self, level: sql.MemberLevel, ranked: Ranked, rows: str | None
@@ -185,8 +197,12 @@ class RollUp:
             order = ", ".join([*self._codes, "size DESC", *payload])
             columns = ", ".join(["size", *payload])
             lists[name] = self._arrays(f"SELECT {columns} FROM {ranked[name]} ORDER BY {order}")
-        if not level.member:
-            return lists, ()
+        if level.stands_once:
+            known = np.unique(np.concatenate([entries["member"] for entries in lists.values()]))
+            for entries in lists.values():
+                entries["member"] = np.searchsorted(known, entries["member"])
+            where = f" ({self._roles.title})" if not self._roles.recognised_by else ""
+            return lists, tuple(f"{RECORD}{number + 1}{where}" for number in known.tolist())
         members = " UNION ".join(f"SELECT member FROM {table}" for table in ranked.values())
         ids = self._arrays(f"SELECT name, member FROM ids WHERE member IN ({members}) ORDER BY member")
         for entries in lists.values():
@@ -206,7 +222,7 @@ class RollUp:
             found["total"],
             found["absolute"],
             shape.spread(top["size"], 0),
-            shape.spread(top.get("member"), -1, np.int32),
+            shape.spread(top["member"], -1, np.int32),
             ids,
             weighted_count=found["weighted_count"] / sql.WEIGHT_UNIT if level.weighted else None,
             top_weight=shape.spread(top["top_weight"], 0, np.float64) if level.weighted else None,
@@ -214,7 +230,7 @@ class RollUp:
             largest_unwaived=found["unwaived"] if level.waivers else None,
             requests=np.column_stack([found["request1"], found["request2"]]) if level.requests else None,
             parts=shape.spread(parts["size"], 0) if parts else None,
-            part_who=shape.spread(parts.get("member"), -1, np.int32) if parts else None,
+            part_who=shape.spread(parts["member"], -1, np.int32) if parts else None,
         )
 
     # -- running -----------------------------------------------------------------------------------------
@@ -239,8 +255,7 @@ class RollUp:
 
     def _arrays(self, query: str) -> dict[str, NDArray[Any]]:
         found = self._engine.cells(query).read_all()
-        short = (*self._codes, "member")
-        kinds = {"name": object, "top_weight": np.float64} | dict.fromkeys(short, np.int32)
+        kinds = {"name": object, "top_weight": np.float64} | dict.fromkeys(self._codes, np.int32)
         return {
             name: np.array(found[name].to_numpy(), dtype=kinds.get(name, np.int64))
             for name in found.column_names
@@ -264,8 +279,7 @@ class _Shape:
         self._place = np.arange(len(self._cell)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         self._size = len(count), depth
 
-    def spread(self, entries: NDArray[Any] | None, blank: int, dtype: Any = np.int64) -> NDArray[Any]:
+    def spread(self, entries: NDArray[Any], blank: int, dtype: Any = np.int64) -> NDArray[Any]:
         array = np.full(self._size, blank, dtype=dtype)
-        if entries is not None:
-            array[self._cell, self._place] = entries
+        array[self._cell, self._place] = entries
         return array

@@ -21,6 +21,12 @@ EXACT = "DECIMAL(38, 18)"
 WEIGHT_UNIT = 10**9
 """Sampling weights are added up as integers in this fraction, so that sums do not depend on their order."""
 
+RECORD = "record"
+"""Staged column with numbers of the records: without contributor ids each record is a contributor."""
+
+RECORD_NUMBER = "cellveil record number"
+"""The same in the source."""
+
 TOP, PARTS = "top", "parts"
 """The two ways to rank contributions, see `MemberLevel.rankings`."""
 
@@ -272,6 +278,19 @@ def with_numbers(source: str, columns: Sequence[str], ids: str) -> str:
     return f"SELECT {chosen} FROM {source} AS s JOIN {ids} AS i ON s.member = i.name"
 
 
+def numbered_records(source: str, keys: Sequence[str], payload: Sequence[str]) -> str:
+    """The largest records of base cells with numbers of their own: each stands in one base cell."""
+    order = ", ".join([*keys, "size DESC", *payload])
+    number = f"row_number() OVER (ORDER BY {order}) - 1 AS member"
+    return f"SELECT {', '.join([*keys, 'size', *payload])}, {number} FROM {source}"
+
+
+def recognised_records(source: str, columns: Sequence[str]) -> str:
+    """The records with numbers in the order of some columns: the same in every table of these records."""
+    order = ", ".join(map(ident, columns))
+    return f"(SELECT *, row_number() OVER (ORDER BY {order}) - 1 AS {ident(RECORD_NUMBER)} FROM {source})"
+
+
 @dataclass(frozen=True)
 class MemberLevel:
     """Who is counted as one contributor, and what is known of him.
@@ -279,7 +298,8 @@ class MemberLevel:
     Parameters
     ----------
     member
-        Column of the records with his id; None when every record is a contributor of its own.
+        Column of the records with its id; None when every record is a contributor of its own, and only the
+        largest of each base cell are numbered.
     weighted, requests, waivers
         Whether the records carry these.
     """
@@ -288,6 +308,11 @@ class MemberLevel:
     weighted: bool
     requests: bool
     waivers: bool
+
+    @property
+    def stands_once(self) -> bool:
+        """Whether every contributor is one record, and so stands in one base cell."""
+        return self.member in (None, RECORD)
 
     @property
     def key(self) -> list[str]:
@@ -320,7 +345,8 @@ class MemberLevel:
         `TOP` by unweighted amount; with weights also `PARTS`, by part of the weighted total.
         """
         weight = ["top_weight"] if self.weighted else []
-        top = {TOP: [*self.key, *weight, *(["waived"] if self.waivers else [])]}
+        facts = [*weight, *(["waived"] if self.waivers else [])]
+        top = {TOP: [*facts, *self.key] if self.stands_once else [*self.key, *facts]}
         return top | ({PARTS: self.key} if self.weighted else {})
 
     def rows(self, records: str, num_axes: int) -> str:
@@ -333,6 +359,8 @@ class MemberLevel:
         if not self.member:
             return f"SELECT {', '.join([*codes(num_axes), *columns])} FROM {records}"
         chosen = ", ".join([*codes(num_axes), f"{self.member} AS member", *columns])
+        if self.stands_once:
+            return f"SELECT {chosen} FROM {records}"
         grouped = group(
             f"(SELECT {chosen} FROM {records})", [*codes(num_axes), "member"], dict(self.measures)
         )

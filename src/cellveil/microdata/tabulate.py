@@ -19,16 +19,14 @@ from cellveil.microdata.number_marks import POINTS, NumberMarks
 from cellveil.microdata.records import Roles
 from cellveil.microdata.roll_up import RollUp
 from cellveil.microdata.source_options import SourceOptions
+from cellveil.microdata.sql import RECORD
 from cellveil.progress import Progress
 from cellveil.tables.build import assemble, key_name
 from cellveil.tables.contributions import Contributions
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.scaled import unscale
-from cellveil.tables.table import Table
+from cellveil.tables.table import COUNT, Table
 from cellveil.tables.totals import is_interior
-
-COUNT = "count"
-"""Name of the variable of a frequency table."""
 
 LARGEST_PRODUCT = 1_000_000
 """Most combinations of codes that are tabulated with the empty ones: the cells a method can protect."""
@@ -51,6 +49,7 @@ def tabulate(
     waiver: str | None = None,
     passive: bool = False,
     depth: int = 3,
+    recognised_by: Sequence[str] = (),
     allow_negative: bool = False,
     all_cells: bool = False,
     columns: Mapping[str, str] | None = None,
@@ -88,8 +87,8 @@ def tabulate(
     rounding
         Round every amount to the decimals instead of raising an error.
     contributor
-        Column with the id of the contributor; by default every record is one. The contribution of a
-        contributor to a cell is the sum of all its records there, at every level.
+        Column with the id of the contributor; by default every record is one, “record 1” and so on. The
+        contribution of a contributor to a cell is the sum of all its records there, at every level.
     holding
         Column with the id of the holding; gives the contributions at holding level too.
     weight
@@ -109,6 +108,9 @@ def tabulate(
         Passive confidentiality: who has not requested protection counts as having waived it.
     depth
         How many of the largest contributions are kept for each cell.
+    recognised_by
+        Without a contributor, of several tables of the same records that are to be linked: the columns that
+        any of them uses. Then a record has the same number in all of them.
     allow_negative
         Whether contributions may be negative.
     all_cells
@@ -162,13 +164,15 @@ def tabulate(
         passive=passive,
         dimensions=_dimension_columns(named, columns or {}),
     )
+    if contributor is None and (recognised_by or weight):  # weights rank the records in two ways
+        roles = replace(roles, recognised_by=tuple(dict.fromkeys(recognised_by or roles.needed())))
     if all_cells:
         _check_product(by)
     options = EngineOptions(memory_limit, threads, temp_directory, written, depth, choice=choice)
     with RollUp.opened(source, by, roles, options, progress) as roll_up:
         roll_up.records.read(decimals, rounding=rounding, allow_negative=allow_negative)
         keys, figures = roll_up.cells()
-        units = roll_up.contributions("unit" if contributor else None)
+        units = roll_up.contributions("unit" if contributor else RECORD if roles.recognised_by else None)
         holdings = roll_up.contributions("holding") if holding else None
         if all_cells:
             keys, figures, rows = _every_cell(by, keys, figures)

@@ -263,8 +263,8 @@ class _Builder:
         gone, came = sorted(then - now), sorted(now - then)
         if gone and came:
             raise InputError(
-                f"{release.name}: the codes {name_some(gone, 5)} of {dimension} are not among those of today, "
-                f"which has {name_some(came, 5)} instead",
+                f"{release.name}: the codes {name_some(gone, 5)} of {dimension} are not among those of "
+                f"today, which has {name_some(came, 5)} instead",
                 remedy="Write what each of them is today, nothing for one that is gone: "
                 f'against.codes.{column} = {{"{gone[0]}" = ["{came[0]}"]}}.',
             )

@@ -16,7 +16,8 @@ import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.attack.bound_propagation import unpick
-from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.attacker import Attacker, in_words
+from cellveil.attackers.default_attackers import AttackersTested
 from cellveil.clock import Deadline
 from cellveil.errors import InfeasibleError, counted, name_some
 from cellveil.judge.auditing import OUTSIDER, Audit, audit
@@ -48,12 +49,15 @@ class JointAudit:
         Cells that earlier releases give away whatever is suppressed: of the new table, or of themselves.
     accepted
         Why the office releases all the same; "" where it does not.
+    untested
+        Attackers who are tested on the table alone.
     """
 
     joint: JointProblem
     audit: Audit
     known: tuple[int, ...] = ()
     accepted: str = ""
+    untested: tuple[Attacker, ...] = ()
 
     def __repr__(self) -> str:
         return f"JointAudit({'safe' if self.is_safe else 'NOT SAFE'}, {self.joint!r})"
@@ -120,6 +124,8 @@ class JointAudit:
     def not_tested(self) -> str:
         """What the joint audit could not test, in words; "" where there is nothing."""
         missing = [f"the cross-classification {words}" for words in self.joint.not_tested]
+        if self.untested:
+            missing.append(f"{in_words(self.untested)} {self._where}")
         if self.joint.why_no_contributors:
             missing.append(f"contributors {self._where}, as {self.joint.why_no_contributors}")
         return "; ".join(missing)
@@ -164,7 +170,7 @@ class JointAudit:
 def audit_jointly(
     joint: JointProblem,
     hidden: Bool,
-    attackers: Sequence[Attacker],
+    attackers: AttackersTested,
     *,
     accepted: str = "",
     known: tuple[int, ...] = (),
@@ -192,11 +198,11 @@ def audit_jointly(
     options: dict[str, Any] = {"attackers": tested, "exact": False, "progress": progress}
     found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
     if found.is_safe or not joint.releases:
-        return JointAudit(joint, found, known, accepted)
+        return JointAudit(joint, found, known, accepted, attackers.if_time)
     joint, more = without_known(joint, found.unsafe_cells, progress)
     if more:
         found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
-    return JointAudit(joint, found, (*known, *more), accepted)
+    return JointAudit(joint, found, (*known, *more), accepted, attackers.if_time)
 
 
 def suppress_jointly(
@@ -204,7 +210,7 @@ def suppress_jointly(
     problem: Problem,
     method: str,
     *,
-    attackers: Sequence[Attacker],
+    attackers: AttackersTested,
     time_limit: float | None = None,
     may_free: Bool | None = None,
     accepted: str = "",
@@ -232,9 +238,8 @@ def suppress_jointly(
     if may_free is not None:
         free = np.zeros(joint.problem.table.num_cells, dtype=bool)
         free[: joint.num_own] = may_free
-    asked["attackers"] = [
-        attacker for attacker in _attackers(joint, attackers) if not attacker.is_plain_outsider
-    ]
+    tested = [attacker for attacker in _attackers(joint, attackers) if not attacker.is_plain_outsider]
+    asked["attackers"] = AttackersTested(tuple(tested), attackers.why_no_insiders)
     try:
         found = suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked)
     except InfeasibleError as error:
@@ -246,7 +251,7 @@ def suppress_jointly(
         found = suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked)
     if found.relaxation is not None:
         joint = replace(joint, problem=found.relaxation.problem)
-    judged = JointAudit(joint, found.audit, known, accepted)
+    judged = JointAudit(joint, found.audit, known, accepted, attackers.if_time)
     return _own(found, joint, problem, attackers, progress), judged
 
 
@@ -254,7 +259,7 @@ def _own(
     found: Suppression,
     joint: JointProblem,
     problem: Problem,
-    attackers: Sequence[Attacker],
+    attackers: AttackersTested,
     progress: Progress | None,
 ) -> Suppression:
     """What was found for the joint problem, of the table alone; audited without what is known already."""
@@ -269,7 +274,8 @@ def _own(
             relaxation, problem=problem, freed=tuple(freed), freed_names=names, lowered=lowered
         )
     pattern = Pattern.hiding(problem, found.pattern.hidden[:num_own], found.method)
-    everybody = [OUTSIDER, *(attacker for attacker in attackers if not attacker.is_plain_outsider)]
+    named = [one for one in attackers.attackers if one not in attackers.if_time]
+    everybody = [OUTSIDER, *(one for one in named if not one.is_plain_outsider)]
     outsiders = found.outsiders_pattern
     return replace(
         found,
@@ -301,12 +307,13 @@ def _relaxed(problem: Problem, freed: Sequence[int], lowered: Sequence[Lowered],
     return problem.replace(status=status, **levels)
 
 
-def _attackers(joint: JointProblem, attackers: Sequence[Attacker]) -> list[Attacker]:
+def _attackers(joint: JointProblem, attackers: AttackersTested) -> list[Attacker]:
     """The attackers who can be tested on the joint problem, outsiders first; exempt cells by number."""
     own = joint.problem.table
     found = [OUTSIDER]
-    for attacker in attackers:
-        if attacker.is_plain_outsider or (joint.why_no_contributors and not attacker.is_outsider):
+    for attacker in attackers.attackers:
+        untold = bool(joint.why_no_contributors) and not attacker.is_outsider
+        if attacker.is_plain_outsider or untold or attacker in attackers.if_time:
             continue
         if attacker.exempt:
             attacker = replace(attacker, exempt=tuple(map(int, cell_numbers(own, attacker.exempt))))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cellveil.attackers.attacker import Attacker, in_words
+from cellveil.attackers.attacker import Attacker
+from cellveil.attackers.default_attackers import attackers_in_words, remedy_for_contributors
 from cellveil.problem import Problem, Status
 from cellveil.report.figures import tells_a_cell
 from cellveil.tables.cells import cell_numbers
@@ -60,7 +61,7 @@ class Price:
         weights = np.abs(problem.weight)
         secret = any(_tells(weights[cells]) for cells in (old, new, old & ~new, new & ~old))
         return cls(
-            against=in_words(further),
+            against=attackers_in_words(problem, further),
             cost_against_outsiders=cost,
             secondaries_against_outsiders=int(old.sum()),
             more_cost=more - cost,
@@ -108,12 +109,14 @@ def _plain_words(attacker: Attacker) -> str:
 def open_cells(problem: Problem, run: Suppression) -> list[dict[str, Any]]:
     """Cells that no pattern protects from some insider: by name, with the reason and what can be done."""
     cells = sorted(run.unprotectable)
+    missing = remedy_for_contributors(problem) if cells else ""
+    remedy = f"{missing}; or {REMEDY_OPEN}" if missing else REMEDY_OPEN
     return [
         {
             "cell": name,
             "reach": round(run.unprotectable[cell], 6),
             "reason": REASON_OPEN,
-            "remedy": f"{REMEDY_OPEN}: {_setting(problem, cell)}",
+            "remedy": f"{remedy}: {_setting(problem, cell)}",
         }
         for cell, name in zip(cells, problem.table.cell_names(cells), strict=True)
     ]

@@ -188,7 +188,7 @@ class Report:
     @property
     def told_not_asked(self) -> str:
         """The same as a sentence, with the reason where there is one."""
-        return f"Not asked{f', {self.why_no_insiders}' if self.why_no_insiders else ''}: {self.not_asked}."
+        return f"Not tested{f', {self.why_no_insiders}' if self.why_no_insiders else ''}: {self.not_asked}."
 
     @cached_property
     def price(self) -> Price | None:

@@ -127,6 +127,8 @@ def find_primaries(
     """
     check_kind(table, Table, "the table", "Give a Table: tabulate(…) or read_table(…) make one.")
     rule = None if rule is None else rule_from_dict(rule)
+    if rule is not None and rule.is_about_counts:
+        table = _counting_contributors(table)
     marks = GivenMarks.nothing(table.num_cells) if given is None else given
     excused = cell_numbers(table, waived)
     by_hand = _with_given(_by_hand(table, frozen, statuses), marks)
@@ -177,6 +179,15 @@ def check_bounds_reason(problem: Problem) -> None:
             remedy='Leave such bounds out; or say why readers do not know it: bounds_reason = "…", which '
             "verdict, report and release repeat.",
         )
+
+
+def _counting_contributors(table: Table) -> Table:
+    """The table with its values as numbers of contributors, where it is one of counts and says no more."""
+    unit = 10**table.decimals
+    are_counts = bool((table.values >= 0).all()) and not (table.values % unit).any()
+    if table.contributors is not None or table.units is not None or not are_counts:
+        return table
+    return table.replace(contributors=table.values // unit)
 
 
 def num_excused(table: Table, rule: Rule) -> int | None:

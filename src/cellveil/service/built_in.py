@@ -44,7 +44,7 @@ CHOICES: Mapping[str, Any] = {
     "request": "request",
     "waiver": "waiver",
     "rules": ["p%:p=10,level=holding", "threshold:minimum=3"],
-    "attackers": [],
+    "attackers": None,
     "time_limit": 30.0,
     "seed": 1,
 }

@@ -112,7 +112,7 @@ class Choices(Asked):
         default_factory=list, max_length=50, examples=[["p%:p=10", "threshold:minimum=3"]]
     )
     attackers: list[Text] | None = Field(
-        None, max_length=20, description="None: every contributor, where known; []: outsiders only."
+        None, max_length=20, description="None: contributors as well, where known; []: outsiders only."
     )
     method: Text = "auto"
     time_limit: Annotated[float, Field(gt=0, le=1e6)] | None = 60.0
@@ -154,7 +154,9 @@ class VerbOptions(Asked):
     instance: FileName | None = Field(None, description="Of verbs on instances: its name in files.")
     pattern: FileName | None = Field(None, description="Of audit and verify.")
     certificate: FileName | None = Field(None, description="Of verify.")
-    attackers: list[Text] | None = Field(None, max_length=20, description="Of audit and suppress.")
+    attackers: list[Text] | None = Field(
+        None, max_length=20, description="Of audit, and of suppress in addition."
+    )
     method: Text | None = Field(None, description="Of suppress.")
     objective: Literal["l1", "value", "given", "l2"] | None = Field(None, description="Of adjust.")
     time_limit: Annotated[float, Field(gt=0, le=1e6)] | None = None

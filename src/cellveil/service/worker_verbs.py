@@ -112,7 +112,8 @@ def audit(task: WorkerTask) -> int:
     problem, pattern = _instance_and_pattern(task)
     progress, options = task.progress, task.options
     progress.phase(Phase.AUDIT, Deadline(options.get("time_limit")))
-    attackers = as_attackers(options.get("attackers") or ["outsider"])
+    named = options.get("attackers")
+    attackers = as_attackers(named) if named else None
     found = judge(
         problem, pattern, attackers=attackers, time_limit=options.get("time_limit"), progress=progress
     )
@@ -147,7 +148,6 @@ def verify(task: WorkerTask) -> int:
 
 def suppress(task: WorkerTask) -> int:
     """Find a pattern for an instance."""
-    from cellveil.attackers.attacker import as_attackers
     from cellveil.certificate import write_certificate
     from cellveil.formats.instance import read_instance
     from cellveil.formats.pattern_file import write_pattern
@@ -158,7 +158,7 @@ def suppress(task: WorkerTask) -> int:
     found = find_pattern(
         problem,
         options.get("method", "auto"),
-        attackers=as_attackers(options.get("attackers") or []),
+        attackers=options.get("attackers"),
         time_limit=options.get("time_limit"),
         seed=options.get("seed", 0),
         options=options.get("options") or {},

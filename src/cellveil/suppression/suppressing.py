@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.attackers.attacker import Attacker, as_attackers
+from cellveil.attackers.default_attackers import AttackersTested, attackers_tested
 from cellveil.clock import Deadline, Stopwatch
 from cellveil.deviations.cubes import has_cubes
 from cellveil.deviations.movement import Movement
@@ -89,7 +90,8 @@ def suppress(
     problem: Problem,
     method: str = "auto",
     *,
-    attackers: Any = (),
+    attackers: Any = None,
+    default_attackers: bool = True,
     time_limit: float | None = None,
     seed: int = 0,
     seeds: int = 1,
@@ -107,8 +109,11 @@ def suppress(
     method
         A name in `METHODS`.
     attackers
-        Whom to keep off besides the outsider, as `Attacker` objects or by name: see
-        `cellveil.suppression.other_attackers.defence`.
+        Attackers to test besides outsiders and those by default, as `Attacker` objects or by name: see
+        `cellveil.suppression.other_attackers.defence`. An empty list: outsiders only.
+    default_attackers
+        Whether every single contributor is tested, where the table knows something of its contributors: see
+        `cellveil.attackers.default_attackers`.
     time_limit
         Seconds for everything but audit and verification; when they are over, the best that is safe is
         returned, and the reason says so. With other attackers two fifths are for the method (more in large
@@ -155,6 +160,7 @@ def suppress(
     if isinstance(progress, bool):
         given = {"attackers": attackers, "time_limit": time_limit, "seed": seed, "seeds": seeds}
         given |= {
+            "default_attackers": default_attackers,
             "workers": workers,
             "relax": relax,
             "may_free": may_free,
@@ -169,7 +175,10 @@ def suppress(
     check_kind(time_limit, (int, float, type(None)), "the time limit", "Give seconds, for example 60.")
     check_kind(seed, int, "the seed", "Give a whole number, for example 1.")
     check_kind(seeds, int, "the number of seeds", "Give a whole number, for example 4.")
-    attackers = as_attackers(attackers)
+    if not isinstance(attackers, AttackersTested):
+        named = None if attackers is None else as_attackers(attackers)
+        attackers = attackers_tested(problem, named, defaults=default_attackers)
+    tested, attackers = attackers, attackers.attackers
     if time_limit is not None and not time_limit > 0:
         raise InputError("the time limit is not above 0", remedy="Give seconds, for example 60.")
     chosen, frame = read_options(method, options or {}, params)
@@ -179,7 +188,9 @@ def suppress(
     workers = default_workers() if workers is None else workers
     several = OutsiderParams(workers=workers)
     watch, deadline, progress = Stopwatch(), Deadline(time_limit), progress or Progress()
-    defence = Defence(problem, attackers, seed=seed, progress=progress, params=frame.defence)
+    defence = Defence(
+        problem, attackers, seed=seed, progress=progress, params=frame.defence, if_time=tested.if_time
+    )
     share = deadline if METHODS[method].finds_bound else deadline.share(1 - frame.kept_for_bound)
     share = deadline.share(frame.share_of(problem.table)) if attackers else share
     progress.phase(Phase.SEARCH, share)
@@ -208,7 +219,7 @@ def suppress(
             found = diagnosis.relaxation
             if found is not None and (relax or (freeable is not None and not found.lowered)):
                 settings["time_limit"] = deadline.overtime().left
-                return _relaxed(problem, found, method, attackers, settings)
+                return _relaxed(problem, found, method, tested, settings)
         raise infeasibility(problem, cells, defence.basis_name, diagnosis)
 
     if draft.infeasible:
@@ -252,7 +263,7 @@ def suppress(
                 if may_free is None or not (may_free & (problem.status == Status.FROZEN)).any():
                     raise infeasibility(problem, *impossible)
                 settings["time_limit"] = deadline.overtime().left
-                return _thawed(problem, may_free, method, attackers, settings)
+                return _thawed(problem, may_free, method, tested, settings)
             pattern = Pattern.hiding(problem, hidden, method)
         progress.phase(Phase.AUDIT)
         with watch.time("audit"):
@@ -270,7 +281,7 @@ def suppress(
         found = replace(found, reason=f"{found.reason}; {hopeless}")
         if may_free is not None and (may_free & (problem.status == Status.FROZEN)).any():
             settings["time_limit"] = deadline.overtime().left
-            thawed = _thawed(problem, may_free, method, attackers, settings)
+            thawed = _thawed(problem, may_free, method, tested, settings)
             if len(thawed.unprotectable) < len(found.unprotectable):
                 return thawed
     return replace(found, outsiders_pattern=outsiders)
@@ -309,7 +320,7 @@ def _relaxed(
     problem: Problem,
     relaxation: Relaxation,
     method: str,
-    attackers: Sequence[Attacker],
+    attackers: AttackersTested,
     settings: dict[str, Any],
 ) -> Suppression:
     """The relaxed problem instead; the result says so."""
@@ -323,7 +334,7 @@ def _relaxed(
 
 
 def _thawed(
-    problem: Problem, cells: Bool, method: str, attackers: Sequence[Attacker], settings: dict[str, Any]
+    problem: Problem, cells: Bool, method: str, attackers: AttackersTested, settings: dict[str, Any]
 ) -> Suppression:
     """All these cells may be hidden; the result names those that are."""
     found = _relaxed(problem, freeing_all(problem, cells), method, attackers, settings)

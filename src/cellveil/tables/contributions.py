@@ -22,6 +22,9 @@ RANKED = ("top", "who", "top_weight", "waived", "parts", "part_who")
 IDS = ("who", "part_who")
 """The columns with positions in `names`."""
 
+RECORD = "record "
+"""How the names of contributors begin where each record counts as one."""
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Contributions:
@@ -63,6 +66,9 @@ class Contributions:
     parts, part_who
         n × k: the largest absolute parts of `total`, descending (of a contributor the sum of weight × amount
         over its records), and who made them; None without weights. See `largest_parts`.
+    only_single
+        Whether parts are known only of those who alone make up a cell: other contributors stand in the list
+        with a part of 0.
     """
 
     decimals: int
@@ -79,6 +85,7 @@ class Contributions:
     requests: Int | None = None
     parts: Int | None = None
     part_who: NDArray[np.int32] | None = None
+    only_single: bool = False
 
     def __post_init__(self) -> None:
         freeze(self, [name for name, column in vars(self).items() if isinstance(column, np.ndarray)])

@@ -27,6 +27,9 @@ LARGEST_SHOWN = 100
 CELL = "cell"
 """Name of the only dimension of a table without structure."""
 
+COUNT = "count"
+"""Name of the variable of a frequency table."""
+
 VARIABLE = "variable"
 """Name of the dimension that tells response variables apart."""
 
@@ -115,6 +118,14 @@ class Table(Shown):
         if VARIABLE in names:
             return self.keys[names.index(VARIABLE)]
         return np.zeros(self.num_cells, dtype=np.int32)
+
+    @property
+    def is_of_counts(self) -> bool:
+        """Whether the values are counts, so that everybody knows them to be whole numbers."""
+        if self.decimals or (self.signed is not None and bool(self.signed.any())):
+            return False
+        counted = self.contributors is not None and bool((self.contributors == self.values).all())
+        return counted or self.variable == COUNT
 
     @property
     def has_all_cells(self) -> bool:

@@ -34,6 +34,23 @@ def sums_of_others(relations: Relations) -> Bool:
     return sums
 
 
+def plain_sums(relations: Relations) -> dict[int, list[list[int]]]:
+    """The cells that relations give as plain sums of others, and the others of each of these relations.
+
+    Examples
+    --------
+    >>> plain_sums(Relations.from_rows(4, [[(0, -1), (1, 1), (2, 1)]]))
+    {0: [[1, 2]]}
+    """
+    found: dict[int, list[list[int]]] = {}
+    total = total_of_rows(relations)
+    plain = (total >= 0) & (np.diff(relations.indptr) > 1) & (relations.rhs == 0)
+    for row in np.flatnonzero(plain).tolist():
+        cells, _ = relations.row(row)
+        found.setdefault(int(total[row]), []).append(cells[cells != total[row]].tolist())
+    return found
+
+
 def stand_once(relations: Relations, counts: Int) -> bool:
     """Whether every contributor stands in one of the finest cells only, by the numbers of contributors.
 

@@ -185,7 +185,7 @@ class _Sheet:
 def _remarks(report: Report | None, audit: Audit | None) -> tuple[str, ...]:
     """What a reader of the verdict has to know."""
     if report is None:
-        return () if audit is None else (f"Not asked: {audit.not_asked}.",)
+        return () if audit is None else (f"Not tested: {audit.not_asked}.",)
     decisions = report.decisions
     more = [f"and {len(decisions) - MOST_TOLD:,} more such cells"] if len(decisions) > MOST_TOLD else []
     notes = [f"Note: {note}" for note in report.notes]

@@ -113,7 +113,7 @@ def test_when_time_is_up_only_what_is_needed_is_completed():
 
 @pytest.mark.parametrize("limit", [None, 1e-3])
 def test_auto_protects_linked_tables_of_more_than_a_few_cells(limit):
-    found = suppress(linked(3), time_limit=limit, params=AutoParams(small=50, trials=5))
+    found = suppress(linked(3), attackers=[], time_limit=limit, params=AutoParams(small=50, trials=5))
     assert found.is_safe
     assert found.lower_bound is not None and found.lower_bound <= found.cost
 
@@ -135,7 +135,7 @@ def test_an_interrupt_keeps_the_cheapest_complete_pattern(monkeypatch):
 
 def test_without_a_limit_the_search_ends_after_so_many_steps():
     problem = linked(2)
-    patient = suppress(problem, "auto", seed=0)
-    hasty = suppress(problem, "auto", seed=0, params=AutoParams(steps=0))
+    patient = suppress(problem, "auto", attackers=[], seed=0)
+    hasty = suppress(problem, "auto", attackers=[], seed=0, params=AutoParams(steps=0))
     assert patient.is_safe and hasty.is_safe
     assert patient.cost < hasty.cost

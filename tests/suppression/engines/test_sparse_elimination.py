@@ -113,7 +113,9 @@ def test_the_bound_is_looked_for_beside_a_search_through_windows():
     problem, stages = publication(600, tables=6, seed=2), Stages()
     own = KernelSearchParams(most_entries=0)
     params = AutoParams(small=0, many=0, most_for_exact=0, kernel_search=own, barren=5)
-    result = suppress(problem, "auto", params=params, progress=stages, time_limit=3600, workers=2)
+    result = suppress(
+        problem, "auto", attackers=[], params=params, progress=stages, time_limit=3600, workers=2
+    )
     assert result.is_safe and "bound beside the search" in stages.names
     assert "better bound" not in stages.names
 
@@ -144,7 +146,7 @@ def test_auto_protects_linked_tables_so_when_the_dense_tableau_is_too_large(most
         trials=10,
         steps=1_000,
     )
-    result = suppress(problem, "auto", params=params, progress=stages)
+    result = suppress(problem, "auto", attackers=[], params=params, progress=stages)
     assert result.is_safe and result.audit.certificate is not None
     assert "sparse elimination" in stages.names and "start" not in stages.names
     assert result.pattern.hidden.sum() < 0.6 * problem.table.num_cells
@@ -152,12 +154,12 @@ def test_auto_protects_linked_tables_so_when_the_dense_tableau_is_too_large(most
 
 def test_smaller_linked_tables_are_protected_as_before():
     stages = Stages()
-    suppress(linked(2), "auto", params=AutoParams(small=0), progress=stages)
+    suppress(linked(2), "auto", attackers=[], params=AutoParams(small=0), progress=stages)
     assert "sparse elimination" not in stages.names
 
 
 def test_tables_with_a_product_structure_are_not_for_it():
     stages = Stages()
     params = AutoParams(small=0, many=0, polish_trials=10, trials=10)
-    suppress(random_table((9, 8, 7), seed=1), "auto", params=params, progress=stages)
+    suppress(random_table((9, 8, 7), seed=1), "auto", attackers=[], params=params, progress=stages)
     assert "sparse elimination" not in stages.names

@@ -127,7 +127,7 @@ def check_way_out(problem: Problem, diagnosis: Diagnosis) -> None:
     if len(relaxation.freed) <= 3:
         least = least_weight_to_free(problem, relaxation.problem, relaxation.cost)
         assert relaxation.cost == pytest.approx(least)
-    found = suppress(problem, "optimal", relax=True)
+    found = suppress(problem, "optimal", attackers=[], relax=True)
     assert found.is_safe and found.relaxation is not None
     assert verify(found.relaxation.problem, found.pattern, found.certificate).is_valid
     assert "requirements relaxed" in found.reason
@@ -143,7 +143,7 @@ def frozen_row() -> Problem:
 
 def test_the_error_names_conflict_and_way_out() -> None:
     with pytest.raises(InfeasibleError) as caught:
-        suppress(frozen_row())
+        suppress(frozen_row(), attackers=[])
     error = caught.value
     assert error.conflicts == ("(r0, Total)", "(r0, c1)", "(r0, c2)")
     assert "The cheapest way out: no longer insist on publishing (r0, c2)" in str(error)
@@ -155,8 +155,8 @@ def test_levels_beyond_known_bounds_are_lowered() -> None:
     problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 8})
     known = problem.replace(ub=problem.table.values + 2)
     with pytest.raises(InfeasibleError, match=r"known beforehand of \(r0, c0\).*lower the upper level"):
-        suppress(known)
-    found = suppress(known, relax=True)
+        suppress(known, attackers=[])
+    found = suppress(known, attackers=[], relax=True)
     assert found.is_safe and found.relaxation is not None
     (lowered,) = found.relaxation.lowered
     assert (lowered.side, lowered.kept) == ("upper", 0.25)
@@ -167,7 +167,7 @@ def test_a_cell_that_cannot_move_has_no_way_out() -> None:
     problem = two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})
     problem = problem.replace(lb=problem.table.values, ub=problem.table.values)
     with pytest.raises(InfeasibleError, match=r"No relaxation helps: \(r0, c0\) cannot move at all"):
-        suppress(problem, relax=True)
+        suppress(problem, attackers=[], relax=True)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -179,9 +179,9 @@ def test_only_cells_that_may_be_freed_are(shape: str) -> None:
         free = problem.status != Status.FROZEN
         if missed(problem, free | may_free):
             with pytest.raises(InfeasibleError):
-                suppress(problem, may_free=may_free)
+                suppress(problem, attackers=[], may_free=may_free)
             continue
-        found = suppress(problem, may_free=may_free)
+        found = suppress(problem, attackers=[], may_free=may_free)
         relaxation = found.relaxation
         assert found.is_safe and relaxation is not None and not relaxation.lowered
         assert set(relaxation.freed) <= set(np.flatnonzero(may_free).tolist()) and relaxation.conflicts
@@ -200,13 +200,13 @@ def test_cells_that_may_be_freed_stay_frozen_where_they_are_not_in_the_way() -> 
     status = problem.status.copy()
     status[problem.table.cell("r2", "c2")] = Status.FROZEN
     frozen = problem.replace(status=status)
-    found = suppress(frozen, may_free=frozen.status == Status.FROZEN)
+    found = suppress(frozen, attackers=[], may_free=frozen.status == Status.FROZEN)
     assert found.relaxation is None and not found.pattern.hidden[problem.table.cell("r2", "c2")]
 
 
 def test_relaxing_changes_nothing_where_it_is_not_needed() -> None:
     problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
-    assert suppress(problem, relax=True).relaxation is None
+    assert suppress(problem, attackers=[], relax=True).relaxation is None
 
 
 def test_command(tmp_path: Path, command: Command) -> None:

@@ -194,7 +194,7 @@ def test_an_interrupt_keeps_the_best_order() -> None:
             if "cost" in figures and done >= 20:
                 raise KeyboardInterrupt
 
-    result = suppress(PROBLEM, "genetic", options={"evaluations": 500}, progress=Impatient())
+    result = suppress(PROBLEM, "genetic", attackers=[], options={"evaluations": 500}, progress=Impatient())
     assert result.is_safe and result.was_interrupted
 
 

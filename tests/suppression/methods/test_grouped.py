@@ -148,7 +148,7 @@ def test_preselection_copes_with_every_structure(shape: str) -> None:
 def test_every_sequential_method_takes_preselection(method: str, mode: str) -> None:
     problem = TABLES[0]
     short = {"evaluations": 20} if method == "genetic" else {}
-    result = suppress(problem, method, options={"preselect": mode, **short})
+    result = suppress(problem, method, attackers=[], options={"preselect": mode, **short})
     assert result.is_safe and result.reason == "complete"
     hidden = result.pattern.hidden & ~problem.hidden_at_start
     assert result.cost == pytest.approx(problem.weight[hidden].sum()), "at the weights as they were"
@@ -216,7 +216,9 @@ def test_unpickable_candidates_are_those_of_k5_where_nothing_else_is_exposed() -
 def test_declared_options_are_the_keywords_of_the_method(method: str) -> None:
     entry = METHODS[method]
     problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
-    result = suppress(problem, method, options={name: each.default for name, each in entry.options.items()})
+    result = suppress(
+        problem, method, attackers=[], options={name: each.default for name, each in entry.options.items()}
+    )
     assert result.is_safe
 
 
@@ -259,7 +261,7 @@ def test_options_are_read_from_text_and_checked() -> None:
 
 def test_an_option_of_another_method_is_an_error_that_names_the_method() -> None:
     with pytest.raises(InputError, match="method 'hypercube' has no option 'groups'"):
-        suppress(TABLES[0], "hypercube", options={"groups": 2})
+        suppress(TABLES[0], "hypercube", attackers=[], options={"groups": 2})
 
 
 def test_options_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -68,11 +68,11 @@ def cost_of(problem: Problem, hidden: np.ndarray) -> float:
 
 def check(problem: Problem, *attackers: Attacker) -> float | None:
     """Suppress, judge the result anew, and return its cost over the outsider's; None where infeasible."""
-    outsider = suppress(problem, "sequential")
+    outsider = suppress(problem, "sequential", attackers=[])
     hidden = Pattern.hiding(problem, everything(problem), "all")
     hopeless = not audit(problem, hidden, attackers=attackers, exact=False).is_safe
     try:
-        found = suppress(problem, "sequential", attackers=attackers, workers=1)
+        found = suppress(problem, "sequential", attackers=attackers, default_attackers=False, workers=1)
     except InfeasibleError as error:
         assert hopeless and error.cells and error.attacker
         return None
@@ -134,7 +134,7 @@ def test_firms_in_several_cells(linked: bool) -> None:
     for seed in (1, 5):
         problem = firms_in_several_cells(seed, linked=linked)
         costs += [check(problem, INSIDER), check(problem, PQ)]
-        pattern = suppress(problem, "sequential").pattern
+        pattern = suppress(problem, "sequential", attackers=[]).pattern
         totals += sum(not total.safe for total in audit_insiders(problem, pattern, "pq", p=10).totals)
     assert totals > 1 and None not in costs and any(costs)
 
@@ -146,9 +146,9 @@ def test_singletons_that_undo_each_other() -> None:
     """Two primary cells of one firm each in a row: each firm undoes the other's protection."""
     cells = {(0, 0): [20], (0, 1): [30], (0, 2): [5, 4], (1, 0): [7, 7, 8], (1, 1): [9, 9, 9], (1, 2): [6, 6]}
     problem = with_contributions(two_way([[20, 30, 9], [22, 27, 12]], {(0, 0): 3, (0, 1): 3}), cells)
-    outsider = suppress(problem)
+    outsider = suppress(problem, attackers=[])
     assert len(outsider.audit.verdicts) == 1 and not audit_insiders(problem, outsider.pattern).is_safe
-    found = suppress(problem, attackers=[INSIDER])
+    found = suppress(problem, attackers=[INSIDER], default_attackers=False)
     third = [problem.table.cell("r0", "c2"), problem.table.cell("r1", "c2")]
     assert found.is_safe and found.pattern.hidden[third].all()
     assert "attackers" in found.seconds and found.certificate.attacker == "outsider"
@@ -160,8 +160,8 @@ def test_a_coalition_needs_more_than_its_members() -> None:
     cells |= {(0, 3): [40, 40, 40], **{(1, c): [20] * 4 for c in range(4)}}
     interior = [[20, 30, 25, 120], [80] * 4]
     problem = with_contributions(two_way(interior, {(0, c): 3 for c in range(3)}), cells)
-    alone = suppress(problem, attackers=[INSIDER])
-    both = suppress(problem, attackers=[Attacker("insider", coalition=2)])
+    alone = suppress(problem, attackers=[INSIDER], default_attackers=False)
+    both = suppress(problem, attackers=[Attacker("insider", coalition=2)], default_attackers=False)
     assert alone.is_safe and both.is_safe and alone.cost < both.cost
     assert both.pattern.hidden[problem.table.cell("r0", "c3")]
 
@@ -178,9 +178,9 @@ def test_totals_of_a_contributor() -> None:
     merged = Contributions(0, units.count, units.total, units.absolute, units.top, who, units.names)
     problem = problem.replace(table=problem.table.replace(units=merged))
     attacker = Attacker("pq", p=20)
-    before = audit_insiders(problem, suppress(problem).pattern, "pq", p=20)
+    before = audit_insiders(problem, suppress(problem, attackers=[]).pattern, "pq", p=20)
     assert before.safe.all() and not before.is_safe
-    found = suppress(problem, attackers=[attacker])
+    found = suppress(problem, attackers=[attacker], default_attackers=False)
     assert found.is_safe and audit(problem, found.pattern, attackers=[attacker]).is_safe
     row = [problem.table.cell("r0", "c2"), problem.table.cell("r0", "Total")]
     assert found.pattern.hidden[row].any(), "the sum of both cells is no longer known"
@@ -202,7 +202,9 @@ def test_the_least_cost_on_a_small_table() -> None:
         for pattern in patterns
         if audit(problem, pattern, attackers=[Attacker(), INSIDER], exact=False).is_safe
     )
-    assert suppress(problem, attackers=[INSIDER]).cost == cost_of(problem, cheapest.hidden)
+    assert suppress(problem, attackers=[INSIDER], default_attackers=False).cost == cost_of(
+        problem, cheapest.hidden
+    )
 
 
 # -- outsiders -----------------------------------------------------------------------------------------------
@@ -211,11 +213,13 @@ def test_the_least_cost_on_a_small_table() -> None:
 def test_prior_knowledge_of_several_outsiders() -> None:
     """What keeps off the one who knows most keeps off the others."""
     problem = random_table((8, 8), contributors=3, zeros=0.2, seed=3)
-    found = suppress(problem, attackers=[Attacker(prior=80), Attacker(prior=50), Attacker()])
+    found = suppress(
+        problem, attackers=[Attacker(prior=80), Attacker(prior=50), Attacker()], default_attackers=False
+    )
     assert found.is_safe
     names = [verdict.report.attacker for verdict in found.audit.verdicts[1:]]
     assert names == ["outsider (prior 80 %)", "outsider (prior 50 %)"]
-    assert found.cost >= suppress(problem).cost
+    assert found.cost >= suppress(problem, attackers=[]).cost
 
 
 def test_who_knows_a_cell_better_than_its_level_cannot_be_kept_off() -> None:
@@ -223,7 +227,7 @@ def test_who_knows_a_cell_better_than_its_level_cannot_be_kept_off() -> None:
     with pytest.raises(
         InfeasibleError, match=r"r0, c0.*against this attacker: outsider \(prior 10 %\)"
     ) as caught:
-        suppress(problem, attackers=[Attacker(prior=10)])
+        suppress(problem, attackers=[Attacker(prior=10)], default_attackers=False)
     assert caught.value.exit_code == 3 and caught.value.attacker == "outsider (prior 10 %)"
 
 
@@ -242,11 +246,11 @@ def test_an_insider_who_knows_too_much() -> None:
     status = problem.status.copy()
     status[frozen] = Status.FROZEN
     problem = problem.replace(status=status)
-    found = suppress(problem, attackers=[INSIDER])
+    found = suppress(problem, attackers=[INSIDER], default_attackers=False)
     assert found.outcome == "not_safe" and found.audit.verdicts[0].is_safe, "it does not stop the run"
     assert "whatever is hidden" in found.reason and "(r0, c0) (0% of it)" in found.reason
     exempt = Attacker("insider", exempt=[("r0", "c0")])
-    excused = suppress(problem, attackers=[exempt])
+    excused = suppress(problem, attackers=[exempt], default_attackers=False)
     assert excused.is_safe and "but for 1 cell that is exempt" in excused.audit.verdict
     with pytest.raises(InputError, match="exempt from insiders only"):
         Attacker(exempt=[("r0", "c0")])
@@ -275,17 +279,19 @@ def test_a_whole_movement_where_the_program_gives_halves() -> None:
     assert moves.push(0, 1, rooms, hidden, up=True).moved.tolist() == [1, 0.5, 0]
     assert moves.push(0, 1, rooms, hidden, up=True, whole=True).moved.tolist() == [1, 0, 1]
     assert moves.push(0, 2, rooms, hidden, up=True, whole=True).verdict is Feasibility.IMPOSSIBLE
-    assert suppress(problem, "sequential").cost == 1
-    assert suppress(problem, "sequential", attackers=[Attacker("integer")]).cost == 10
+    assert suppress(problem, "sequential", attackers=[]).cost == 1
+    assert (
+        suppress(problem, "sequential", attackers=[Attacker("integer")], default_attackers=False).cost == 10
+    )
 
 
 def test_no_whole_movement_at_all() -> None:
     problem = halves()
     status = problem.status.copy()
     status[2] = Status.FROZEN
-    assert suppress(problem.replace(status=status)).is_safe
+    assert suppress(problem.replace(status=status), attackers=[]).is_safe
     with pytest.raises(InfeasibleError, match="against this attacker: integer"):
-        suppress(problem.replace(status=status), attackers=[Attacker("integer")])
+        suppress(problem.replace(status=status), attackers=[Attacker("integer")], default_attackers=False)
 
 
 # -- the loop ------------------------------------------------------------------------------------------------
@@ -295,9 +301,9 @@ def test_no_time_hides_more_but_keeps_everybody_off(monkeypatch: pytest.MonkeyPa
     problem = random_table((7, 8), contributors=3, zeros=0.2, contributions=True, depth=5, seed=2)
     looks = count()  # a clock that goes on by a microsecond when somebody looks at it
     monkeypatch.setattr("cellveil.clock.counted_time", lambda: 1e-6 * next(looks))
-    found = suppress(problem, "sequential", attackers=[INSIDER], time_limit=1e-9)
+    found = suppress(problem, "sequential", attackers=[INSIDER], default_attackers=False, time_limit=1e-9)
     assert found.is_safe and "time limit" in found.reason
-    assert found.cost >= suppress(problem, "sequential", attackers=[INSIDER]).cost
+    assert found.cost >= suppress(problem, "sequential", attackers=[INSIDER], default_attackers=False).cost
 
 
 def test_what_makes_patterns_cheaper_leaves_time_for_judge_and_verifier(
@@ -327,7 +333,7 @@ def test_outsiders_are_judged_once_by_the_last_pattern(monkeypatch: pytest.Monke
 
     for module in (suppressing, outsider_shield):
         monkeypatch.setattr(module, "audit_outsider", attack)
-    found = suppress(problem, attackers=[Attacker("insider")])
+    found = suppress(problem, attackers=[Attacker("insider")], default_attackers=False)
     assert found.is_safe and found.audit.outsider is not None
     assert found.outsiders_pattern is not None and found.cost > 0
     assert (found.outsiders_pattern.hidden != found.pattern.hidden).any()
@@ -336,13 +342,15 @@ def test_outsiders_are_judged_once_by_the_last_pattern(monkeypatch: pytest.Monke
 
 def test_the_same_every_time() -> None:
     problem = random_table((3, 3, 3), contributors=3, zeros=0.2, contributions=True, depth=5, seed=1)
-    patterns = [suppress(problem, attackers=[INSIDER, PQ]).pattern.hidden for _ in range(2)]
+    patterns = [
+        suppress(problem, attackers=[INSIDER, PQ], default_attackers=False).pattern.hidden for _ in range(2)
+    ]
     assert (patterns[0] == patterns[1]).all()
 
 
 def test_nothing_is_hidden_that_can_be_spared() -> None:
     problem = random_table((6, 6), contributors=3, zeros=0.2, contributions=True, depth=5, seed=4)
-    hidden = suppress(problem, "sequential", attackers=[INSIDER]).pattern.hidden
+    hidden = suppress(problem, "sequential", attackers=[INSIDER], default_attackers=False).pattern.hidden
     for cell in np.flatnonzero(hidden & ~problem.hidden_at_start).tolist():
         trial = hidden.copy()
         trial[cell] = False
@@ -353,7 +361,7 @@ def test_nothing_is_hidden_that_can_be_spared() -> None:
 def test_a_pattern_that_is_not_safe_says_against_whom(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = random_table((7, 8), contributors=3, zeros=0.2, contributions=True, depth=5, seed=2)
     monkeypatch.setattr(Defence, "strengthened", lambda self, hidden, *_: hidden)
-    found = suppress(problem, "sequential", attackers=[INSIDER])
+    found = suppress(problem, "sequential", attackers=[INSIDER], default_attackers=False)
     assert not found.is_safe and found.outcome == "not_safe"
     assert found.audit.verdicts[0].is_safe and not found.audit.is_safe
     report = build_report(problem, found, found.audit)
@@ -367,10 +375,10 @@ def test_a_pattern_that_is_not_safe_says_against_whom(monkeypatch: pytest.Monkey
 def test_what_is_missing_is_said_before_the_search() -> None:
     problem = two_way([[20, 50, 10], [8, 19, 22]], primaries={(0, 0): 3})
     with pytest.raises(InputError, match="no contributions at unit level"):
-        suppress(problem, attackers=[INSIDER])
+        suppress(problem, attackers=[INSIDER], default_attackers=False)
     known = with_contributions(problem, {(r, c): [3, 2] for r in range(2) for c in range(3)})
     with pytest.raises(InputError, match="do not add up"):
-        suppress(known, attackers=[INSIDER])
+        suppress(known, attackers=[INSIDER], default_attackers=False)
 
 
 # -- the command ---------------------------------------------------------------------------------------------
@@ -393,7 +401,7 @@ def folder(tmp_path: Path) -> Path:
 
 def test_the_command_keeps_insiders_off(folder: Path, command: Command) -> None:
     out, report, proof = (folder.parent / name for name in ("p.csv", "r.json", "cert"))
-    assert command("suppress", folder, "--out", out).code == 0
+    assert command("suppress", folder, "--out", out, "--no-default-attackers").code == 0
     assert command("audit", folder, out, "--attacker", "insider").code == 1
     attackers = ("--attacker", "insider", "--attacker", "pq", "--p", "10")
     done = command("suppress", folder, "--out", out, *attackers, "--report", report, "--certificate", proof)

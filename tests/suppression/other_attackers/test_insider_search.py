@@ -47,7 +47,12 @@ def test_families_keep_off_whoever_contributes(depth: int, number: int) -> None:
     judged = 0
     for seed in range(200, 200 + number):
         problem, known = small_table(seed, depth)
-        found = suppress(problem, attackers=[INSIDER], options={"run.defence.families.fewest_cells": 0})
+        found = suppress(
+            problem,
+            attackers=[INSIDER],
+            default_attackers=False,
+            options={"run.defence.families.fewest_cells": 0},
+        )
         if found.audit.is_safe:
             hidden = hidden_keys(problem, found.pattern.hidden, known)
             assert not broken(known, hidden, known.attacks(known.groups(), known.primaries))
@@ -107,7 +112,10 @@ def test_a_pool_without_deviations_has_everything_open() -> None:
 def test_outsiders_alone_where_insiders_ask_for_nothing_more() -> None:
     """Seed 1: the outsiders' pattern is safe against every firm, so nothing is searched further."""
     problem, _ = small_table(1)
-    with_insiders, without = suppress(problem, attackers=[INSIDER]), suppress(problem)
+    with_insiders, without = (
+        suppress(problem, attackers=[INSIDER], default_attackers=False),
+        suppress(problem, attackers=[]),
+    )
     assert with_insiders.cost == without.cost
 
 
@@ -115,7 +123,7 @@ def test_levels_of_outsiders_are_not_paid_for_twice() -> None:
     """A method that hands over no deviations: those of the audit vouch for its secondaries."""
     table = random_table((14, 12), contributors=3, zeros=0.1, contributions=True, depth=4, seed=1).table
     problem = make_problem(table, PPercent(15))
-    outsider = suppress(problem, "hypercube")
+    outsider = suppress(problem, "hypercube", attackers=[])
     insiders = SelfKnowing(problem, OwnParts.of(problem))
     search = FamilySearch(insiders, outsider.pattern.hidden, Deadline(None))
     assert search.pool.is_short.any()

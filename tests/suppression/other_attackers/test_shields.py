@@ -57,7 +57,7 @@ def test_prior_knowledge_makes_more_necessary(prior: float | None, before: bool)
 
 def test_of_many_deviations_outsiders_are_told_those_that_meet_levels() -> None:
     problem = random_table((9, 8), contributors=3, zeros=0.1, seed=2)
-    found = suppress(problem)
+    found = suppress(problem, attackers=[])
     proven = Witnesses.proven_by(found.certificate)
     useless = Witnesses.of([replace(one, numerators=one.numerators, denominator=10**9) for one in proven])
     few = meeting_levels(problem, Witnesses.joined([useless, proven, proven]))
@@ -73,7 +73,7 @@ def test_sliding_levels_need_several_deviations() -> None:
     problem = two_way([[20, 50, 10], [8, 19, 22], [17, 32, 12]], primaries={(0, 0): 3})
     spl = problem.spl.copy()
     spl[problem.primaries] = 9
-    sliding, some = problem.replace(spl=spl), Witnesses.proven_by(suppress(problem).certificate)
+    sliding, some = problem.replace(spl=spl), Witnesses.proven_by(suppress(problem, attackers=[]).certificate)
     assert len(meeting_levels(sliding, some)) == len(some)
 
 

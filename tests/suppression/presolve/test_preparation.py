@@ -35,7 +35,7 @@ def figure_1() -> Problem:
 @pytest.mark.parametrize("method", METHODS_WITH_IT)
 def test_the_worked_example_is_protected(method: str, algorithm: str) -> None:
     problem = figure_1()
-    result = suppress(problem, method, options={"protect": algorithm})
+    result = suppress(problem, method, attackers=[], options={"protect": algorithm})
     assert result.is_safe
     if method == "optimal":
         assert result.outcome == "optimal"
@@ -51,7 +51,7 @@ def test_the_methods_of_the_paper_have_it() -> None:
 def test_safe_whatever_is_protected_first(method: str, algorithm: str) -> None:
     for seed in range(3):
         problem = random_table((9, 6), hierarchical=[0], contributors=2, zeros=0.2, seed=seed)
-        result = suppress(problem, method, options={"protect": algorithm})
+        result = suppress(problem, method, attackers=[], options={"protect": algorithm})
         assert audit_outsider(problem, result.pattern, exact=False).is_safe
 
 
@@ -101,14 +101,14 @@ def test_k5_is_no_guarantee_and_the_audit_notices() -> None:
     assert cheapest.lower_bound == 100
     report = audit_outsider(problem, Pattern.hiding(problem, cheapest.hidden, "K5"))
     assert report.unsafe_cells.tolist() == [left_out]
-    mended = suppress(problem, "optimal", options={"protect": "K5"})
-    assert mended.is_safe and mended.cost == suppress(problem, "optimal").cost == 940
+    mended = suppress(problem, "optimal", attackers=[], options={"protect": "K5"})
+    assert mended.is_safe and mended.cost == suppress(problem, "optimal", attackers=[]).cost == 940
 
 
 def test_infeasible_problems_name_all_cells() -> None:
     problem = two_way([[20, 50, 9], [8, 19, 7], [5, 6, 9]], primaries={(0, 0): (25, 2), (1, 1): (1, 1)})
     with pytest.raises(InfeasibleError) as caught:
-        suppress(problem, "sequential", options={"protect": "K5"})
+        suppress(problem, "sequential", attackers=[], options={"protect": "K5"})
     assert set(caught.value.cells) == {"(r0, c0)"}
 
 

@@ -1,9 +1,10 @@
 """Protection of the tables of a batch: those that share cells together, by one of our methods, audited.
 
 Requires tables with their unsafe cells. Ensures: what is returned was audited as a whole against outsiders;
-where the batch asks for singletons to be protected, against single contributors too, or the notes say which
-cells are exempt, or that these were not kept off. The certificate was verified. What was not shown safe
-against outsiders is not returned, but raised.
+where the batch asks for singletons to be protected, against single contributors too, but for cells of which
+it is proved that no pattern protects them; the warnings say which these are, or that contributors were not
+shown to be kept off. The certificate was verified. What was not shown safe against outsiders is not returned,
+but raised.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from cellveil.argus.batch.linked_problem import linked_problem, with_published
 from cellveil.argus.batch.suppress_line import ArgusMethod, SuppressLine
 from cellveil.arrays import Int
 from cellveil.attackers.attacker import Attacker
-from cellveil.attackers.own_parts import OwnParts
-from cellveil.errors import InfeasibleError, InputError, NotSafeError, name_some
+from cellveil.attackers.default_attackers import attackers_tested
+from cellveil.errors import InfeasibleError, NotSafeError, name_some
 from cellveil.judge import Audit
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem, Status
@@ -29,9 +30,12 @@ from cellveil.suppression import Suppression, suppress
 from cellveil.tables.table import Table
 
 WITHIN_RULE = "no pattern can protect them from a single contributor"
-OUTSIDERS_ONLY = (
-    "WARNING: single contributors who know their own part were not shown to be kept off; the pattern is one "
-    "against outsiders. More minutes (MOD) may help"
+EXEMPT = (
+    "of these cells it is proved that no pattern protects them from a single contributor, and they are exempt"
+)
+NOT_SHOWN = (
+    "single contributors who know their own part are NOT shown to be kept off, outsiders are. Whoever "
+    "publishes it decides that: give more minutes, or switch the options for singletons off"
 )
 
 
@@ -49,15 +53,15 @@ class ProtectedTable:
         The values to publish; None where cells are hidden.
     report
         The report on the whole; None of an adjusted table.
-    outsiders_only
-        Single contributors were to be kept off, and were not shown to be.
+    warning
+        Where single contributors were to be kept off, and are not from every cell: what is left open.
     """
 
     audit: Audit
     pattern: Pattern | None = None
     adjusted: Int | None = None
     report: Report | None = None
-    outsiders_only: bool = False
+    warning: str = ""
 
     @property
     def num_secondaries(self) -> int:
@@ -122,7 +126,7 @@ def protect(group: TableGroup, params: BatchParams) -> tuple[list[ProtectedTable
     problem, places = linked_problem(group.problems, group.tables)
     for place, pattern in group.published.items():
         problem = with_published(problem, places[place], pattern)
-    found, notes = _suppressed(problem, group, params)
+    found, warning, notes = _suppressed(problem, group, params)
     if found.was_interrupted:
         raise KeyboardInterrupt
     if not found.is_safe:
@@ -134,7 +138,7 @@ def protect(group: TableGroup, params: BatchParams) -> tuple[list[ProtectedTable
             found.audit,
             Pattern.hiding(part, found.pattern.hidden[cells], found.method),
             report=report,
-            outsiders_only=OUTSIDERS_ONLY in notes,
+            warning=warning,
         )
         for part, cells in zip(group.problems, places, strict=True)
     ]
@@ -146,29 +150,32 @@ def _told(found: Suppression) -> list[str]:
     return [
         f"Method of cellveil: {found.method} ({proven})",
         found.audit.verdict,
-        f"Nothing is said about: {found.audit.not_asked}",
+        f"Not tested: {found.audit.not_asked}",
     ]
 
 
-def _suppressed(problem: Problem, group: TableGroup, params: BatchParams) -> tuple[Suppression, list[str]]:
+def _suppressed(
+    problem: Problem, group: TableGroup, params: BatchParams
+) -> tuple[Suppression, str, list[str]]:
     """Run the method, against single contributors too if they are to be kept off, as far as that is possible.
 
-    Cells that nothing protects from them are exempt, and named. Where they were not shown to be kept off, the
-    pattern is one against outsiders, and the log says so.
+    Cells that nothing protects from them, which is proved, are exempt. Where contributors were not shown to
+    be kept off, the pattern is one against outsiders. Either is a warning. Also returns notes.
     """
     insider, notes = _insider(problem) if group.keeps_insiders_off else (None, [])
+    warning = ""
     if insider is not None:
         found = _against(problem, group, insider, params)
         if found is not None and found.unprotectable and not found.is_safe and not found.was_interrupted:
             cells = sorted(found.unprotectable)
             names = name_some(problem.table.cell_names(np.array(cells)))
-            notes.append(f"{WITHIN_RULE}, and they are exempt: {names}")
+            warning = f"{EXEMPT}: {names}"
             exempt = replace(insider, exempt=tuple(cells), exempt_reason=WITHIN_RULE)
             found = _against(problem, group, exempt, params)
         if found is not None and (found.is_safe or found.was_interrupted):
-            return found, notes
-        notes = [OUTSIDERS_ONLY]
-    return _run(problem, group, None, params), notes
+            return found, warning, notes
+        warning = NOT_SHOWN
+    return _run(problem, group, None, params), warning, notes
 
 
 def _against(
@@ -188,19 +195,18 @@ def _run(problem: Problem, group: TableGroup, insider: Attacker | None, params: 
         problem,
         group.method,
         attackers=[insider] if insider is not None else [],
+        default_attackers=False,
         time_limit=group.time_limit,
         seed=params.seed,
     )
 
 
 def _insider(problem: Problem) -> tuple[Attacker | None, list[str]]:
-    """Single contributors, holdings where they are known; or why they are not asked."""
+    """Single contributors, holdings where they are known; or why they are not tested."""
     level = "holding" if problem.table.holdings is not None else "unit"
-    try:
-        OwnParts.of(problem, level)
-    except InputError as error:
-        return None, [f"single contributors were not asked: {error.what}"]
-    return Attacker("insider", level=level), []
+    tested = attackers_tested(problem, level=level)
+    insider = next((one for one in tested.attackers if not one.is_outsider), None)
+    return insider, [] if insider else [f"single contributors were not tested, {tested.why_no_insiders}"]
 
 
 def adjusted(problem: Problem, line: SuppressLine, params: BatchParams) -> tuple[ProtectedTable, list[str]]:
@@ -222,6 +228,6 @@ def adjusted(problem: Problem, line: SuppressLine, params: BatchParams) -> tuple
     told = [
         f"Method of cellveil: adjust ({found.outcome}, {found.reason})",
         found.audit.verdict,
-        f"Nothing is said about: {found.audit.not_asked}",
+        f"Not tested: {found.audit.not_asked}",
     ]
     return ProtectedTable(found.audit, adjusted=found.values), told

@@ -115,7 +115,7 @@ class ResultWriter:
 
     def _intervals(self, pattern: Pattern) -> dict[int, tuple[float, float]]:
         """Feasibility intervals of the unsafe cells, of this table alone."""
-        judged = audit(self.table.problem, pattern).with_exact_intervals().outsider
+        judged = audit(self.table.problem, pattern, attackers="outsider").with_exact_intervals().outsider
         assert judged is not None, "outsiders were asked"
         unit = 10.0**self.table.problem.table.decimals
         ends = zip(judged.cells.tolist(), judged.lower / unit, judged.upper / unit, strict=True)

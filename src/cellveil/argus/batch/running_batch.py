@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from cellveil.argus.batch.batch_file import read_batch
@@ -20,6 +21,7 @@ def run_batch(
     temporary: Path | str | None = None,
     data: Path | str | None = None,
     params: BatchParams | None = None,
+    tell_log: Callable[[Path], None] | None = None,
 ) -> BatchResult:
     """Run a batch file.
 
@@ -32,6 +34,8 @@ def run_batch(
     data
         A folder to look for data in that are not beside the batch file; it stands in for the drives of
         another operating system.
+    tell_log
+        Called in the end with the path of the logbook, however the run ends.
 
     Raises
     ------
@@ -56,3 +60,5 @@ def run_batch(
         raise
     finally:
         book.write("End of TauArgus run")
+        if tell_log is not None:
+            tell_log(book.path)

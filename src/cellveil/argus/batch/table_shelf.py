@@ -21,11 +21,6 @@ from cellveil.judge import audit
 from cellveil.pattern import Pattern
 from cellveil.tables.link import link
 
-NOT_KEPT_OFF = (
-    "WARNING: in table {} single contributors who know their own part are NOT shown to be kept off, outsiders"
-    " are. Whoever publishes it decides that: give more minutes, or switch the options for singletons off"
-)
-
 
 class TableShelf:
     """The tables, numbered from 1.
@@ -95,7 +90,7 @@ class TableShelf:
             hidden[cells[~self._hidden_in(number)]] = False
         if (problem.hidden_at_start & ~hidden).any():  # one table shows what another one hides
             return False
-        return audit(problem, Pattern.hiding(problem, hidden, "as written")).is_safe
+        return audit(problem, Pattern.hiding(problem, hidden, "as written"), attackers="outsider").is_safe
 
     def _hidden_in(self, number: int) -> Bool:
         """What the file of a table hides, written or not yet."""
@@ -175,8 +170,10 @@ class TableShelf:
                 found, notes = self._suppressed(group)
         for number, table in zip(group, found, strict=True):
             self.protected[number] = table
-        if any(table.outsiders_only for table in found):
-            self.warnings.append(NOT_KEPT_OFF.format(", ".join(map(str, group))))
+        if found[0].warning:
+            warning = f"WARNING: in table {', '.join(map(str, group))} {found[0].warning}"
+            self.warnings.append(warning)
+            notes = [*notes, warning]
         told = [f"Number of suppressions: {sum(table.num_secondaries for table in found)}"]
         if len(group) > 1:
             told.append(f"Tables {', '.join(map(str, group))} share cells and were protected together")

@@ -26,12 +26,14 @@ import numpy as np
 
 from cellveil.arrays import Bool, Int
 from cellveil.attackers.attacker import OUTSIDERS, Attacker
+from cellveil.attackers.default_attackers import remedy_for_contributors
 from cellveil.attackers.insiders import SelfKnowing
 from cellveil.clock import Deadline
 from cellveil.deviations.movement import Movement
 from cellveil.deviations.witness import Witnesses
 from cellveil.errors import name_some
 from cellveil.judge import Verdict
+from cellveil.judge.insider import InsiderReport
 from cellveil.judge.outsider import OutsiderReport
 from cellveil.params import Params, param, part
 from cellveil.pattern import Pattern
@@ -68,6 +70,8 @@ class Defence:
     ----------
     attackers
         Whom to keep off besides the outsider.
+    if_time
+        Those of them that are tested only as far as there is time.
 
     Raises
     ------
@@ -83,11 +87,13 @@ class Defence:
         seed: int = 0,
         progress: Progress | None = None,
         params: DefenceParams | None = None,
+        if_time: Sequence[Attacker] = (),
     ) -> None:
         self.problem, self._progress = problem, progress or Progress()
         self._params = params or DefenceParams()
         self._attackers, self._seed = tuple(attackers), seed
-        self._shields = [_shield(problem, attacker, seed, self._params.families) for attacker in attackers]
+        families = self._params.families
+        self._shields = [_shield(problem, one, seed, families, one in if_time) for one in attackers]
         self._outsider = OutsiderShield(problem, seed=seed)
         priors = [attacker.prior for attacker in attackers if attacker.prior is not None]
         self.basis = problem.known_within(min(priors, default=None))
@@ -115,7 +121,8 @@ class Defence:
             before = hidden
             for shield in self._everybody:
                 goes_ahead = shield.goes_ahead
-                if (goes_ahead or not shield.judge(hidden, deadline).is_safe) and not deadline.is_over:
+                is_open = goes_ahead or not shield.accepts(shield.judge(hidden, deadline))
+                if is_open and not deadline.is_over:
                     shield.proven = self._outsider.proven
                     hidden = shield.strengthen(hidden, moves)
                     if goes_ahead:
@@ -146,7 +153,9 @@ class Defence:
 
     def _cheaper(self, hidden: Bool, start: Bool, deadline: Deadline) -> Bool:
         """The pattern, or a cheaper one by branch and cut, if insiders alone made more necessary."""
-        shield = self._shields[0] if len(self._shields) == 1 else None
+        insiders = [shield for shield in self._shields if isinstance(shield, InsiderShield)]
+        others = [shield for shield in self._shields if not isinstance(shield, InsiderShield | WholeShield)]
+        shield = insiders[0] if len(insiders) == 1 and not others else None
         most = self._params.endless_cells if deadline.limit is None else self._params.exact_cells
         is_small = self.problem.table.num_cells <= most
         is_dearer = self._cost(hidden) > self._cost(start)
@@ -214,19 +223,27 @@ class Defence:
         On insiders as far as the time for the search allows; the audit against outsiders takes the time it
         needs, as in every suppression.
         """
-        pairs, endless = zip(self._attackers, self._shields, strict=True), Deadline(None)
+        pairs = zip(self._attackers, self._shields, strict=True)
         return [
             Verdict.of(
                 attacker,
                 shield.known,
                 pattern,
-                shield.judge(
-                    pattern.hidden, endless if isinstance(shield, OutsiderShield) else self._deadline
-                ),
+                self._at_last(shield, pattern.hidden),
             )
             for attacker, shield in pairs
-            if not attacker.is_plain_outsider
+            if not attacker.is_plain_outsider and not self._is_left_out(shield, pattern.hidden)
         ]
+
+    def _is_left_out(self, shield: Shield, hidden: Bool) -> bool:
+        """Whether the time was not enough to test an attacker that is tested only if there is time."""
+        report = self._at_last(shield, hidden)
+        return not report.is_safe and shield.accepts(report)
+
+    def _at_last(self, shield: Shield, hidden: Bool) -> OutsiderReport | InsiderReport:
+        """The final verdict: on outsiders without a limit, on others as far as the time goes."""
+        takes_time = isinstance(shield, OutsiderShield) and not shield.if_time
+        return shield.judge(hidden, Deadline(None) if takes_time else self._deadline)
 
     @property
     def _everybody(self) -> list[Shield]:
@@ -237,12 +254,13 @@ class Defence:
         return any(shield.infeasible for shield in self._everybody)
 
     def _is_safe(self, hidden: Bool, deadline: Deadline) -> bool:
-        return all(shield.judge(hidden, deadline).is_safe for shield in self._everybody)
+        return all(shield.accepts(shield.judge(hidden, deadline)) for shield in self._everybody)
 
     def _unsafe(self, hidden: Bool, deadline: Deadline) -> Int:
         """Cells that somebody gets at; all primary ones where only totals are open."""
-        unsafe = [shield.judge(hidden, deadline).exposed_cells for shield in self._everybody]
-        cells = np.unique(np.concatenate(unsafe))
+        reports = [(shield, shield.judge(hidden, deadline)) for shield in self._everybody]
+        unsafe = [report.exposed_cells for shield, report in reports if not shield.accepts(report)]
+        cells = np.unique(np.concatenate(unsafe or [self.problem.primaries[:0]]))
         if not len(cells):
             return self.problem.primaries
         return np.setdiff1d(cells, np.fromiter(self.hopeless, np.int64, len(self.hopeless)))
@@ -262,10 +280,12 @@ class Defence:
         shares = [
             f"{name} ({self.hopeless[cell]:.0%} of it)" for cell, name in zip(cells, names, strict=True)
         ]
+        missing = remedy_for_contributors(self.problem)
+        first = f"{missing[:1].upper()}{missing[1:]}. " if missing else ""
         return (
             "whatever is hidden, bounds and cells that must be published leave some contributor closer to "
             "the others than the rule allows; of the movement needed can be reached: "
-            f"{name_some(shares)}. Free such cells, or exempt these from this attacker"
+            f"{name_some(shares)}. {first}Free such cells, or exempt these from this attacker"
         )
 
     def _figures(self, hidden: Bool) -> dict[str, float]:
@@ -279,7 +299,8 @@ class Defence:
         weight = preferred_weights(self.problem)
         order = secondary[np.lexsort((secondary, -weight[secondary], start[secondary]))]
         self._progress.stage("clean up")
-        if all(isinstance(shield, InsiderShield) and shield.is_cleaned for shield in self._shields):
+        insiders = [shield for shield in self._shields if isinstance(shield, InsiderShield)]
+        if len(insiders) == len(self._shields) and all(shield.is_cleaned for shield in insiders):
             return hidden
         judges, work = self._everybody, 0
         for done, cell in enumerate(order[: self._params.trials].tolist()):
@@ -304,11 +325,14 @@ class Defence:
         return np.intersect1d(relations.take_rows(rows).cells, self.problem.primaries)
 
 
-def _shield(problem: Problem, attacker: Attacker, seed: int, families: FamilySearchParams) -> Shield:
+def _shield(
+    problem: Problem, attacker: Attacker, seed: int, families: FamilySearchParams, if_time: bool
+) -> Shield:
     if attacker.kind not in OUTSIDERS:
         return InsiderShield(problem, attacker, families)
-    kind = WholeShield if attacker.kind == "integer" else OutsiderShield
-    return kind(problem, attacker.prior, seed=seed)
+    if attacker.kind == "integer":
+        return WholeShield(problem, attacker.prior, seed=seed, if_time=if_time)
+    return OutsiderShield(problem, attacker.prior, seed=seed)
 
 
 def _first_to_object(
@@ -320,6 +344,6 @@ def _first_to_object(
         for judge in judges:
             report = judge.judge(hidden, deadline) if is_whole else judge.judge_part(hidden, near, deadline)
             spent += 1 + report.num_lps
-            if not report.is_safe:
+            if not judge.accepts(report):
                 return judge, spent
     return None, spent

@@ -65,7 +65,7 @@ class InsiderShield(Shield):
     ) -> None:
         super().__init__(problem)
         self.attacker = attacker
-        parts = OwnParts.of(problem, attacker.level)
+        parts = OwnParts.of(problem, attacker.level, needs_all=attacker.needs_all_parts)
         kind: Kind = "insider" if attacker.kind == "insider" else "pq"
         exempt = cell_numbers(problem.table, attacker.exempt)
         self.insiders = insiders_of(problem, kind, attacker.p, attacker.q, attacker.coalition, parts, exempt)
@@ -178,7 +178,9 @@ class InsiderShield(Shield):
         plan = _cheaper_plan(question, known, hidden, moves)
         if plan.verdict is Feasibility.IMPOSSIBLE:
             if isinstance(question, _CellQuestion) and isinstance(self.insiders, SelfKnowing):
-                self.hopeless[question.cell] = question.share(plan.stuck)
+                share = question.share(plan.stuck)
+                if self._exists(plan.stuck) and share < 1 - tolerances.EQUAL:
+                    self.hopeless[question.cell] = share
             else:
                 self.infeasible |= set(question.targets)
         for move in plan.moves:
@@ -186,6 +188,16 @@ class InsiderShield(Shield):
                 for cell in move.witness.cells.tolist():
                     self._found.setdefault(cell, []).append(move.witness)
         return plan.hidden
+
+    def _exists(self, attacker: int) -> bool:
+        """Whether it is one of the contributors, not somebody who knows more than any of them.
+
+        Only then it is proved that no pattern protects a cell against which the attacker has no deviation.
+        """
+        assert isinstance(self.insiders, SelfKnowing)
+        if attacker == EVERYBODY or self.insiders.coalition > 1:
+            return attacker != EVERYBODY and self.insiders.together is not None
+        return attacker >= 0 or not self.insiders.parts.is_vague
 
     def _harvest(self, cell: int, up: bool, hidden: Bool) -> list[Move]:
         """Earlier deviations that move the cell, turned so that they move it this way."""

@@ -11,6 +11,8 @@ from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement import Movement
 from cellveil.deviations.movement_program import Feasibility
 from cellveil.deviations.witness import Witnesses
+from cellveil.judge.attack_report import AttackReport
+from cellveil.judge.insider import InsiderReport
 from cellveil.judge.outsider import OutsiderReport, audit_outsider
 from cellveil.pattern import Pattern
 from cellveil.problem import Problem
@@ -25,6 +27,7 @@ class OutsiderShield(Shield):
     """Protection against an outsider, by programs in turn where an audit finds a fault."""
 
     whole = False
+    if_time = False
 
     def __init__(
         self,
@@ -67,9 +70,24 @@ class WholeShield(OutsiderShield):
 
     A linear program is solved for each open demand, and an integer program where its vertex is not whole:
     first among the cells that are hidden or move, then among all.
+
+    Parameters
+    ----------
+    if_time
+        Whether the attacker is tested only as far as there is time.
     """
 
     whole = True
+
+    def __init__(
+        self, problem: Problem, prior: float | None = None, *, seed: int = 0, if_time: bool = False
+    ) -> None:
+        super().__init__(problem, prior, seed=seed)
+        self.if_time = if_time
+
+    def accepts(self, report: OutsiderReport | InsiderReport) -> bool:
+        """See `Shield.accepts`; what is tested only if there is time may be left undecided."""
+        return report.is_safe or (self.if_time and is_undecided(report))
 
     def strengthen(self, hidden: Bool, moves: Movement) -> Bool:
         """See `Shield.strengthen`."""
@@ -84,6 +102,12 @@ class WholeShield(OutsiderShield):
                 self.infeasible.add(demand.cell)
             hidden[move.support] = True
         return hidden
+
+
+def is_undecided(report: AttackReport) -> bool:
+    """Whether a cell was not shown safe only because the attack gave no clear answer in time."""
+    assert isinstance(report, OutsiderReport)
+    return len(report.undecided) > 0 and not len(np.setdiff1d(report.unsafe_cells, report.undecided))
 
 
 def meeting_levels(problem: Problem, witnesses: Witnesses) -> Witnesses:

@@ -61,6 +61,10 @@ class Shield(ABC):
         self.claimed: Witnesses | None = None
         self.proven: Witnesses | None = None
 
+    def accepts(self, report: OutsiderReport | InsiderReport) -> bool:
+        """Whether nothing has to be done about the verdict."""
+        return report.is_safe
+
     @property
     def goes_ahead(self) -> bool:
         """Whether to strengthen a pattern before it is judged."""
