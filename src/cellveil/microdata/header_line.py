@@ -1,4 +1,4 @@
-"""Lines above the header of a text file or a sheet: how many to skip, as messages propose it."""
+"""Lines above the header of a table or of microdata: how many to skip, as messages propose it."""
 
 from __future__ import annotations
 
