@@ -101,7 +101,9 @@ class _Draws:
         rng = self.rng
         columns, trees = {}, {}
         for column in COLUMNS[:number]:
-            codes, tree = self._codes(column[0].upper(), rng.randint(3, 6) if number < 3 else rng.randint(2, 4))
+            codes, tree = self._codes(
+                column[0].upper(), rng.randint(3, 6) if number < 3 else rng.randint(2, 4)
+            )
             columns[column] = codes
             if tree:
                 trees[column] = tree
@@ -216,7 +218,9 @@ class _Draws:
                 deep = [d for d in dims if views[d]["form"] == "tree" and self._depth(d) > 1]
                 if deep and self.some(0.15):
                     table["to_level"] = {rng.choice(deep): 1}
-                if all(one["dimensions"] != table["dimensions"] or one["response"] != variable for one in tables):
+                if all(
+                    one["dimensions"] != table["dimensions"] or one["response"] != variable for one in tables
+                ):
                     tables.append(table)
         step = self._step(tables, views, strict)
         step["cells"] = self._cells(step, 1) if self.some(0.12) else []
@@ -229,7 +233,9 @@ class _Draws:
             return [None] if self.some(0.6) else [None, variables[0]]
         if len(variables) == 1:
             return list(variables)
-        return rng.choice([variables, variables, variables[:1], variables[1:2], variables[-1:], variables[-2:]])
+        return rng.choice(
+            [variables, variables, variables[:1], variables[1:2], variables[-1:], variables[-2:]]
+        )
 
     def _step(self, tables: list[dict[str, Any]], views: dict[str, Any], strict: int) -> Step:
         rng = self.rng
@@ -263,7 +269,7 @@ class _Draws:
             elif self.some(0.02):
                 codes = made["columns"][column]
                 view["rename"] = dict(zip(codes, rng.sample(codes, len(codes)), strict=True))
-        if made["decimals"] and self.some(0.35):
+        if made["decimals"] and not made["equation"] and self.some(0.35):
             step["decimals"] = 0
         if len(made["columns"]) > 1 and self.some(0.07):
             column = rng.choice(list(made["columns"]))
@@ -302,7 +308,11 @@ class _Draws:
 
     def _instance(self, steps: list[Step]) -> Step:
         jobs = [number for number, step in enumerate(steps) if step["kind"] == "job"]
-        return {"kind": "instance", "of": self.rng.choice(jobs), "against": self.rng.choice(["public", "copy"])}
+        return {
+            "kind": "instance",
+            "of": self.rng.choice(jobs),
+            "against": self.rng.choice(["public", "copy"]),
+        }
 
     def _revisions(self) -> list[dict[str, Any]]:
         """Changes of a few records, from this release on: small, large, or to another code."""

@@ -240,7 +240,9 @@ class LaidChain:
         if form == "fold":
             found["fold"] = view["codes"]
         if form == "tree recode":
-            (self.folder / f"{column}{number}.grc").write_text("\n".join(["<TREERECODE>", *view["codes"], ""]))
+            (self.folder / f"{column}{number}.grc").write_text(
+                "\n".join(["<TREERECODE>", *view["codes"], ""])
+            )
             found["recode"] = f"{column}{number}.grc"
         if form in ("join", "recode"):
             joined = self._joined(number, step, column)

@@ -4,8 +4,8 @@ The unknowns are the finest cells: one for each variable and each combination of
 columns, empty ones included. Nobody knows which of them are empty, but none is negative where no record is.
 Every public figure of every release is a row: the sum of the finest cells that it counts, in an interval.
 
-- a published value: a point; of records rounded to a step u: n·(u + u')/2 on either side, for n records and
-  the step u' of the newest release;
+- a published value: a point; of records rounded to a step u: n·(u + u')/2 on either side, for n records (or
+  the sum of their weights) and the step u' of the newest release;
 - a former figure that does not fit today's records was revised: readers know by how much, and not which way,
   so it lies in t ± |v - t| around today's value t;
 - a combination that a table leaves out is empty: 0, where the office leaves out empty cells only;
@@ -290,17 +290,22 @@ class Base:
             is_count = not cell[0].column and not cell[0].weighted
             return (SCALE if is_count and value >= SCALE else None), None
         wide = 0
-        if release.step != self.newest.step:
-            most = max(len(self.records(cell)), self._former_number(figure))
+        if release.step != self.newest.step and cell[0].column:
+            most = max(_number(self.records(cell)), self._former_number(figure))
             wide = ceil(most * (release.step + self.newest.step) / 2 * SCALE)
         apart = abs(figure.value - value)
         if apart <= wide:
             return figure.value - wide, figure.value + wide
         return value - apart - wide, value + apart + wide
 
-    def _former_number(self, figure: Figure) -> int:
+    def _former_number(self, figure: Figure) -> Fraction:
         inside = _bits(figure.cell)
-        return sum(bool(inside[self.space.place(r)]) for r in self.releases[figure.release].records)
+        return _number(r for r in self.releases[figure.release].records if inside[self.space.place(r)])
+
+
+def _number(records: Iterable[Record]) -> Fraction:
+    """How many records there are, by their weights: as often each is rounded."""
+    return sum((record.weight for record in records), Fraction(0))
 
 
 class _Finest(dict[Variable, np.ndarray]):
@@ -461,9 +466,7 @@ class _Judgement:
         self.space = Space(releases)
         self.base = Base(self.space, self.newest, releases)
         self.figures = [
-            figure
-            for number in range(len(releases))
-            for figure in read_figures(releases, self.space, number)
+            figure for number in range(len(releases)) for figure in read_figures(releases, self.space, number)
         ]
         self.own = [figure for figure in self.figures if figure.release == len(releases) - 1]
         self.silent: list[str] = []
@@ -490,12 +493,14 @@ class _Judgement:
         found: dict[Cell, Requirement] = {}
         own = {figure.cell for figure in self.own}
         shown = {figure.cell for figure in self.own if figure.value is not None}
+        seen: set[Cell] = set()
         variables = {figure.cell[0] for figure in self.own} | set(self._equations_of(self.newest))
-        for figure in self.figures:
+        for figure in [*self.own, *self.figures]:
             cell = figure.cell
             is_own = cell in own
-            if cell in found or figure.is_absent or (figure.value is not None and not is_own):
+            if cell in seen or figure.is_absent or (figure.value is not None and not is_own):
                 continue
+            seen.add(cell)
             if not is_own and (cell[0] not in variables or not self.newest.knows_records):
                 continue
             levels = self._levels(cell)
@@ -503,7 +508,6 @@ class _Judgement:
                 continue
             if cell in shown:
                 self._note(PUBLISHED, figure.label)
-                shown.discard(cell)
             else:
                 found[cell] = Requirement(cell, figure.label, levels, is_own)
         return list(found.values())

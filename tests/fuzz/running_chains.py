@@ -8,7 +8,7 @@ import re
 import shutil
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from fuzz.laid_chains import LaidChain
 from fuzz.readers import Release, Verdict, judge
 from fuzz.running import BAD_INPUT, BY_EXIT_CODE, CRASH, INFEASIBLE, NOT_SAFE, RELEASED, _keep_templates
 
+LEFT_OUT = "left out"
 KNOWN_COLUMNS = ("columns", "contains", "rounding", "absent", "population")
 """What `about.json` of newer releases says of its codes; older releases do not have it."""
 
@@ -85,20 +86,30 @@ def _without_fsync() -> Iterator[None]:
 
 
 def _one(laid: LaidChain, number: int, public: dict[int, Release]) -> StepRan:
-    import cellveil as cv
-
+    step = laid.steps[number]
+    if step["kind"] == "instance" and not (laid.output(step["of"]) / "internal" / "instance").exists():
+        return StepRan(LEFT_OUT)
     path = laid.write(number, *_against(laid, number, public))
-    found = _ended(lambda: cv.run_job(cv.read_job(path)).release is not None)
+    found = _ended(lambda: _run(path))
     _judged(laid, number, public, found)
     return found
 
 
-def _ended(run: Any) -> StepRan:
+def _run(path: Path) -> str:
+    """Run a job; why nothing was released, or an empty text."""
+    import cellveil as cv
+
+    result = cv.run_job(cv.read_job(path))
+    return "" if result.release is not None else "; ".join(result.audit.objections) or "no objection is named"
+
+
+def _ended(run: Callable[[], str]) -> StepRan:
     import cellveil as cv
     from cellveil.errors import CellveilError
 
     try:
-        return StepRan(RELEASED if run() else NOT_SAFE)
+        why_not = run()
+        return StepRan(NOT_SAFE if why_not else RELEASED, why_not)
     except cv.InfeasibleError as error:
         return StepRan(INFEASIBLE, str(error))
     except CellveilError as error:
@@ -180,7 +191,7 @@ def _batch(laid: LaidChain, order: str, public: dict[int, Release]) -> list[Step
     first, second = len(laid.steps) - 2, len(laid.steps) - 1
     if "stale_rules" in laid.steps[first]:
         stale = laid.write_stale(first)
-        _ended(lambda: cv.run_job(cv.read_job(stale)).release is not None)
+        _ended(lambda: _run(stale))
     for number in (first, second):
         laid.steps[number]["against"] = "output"
     former, mapping = _against(laid, first, public)
@@ -189,11 +200,11 @@ def _batch(laid: LaidChain, order: str, public: dict[int, Release]) -> list[Step
     paths.append(laid.write(second, [*former, f"out{first}"], _mapping(laid, second, dummy)))  # type: ignore[arg-type]
     states: list[str] = []
 
-    def run() -> bool:
+    def run() -> str:
         found = cv.run_jobs(paths if order == "in order" else paths[::-1], workers=1)
         lines = found.lines if order == "in order" else found.lines[::-1]
-        states.extend(line.state for line in lines)
-        return True
+        states.extend(str(line.state).replace("_", " ") for line in lines)
+        return ""
 
     ended = _ended(run)
     if not states:
@@ -215,7 +226,9 @@ def features(chain: Chain) -> set[str]:
     found |= {"negative values"} if chain["signed"] else set()
     found |= {"single child"} if _has_single_child(chain) else set()
     for step in chain["steps"]:
-        found |= {name for name in ("population", "revise", "batch", "stale_rules", "decimals") if step.get(name)}
+        found |= {
+            name for name in ("population", "revise", "batch", "stale_rules", "decimals") if step.get(name)
+        }
         found |= {"instance"} if step["kind"] == "instance" else set()
         found |= {f"former release by {step['against']}"}
         found |= {name for name in ("weight", "holding") if step.get(name)}
@@ -224,7 +237,9 @@ def features(chain: Chain) -> set[str]:
         found |= {"table to level"} if any(t.get("to_level") for t in step.get("tables", [])) else set()
         for view in step.get("views", {}).values():
             found.add(view["form"])
-            found |= {f"renamed {name}" for name in ("name", "total", "rename", "file_column") if name in view}
+            found |= {
+                f"renamed {name}" for name in ("name", "total", "rename", "file_column") if name in view
+            }
     return found
 
 
@@ -249,10 +264,12 @@ def summary(ran: Iterable[ChainRan]) -> str:
         + f"; {required} requirements, {already} known already, {programs} programs, {unproved} without answer"
     ]
     lines += [f"  {number:5} {kind}" for kind, number in kinds.most_common()]
-    refused = [step for one in chains for step in one.steps if step.outcome in (BAD_INPUT, INFEASIBLE)]
+    refused = [
+        step for one in chains for step in one.steps if step.outcome in (BAD_INPUT, INFEASIBLE, NOT_SAFE)
+    ]
     odd = Counter(_shape(step.message) for step in refused if step.is_odd)
     messages = Counter(_shape(step.message) for step in refused)
-    lines.append(f"refused or infeasible: {len(refused)}, of these with revisions or populations {odd.total()}")
+    lines.append(f"not released: {len(refused)}, of these with revisions or populations {odd.total()}")
     lines += [f"  {number:5} {message}" for message, number in messages.most_common(25)]
     drawn, bad = Counter[str](), Counter[str]()
     for one in chains:

@@ -35,9 +35,10 @@ class Variable:
         return record.amounts[self.column] if self.column else Fraction(1)
 
     def value(self, record: Record, step: Fraction) -> Fraction:
-        """What a record adds to a cell where records are rounded to multiples of the step (0: not rounded)."""
-        value = self.amount(record) * (record.weight if self.weighted else 1)
-        return rounded(value, step) if step else value
+        """What a record adds to a cell; its amount is rounded to a multiple of the step (0: not rounded)."""
+        amount = self.amount(record)
+        amount = rounded(amount, step) if step and self.column else amount
+        return amount * record.weight if self.weighted else amount
 
 
 def rounded(amount: Fraction, step: Fraction) -> Fraction:
