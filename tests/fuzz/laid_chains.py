@@ -20,8 +20,8 @@ Row = dict[str, str]
 class LaidChain:
     """The files of a chain in a folder; each job is `rN.toml`, with the output folder `outN`."""
 
-    def __init__(self, chain: Chain, folder: Path) -> None:
-        self.chain, self.folder = chain, folder
+    def __init__(self, chain: Chain, folder: Path, is_blind: bool = False) -> None:
+        self.chain, self.folder, self.is_blind = chain, folder, is_blind
         self.steps: list[Step] = chain["steps"]
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -65,32 +65,15 @@ class LaidChain:
         return found
 
     def records(self, number: int) -> list[Record]:
-        """The records of a step as the judge wants them, its population only."""
-        step = self.job(number)
-        who = "firm" if step["contributor"] else None
-        found = []
-        for place, row in enumerate(self._inside(step, self.rows(number))):
-            found.append(
-                Record(
-                    {column: row[column] for column in self.chain["columns"]},
-                    {name: Fraction(row[name]) for name in self.chain["variables"]},
-                    row[who] if who else f"record {place}",
-                    row["grp"],
-                    Fraction(row["wt"]) if step["weight"] else Fraction(1),
-                )
-            )
-        return found
-
-    def all_records(self, number: int) -> list[Record]:
-        """The records of that time, also those outside the population of the step."""
-        step = self.job(number)
+        """The records of the time of a step as the judge wants them, also those outside its population."""
+        has_ids = self.job(number)["contributor"]
         return [
             Record(
                 {column: row[column] for column in self.chain["columns"]},
                 {name: Fraction(row[name]) for name in self.chain["variables"]},
-                row["firm"] if step["contributor"] else f"record {place}",
+                row["firm"] if has_ids else f"record {place}",
                 row["grp"],
-                Fraction(row["wt"]) if step["weight"] else Fraction(1),
+                Fraction(row["wt"]),
             )
             for place, row in enumerate(self.rows(number))
         ]
@@ -175,6 +158,7 @@ class LaidChain:
             record
             for record in self.records(number)
             if all(record.codes[column] == code for column, code in cell["key"].items())
+            and all(record.codes[column] in codes for column, codes in self._sets(step).items())
         ]
         response = step["tables"][cell["table"]]["response"] or ""
         variable, digit = Variable(response, step["weight"]), Fraction(1, 10 ** self.chain["decimals"])
@@ -212,10 +196,10 @@ class LaidChain:
             marks = ", ".join("?" for _ in header)
             database.executemany(f"INSERT INTO firms VALUES ({marks})", lines)
         database.close()
-        limits = [
-            f"{named.get(column, column)} IN ({', '.join(repr(recode.get(column, {}).get(c, c)) for c in codes)})"
-            for column, codes in step["population"].items()
-        ]
+        limits = []
+        for column, codes in step["population"].items():
+            texts = ", ".join(repr(recode.get(column, {}).get(code, code)) for code in codes)
+            limits.append(f"{named.get(column, column)} IN ({texts})")
         return {"file": path.name, "query": f"SELECT * FROM firms WHERE {' AND '.join(limits)}"}
 
     def _dimension(self, number: int, step: Step, column: str) -> dict[str, Any]:
@@ -318,7 +302,7 @@ class LaidChain:
             )  # fmt: skip
         rounds = "decimals" in step
         return Release(
-            f"out{number}", public, tables, self.all_records(number), self._sets(step),
+            f"out{number}", public, tables, self.records(number), self._sets(step),
             Fraction(1, 10 ** step["decimals"]) if rounds else Fraction(0),
             step["rules"], {"tot": ["dom", "exp"]} if step["equation"] else {},
             self.output(number) / "internal", self.steps[number]["kind"] == "job",

@@ -24,7 +24,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import ceil
 from pathlib import Path
@@ -102,6 +102,8 @@ class Verdict:
     findings: list[Finding] = field(default_factory=list)
     requirements: int = 0
     known_already: list[str] = field(default_factory=list)
+    revised: int = 0
+    """Former figures that do not fit the records of the newest release."""
     programs: int = 0
     unproved: int = 0
 
@@ -121,7 +123,7 @@ PUBLISHED, OPEN, ALONE, FORMER, WRONG, SILENT = (
 )
 
 
-# -- the space of finest cells --------------------------------------------------------------------------------
+# -- the space of finest cells ----------------------------------------------------------------------------
 
 
 class Space:
@@ -165,7 +167,7 @@ def whole(amount: Fraction) -> int:
     return int(scaled)
 
 
-# -- figures --------------------------------------------------------------------------------------------------
+# -- figures ----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -233,7 +235,7 @@ def _label(
     return f"{release.name}: {variable.column or 'count'} of {what}"
 
 
-# -- knowledge ------------------------------------------------------------------------------------------------
+# -- knowledge --------------------------------------------------------------------------------------------
 
 
 Interval = tuple[int | None, int | None]
@@ -284,28 +286,36 @@ class Base:
 
     def interval(self, figure: Figure) -> Interval:
         """What everybody knows of a cell from one figure; today's value lies in it."""
-        release, cell = self.releases[figure.release], figure.cell
-        value = self.value(cell)
+        cell, value = figure.cell, self.value(figure.cell)
         if figure.value is None:
             is_count = not cell[0].column and not cell[0].weighted
             return (SCALE if is_count and value >= SCALE else None), None
-        wide = 0
-        if release.step != self.newest.step and cell[0].column:
-            most = max(_number(self.records(cell)), self._former_number(figure))
-            wide = ceil(most * (release.step + self.newest.step) / 2 * SCALE)
+        wide = self._width(figure)
         apart = abs(figure.value - value)
         if apart <= wide:
             return figure.value - wide, figure.value + wide
         return value - apart - wide, value + apart + wide
 
-    def _former_number(self, figure: Figure) -> Fraction:
-        inside = _bits(figure.cell)
-        return _number(r for r in self.releases[figure.release].records if inside[self.space.place(r)])
+    def is_revised(self, figure: Figure) -> bool:
+        """Whether the figure does not fit today's records."""
+        known = figure.value is not None
+        return known and abs(figure.value - self.value(figure.cell)) > self._width(figure)
+
+    def _width(self, figure: Figure) -> int:
+        """How far rounding may have moved a figure."""
+        release, cell = self.releases[figure.release], figure.cell
+        if release.step != self.newest.step and cell[0].column:
+            inside = _bits(cell)
+            former = [r for r in release.records if release.counts(r) and inside[self.space.place(r)]]
+            number = partial(_number, cell[0])
+            most = max(number(self.records(cell)), number(former))
+            return ceil(most * (release.step + self.newest.step) / 2 * SCALE)
+        return 0
 
 
-def _number(records: Iterable[Record]) -> Fraction:
+def _number(variable: Variable, records: Iterable[Record]) -> Fraction:
     """How many records there are, by their weights: as often each is rounded."""
-    return sum((record.weight for record in records), Fraction(0))
+    return sum((record.weight if variable.weighted else Fraction(1) for record in records), Fraction(0))
 
 
 class _Finest(dict[Variable, np.ndarray]):
@@ -343,7 +353,7 @@ class Knowledge:
         extra: Iterable[Cell],
     ) -> None:
         self.base = base
-        self.known: dict[Cell, Interval] = {cell: (None, None) for cell in extra}
+        self.known: dict[Cell, Interval] = dict.fromkeys(extra, (None, None))
         for figure in figures:
             low, high = base.interval(figure)
             below, above = self.known.get(figure.cell, (None, None))
@@ -452,7 +462,7 @@ class Knowledge:
         return float(-found.fun)
 
 
-# -- the verdict ----------------------------------------------------------------------------------------------
+# -- the verdict ------------------------------------------------------------------------------------------
 
 
 def judge(releases: Sequence[Release]) -> Verdict:
@@ -471,6 +481,7 @@ class _Judgement:
         self.own = [figure for figure in self.figures if figure.release == len(releases) - 1]
         self.silent: list[str] = []
         self._check_values()
+        self.verdict.revised = sum(self.base.is_revised(figure) for figure in self.figures)
         required = self._requirements()
         self.verdict.requirements = len(required)
         for group in self._groups():
@@ -486,7 +497,7 @@ class _Judgement:
             if figure.value is not None and figure.value != self.base.value(figure.cell):
                 self._note(WRONG, figure.label)
 
-    # -- which cells need protection ----------------------------------------------------------------------
+    # -- which cells need protection --------------------------------------------------------------------------
 
     def _requirements(self) -> list[Requirement]:
         """Suppressed cells, of the newest release and of former ones, that today's rules call sensitive."""
@@ -533,7 +544,7 @@ class _Judgement:
                 digit /= 10
         return digit
 
-    # -- what readers know --------------------------------------------------------------------------------
+    # -- what readers know ------------------------------------------------------------------------------------
 
     def _equations_of(self, release: Release) -> dict[Variable, list[Variable]]:
         weighted = any(v.weighted for table in release.tables for v in table.variables.values())

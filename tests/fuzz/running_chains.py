@@ -58,12 +58,15 @@ class ChainRan:
         return f"{self.name} ({outcomes}): {'; '.join(self.findings[:3])}"
 
 
-def run_chain(name: str, chain: Chain, folder: Path) -> ChainRan:
-    """Run all jobs of a chain, and judge each release beside those that it names."""
+def run_chain(name: str, chain: Chain, folder: Path, *, is_blind: bool = False) -> ChainRan:
+    """Run all jobs of a chain, and judge each release beside the former ones.
+
+    Jobs name all former releases. Blind ones name none: so the judge must find what the releases give away.
+    """
     _keep_templates()
     shutil.rmtree(folder, ignore_errors=True)
     ran = ChainRan(name, chain)
-    laid = LaidChain(chain, folder)
+    laid = LaidChain(chain, folder, is_blind)
     (folder / "chain.json").write_text(json.dumps(chain, indent=1), encoding="utf-8")
     public: dict[int, Release] = {}
     batch = chain["steps"][-1].get("batch")
@@ -127,6 +130,8 @@ def _judged(laid: LaidChain, number: int, public: dict[int, Release], found: Ste
         return
     release = laid.release(number, folder)
     found.verdict = judge([*public.values(), release])
+    if not _is_revised(laid, len(laid.steps) - 1):
+        assert not found.verdict.revised, f"{found.verdict.revised} former figures are not understood"
     public[number] = release
     if laid.steps[number]["against"] == "copy":
         kept = laid.folder / "kept" / f"r{number}"
@@ -142,6 +147,8 @@ def _is_revised(laid: LaidChain, number: int) -> bool:
 
 
 def _against(laid: LaidChain, number: int, public: dict[int, Release]) -> tuple[list[str], dict[str, Any]]:
+    if laid.is_blind:
+        return [], {}
     return [_folder(laid, former) for former in public], _mapping(laid, number, public)
 
 
@@ -160,7 +167,7 @@ def _mapping(laid: LaidChain, number: int, public: dict[int, Release]) -> dict[s
     """What the office says of former dimensions and codes, where the program has words for it."""
     from cellveil.job.sections import AgainstJob
 
-    if laid.steps[number].get("mapping") is not True:
+    if laid.is_blind or laid.steps[number].get("mapping") is not True:
         return {}
     known = set(AgainstJob.model_fields)
     dimensions: dict[str, str] = {}
@@ -197,7 +204,8 @@ def _batch(laid: LaidChain, order: str, public: dict[int, Release]) -> list[Step
     former, mapping = _against(laid, first, public)
     paths = [laid.write(first, former, mapping)]
     dummy = dict(public) | {first: None}
-    paths.append(laid.write(second, [*former, f"out{first}"], _mapping(laid, second, dummy)))  # type: ignore[arg-type]
+    former = [] if laid.is_blind else [*former, f"out{first}"]
+    paths.append(laid.write(second, former, _mapping(laid, second, dummy)))  # type: ignore[arg-type]
     states: list[str] = []
 
     def run() -> str:
@@ -216,7 +224,7 @@ def _batch(laid: LaidChain, order: str, public: dict[int, Release]) -> list[Step
     return steps
 
 
-# -- summaries ------------------------------------------------------------------------------------------------
+# -- summaries --------------------------------------------------------------------------------------------
 
 
 def features(chain: Chain) -> set[str]:
@@ -282,5 +290,6 @@ def summary(ran: Iterable[ChainRan]) -> str:
 def _shape(message: str) -> str:
     """A message without the names and numbers of its case."""
     first = message.splitlines()[0] if message else "no message"
-    first = re.sub(r"/\S*/", "", first)
-    return re.sub(r"\d+", "N", re.sub(r"'[^']*'|\"[^\"]*\"|\([^)]*\)", "…", first))[:150]
+    first = re.sub(r"/\S*/|[\w-]*T\d+\.\w+-\w+", "", first)
+    first = re.sub(r"\d+", "N", re.sub(r"'[^']*'|\"[^\"]*\"|\([^)]*\)", "…", first))
+    return re.sub(r"\b(rN|outN|public|…)(, (rN|outN|public|…)?)*", "…", first)[:110]

@@ -105,7 +105,7 @@ def kinds(*releases: Release) -> set[str]:
     return judge(releases).kinds
 
 
-# -- leaks between releases -----------------------------------------------------------------------------------
+# -- leaks between releases -------------------------------------------------------------------------------
 
 RECODED = records(
     firms("N1", 50, 40, 30, 20) + firms("N2", 900) + firms("S1", 60, 350) + firms("S2", 300, 280)
@@ -206,7 +206,7 @@ def test_a_table_of_all_dimensions_with_few_rows(tmp_path: Path) -> None:
 
 
 def test_rounded_records_are_windows(tmp_path: Path) -> None:
-    """8 records of N: 511.8, published as 515 = [511, 519]; W, 400.8, as 404. N + W is published now: 912.6."""
+    """8 records of N, 511.8 in all, give 515: [511, 519]; those of W, 400.8, 404. N + W is out now: 912.6."""
     tenths = [400.6, 14.6, 15.6, 20.6, 18.6, 10.6, 17.6, 13.6]
     west = [300.6, 11.6, 19.6, 13.6, 10.6, 13.6, 16.6, 14.6]
     found = records(firms("N", *tenths) + firms("W", *west) + firms("S", 20, 30, 40))
@@ -306,11 +306,11 @@ def test_three_releases_that_tell_only_together(tmp_path: Path) -> None:
     assert kinds(*made, last) == {SILENT}
 
 
-# -- one release ----------------------------------------------------------------------------------------------
+# -- one release ------------------------------------------------------------------------------------------
 
 
 def test_three_tables_of_one_file(tmp_path: Path) -> None:
-    """(B, x) = (B, p) + (B, q) less (B, y), and y goes with q alone: empty places of p × y give (A, p) away."""
+    """Nothing is in (p, y) and (q, x), so (r, p) = (r, x) in each region r: (A, p) = (T, p) - (B, x) - (C, p)."""
     lines = [f"A p x {v}" for v in (2000, 66, 72, 83, 51, 79)] + [
         f"A q y {v}" for v in (65, 53, 60, 57, 73, 80)
     ]
@@ -377,7 +377,7 @@ def test_a_row_that_is_not_there_is_empty(tmp_path: Path) -> None:
     assert kinds(publish(tmp_path, "b", found, [(both, V, hidden)], rules=TWO)) == set()
 
 
-# -- rules ----------------------------------------------------------------------------------------------------
+# -- rules ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -411,7 +411,7 @@ def test_levels_of_holdings_and_weights() -> None:
     assert levels_of(both, weighted, p10, Fraction(1), Fraction(0)) == Levels(Fraction(10), Fraction(10))
 
 
-# -- against all combinations, without any shortening ---------------------------------------------------------
+# -- against all combinations, without any shortening -----------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(12))
