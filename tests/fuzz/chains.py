@@ -276,7 +276,8 @@ class _Draws:
             codes = made["columns"][column]
             step["population"] = {column: sorted(rng.sample(codes, rng.randint(1, len(codes) - 1)))}
             step["population_by"] = rng.choice(["file", "query"])
-        step["mapping"] = self.some(0.8)
+        step["mapping"] = self.some(0.7)
+        step["accept"] = self.some(0.6)
 
     def _rules(self, strict: int) -> list[dict[str, Any]]:
         rng = self.rng

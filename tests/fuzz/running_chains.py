@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fuzz.chains import Chain
+from fuzz.chains import TOTAL, Chain
 from fuzz.laid_chains import LaidChain
 from fuzz.readers import Release, Verdict, judge
 from fuzz.running import BAD_INPUT, BY_EXIT_CODE, CRASH, INFEASIBLE, NOT_SAFE, RELEASED, _keep_templates
@@ -30,7 +30,8 @@ class StepRan:
 
     outcome: str
     message: str = ""
-    is_odd: bool = False
+    is_expected: bool = False
+    """Whether the judge sees why the job may be refused."""
     verdict: Verdict = field(default_factory=Verdict)
 
 
@@ -89,13 +90,55 @@ def _without_fsync() -> Iterator[None]:
 
 
 def _one(laid: LaidChain, number: int, public: dict[int, Release]) -> StepRan:
+    """Run a job; where it is refused with a remedy that an office would take, take it."""
     step = laid.steps[number]
     if step["kind"] == "instance" and not (laid.output(step["of"]) / "internal" / "instance").exists():
         return StepRan(LEFT_OUT)
-    path = laid.write(number, *_against(laid, number, public))
-    found = _ended(lambda: _run(path))
-    _judged(laid, number, public, found)
+    named, compared = list(public), list(public)
+    while True:
+        path = laid.write(number, _against(laid, named), _mapping(laid, number, named))
+        found = _ended(lambda path=path: _run(path))  # type: ignore[misc]
+        if "not known" in found.message and not step.get("mapping"):
+            step["mapping"] = True
+        elif "accept_known" in found.message and not step.get("accept"):
+            step["accept"] = True
+        elif found.outcome == BAD_INPUT and (unrelated := _unrelated(found, laid, named)) is not None:
+            named.remove(unrelated)
+            if OTHER_RECORDS in found.message:  # the office decides; what is not named is not judged
+                compared.remove(unrelated)
+        else:
+            break
+    found.is_expected = _is_expected(laid, number, named)
+    _judged(laid, number, public, found, compared)
     return found
+
+
+UNRELATED, OTHER_RECORDS = "nothing in common", "counts other records"
+
+
+def _unrelated(found: StepRan, laid: LaidChain, formers: Iterable[int]) -> int | None:
+    """The former release that a job is advised to leave out, as it has nothing to do with it."""
+    if UNRELATED not in found.message and OTHER_RECORDS not in found.message:
+        return None
+    for former in formers:
+        place = Path(_folder(laid, former))
+        name = place.parent.name if place.name == "public" else place.name
+        if re.search(rf"(?<!/){re.escape(name)}\b(?!\.toml)", found.message):
+            return former
+    return None
+
+
+def _is_expected(laid: LaidChain, number: int, formers: Iterable[int]) -> bool:
+    """Whether the job may well be refused: revisions, populations, codes of which nothing says what they are."""
+    step, formers = laid.job(number), list(formers)
+    steps = [step, *(laid.job(former) for former in formers)]
+    if _is_revised(laid, number) or any(one.get("population") for one in steps):
+        return True
+    if laid.steps[number].get("mapping"):
+        return False
+    is_old = any(laid.steps[former]["against"] == "copy" for former in formers)
+    views = [view for one in steps for view in one["views"].values()]
+    return is_old or any("rename" in view or "file_column" in view for view in views)
 
 
 def _run(path: Path) -> str:
@@ -122,14 +165,15 @@ def _ended(run: Callable[[], str]) -> StepRan:
         return StepRan(CRASH, f"{type(error).__name__} in {Path(where.filename).name}, {where.name}: {error}")
 
 
-def _judged(laid: LaidChain, number: int, public: dict[int, Release], found: StepRan) -> None:
-    """Have the release judged, and lay it among the former ones."""
-    found.is_odd = bool(laid.job(number).get("population")) or _is_revised(laid, number)
+def _judged(
+    laid: LaidChain, number: int, public: dict[int, Release], found: StepRan, formers: Iterable[int]
+) -> None:
+    """Have the release judged beside these former ones, and lay it among them."""
     folder = laid.output(number) / "public"
     if found.outcome != RELEASED or not (folder / "about.json").exists():
         return
     release = laid.release(number, folder)
-    found.verdict = judge([*public.values(), release])
+    found.verdict = judge([*(public[former] for former in formers), release])
     if not _is_revised(laid, len(laid.steps) - 1):
         assert not found.verdict.revised, f"{found.verdict.revised} former figures are not understood"
     public[number] = release
@@ -146,10 +190,8 @@ def _is_revised(laid: LaidChain, number: int) -> bool:
     return any(step.get("revise") for step in laid.steps[: number + 1])
 
 
-def _against(laid: LaidChain, number: int, public: dict[int, Release]) -> tuple[list[str], dict[str, Any]]:
-    if laid.is_blind:
-        return [], {}
-    return [_folder(laid, former) for former in public], _mapping(laid, number, public)
+def _against(laid: LaidChain, formers: Iterable[int]) -> list[str]:
+    return [] if laid.is_blind else [_folder(laid, former) for former in formers]
 
 
 def _folder(laid: LaidChain, number: int) -> str:
@@ -163,32 +205,35 @@ def _folder(laid: LaidChain, number: int) -> str:
     return f"out{number}" if how == "output" else f"out{number}/public"
 
 
-def _mapping(laid: LaidChain, number: int, public: dict[int, Release]) -> dict[str, Any]:
+def _mapping(laid: LaidChain, number: int, formers: Iterable[int]) -> dict[str, Any]:
     """What the office says of former dimensions and codes, where the program has words for it."""
     from cellveil.job.sections import AgainstJob
 
-    if laid.is_blind or laid.steps[number].get("mapping") is not True:
+    known, step, formers = set(AgainstJob.model_fields), laid.job(number), list(formers)
+    if laid.is_blind or not formers:
         return {}
-    known = set(AgainstJob.model_fields)
+    found: dict[str, Any] = {}
+    if laid.steps[number].get("accept") and "accept_known" in known:
+        found["accept_known"] = "out already"
+    if not laid.steps[number].get("mapping") or not {"dimensions", "codes"} <= known:
+        return found
     dimensions: dict[str, str] = {}
     codes: dict[str, dict[str, list[str]]] = {}
-    step = laid.job(number)
-    for former in public:
+    for former in formers:
         other = laid.job(former)
         for column, view in other["views"].items():
-            here = laid.name(step, column) if column in step["views"] else column
-            if laid.name(other, column) != here:
-                dimensions[laid.name(other, column)] = here
-            back = step["views"].get(column, {}).get("rename", {})
-            for code, inside in laid.codes(former, column).items():
-                if view.get("rename") or view["form"] in ("join", "recode"):
-                    codes.setdefault(here, {})[code] = sorted(back.get(one, one) for one in inside)
-    found: dict[str, Any] = {}
-    if dimensions and "dimensions" in known:
-        found["dimensions"] = dimensions
-    if codes and "codes" in known:
-        found["codes"] = codes
-    return found
+            today = step["views"].get(column, {})
+            in_data = today.get("file_column", column)
+            name = laid.name(other, column)
+            if name != in_data:
+                dimensions[name] = in_data
+            rename = today.get("rename", {})
+            if view.get("rename", {}) != rename or other["against"] == "copy":
+                total = view.get("total", TOTAL)
+                for code, inside in laid.codes(former, column).items():
+                    if code != total:
+                        codes.setdefault(name, {})[code] = sorted(rename.get(one, one) for one in inside)
+    return found | {key: said for key, said in (("dimensions", dimensions), ("codes", codes)) if said}
 
 
 def _batch(laid: LaidChain, order: str, public: dict[int, Release]) -> list[StepRan]:
@@ -201,26 +246,29 @@ def _batch(laid: LaidChain, order: str, public: dict[int, Release]) -> list[Step
         _ended(lambda: _run(stale))
     for number in (first, second):
         laid.steps[number]["against"] = "output"
-    former, mapping = _against(laid, first, public)
-    paths = [laid.write(first, former, mapping)]
-    dummy = dict(public) | {first: None}
-    former = [] if laid.is_blind else [*former, f"out{first}"]
-    paths.append(laid.write(second, former, _mapping(laid, second, dummy)))  # type: ignore[arg-type]
-    states: list[str] = []
+    both = [*public, first]
+    paths = [laid.write(first, _against(laid, public), _mapping(laid, first, public))]
+    paths.append(laid.write(second, _against(laid, both), _mapping(laid, second, both)))
+    lines: list[Any] = []
 
     def run() -> str:
         found = cv.run_jobs(paths if order == "in order" else paths[::-1], workers=1)
-        lines = found.lines if order == "in order" else found.lines[::-1]
-        states.extend(str(line.state).replace("_", " ") for line in lines)
+        lines.extend(found.lines if order == "in order" else found.lines[::-1])
         return ""
 
     ended = _ended(run)
-    if not states:
-        return [ended, StepRan(ended.outcome, ended.message)]
     steps = []
-    for number, state in zip((first, second), states, strict=True):
-        steps.append(StepRan(RELEASED if state == "safe" else state))
-        _judged(laid, number, public, steps[-1])
+    for number, formers in ((first, list(public)), (second, both)):
+        step = StepRan(ended.outcome, ended.message)
+        if lines:
+            line = lines[number - first]
+            step = StepRan(
+                BY_EXIT_CODE.get(line.exit_code, CRASH), "" if not line.exit_code else line.verdict
+            )
+        step.is_expected = _is_expected(laid, number, formers)
+        if lines:
+            _judged(laid, number, public, step, [former for former in formers if former in public])
+        steps.append(step)
     return steps
 
 
@@ -275,10 +323,13 @@ def summary(ran: Iterable[ChainRan]) -> str:
     refused = [
         step for one in chains for step in one.steps if step.outcome in (BAD_INPUT, INFEASIBLE, NOT_SAFE)
     ]
-    odd = Counter(_shape(step.message) for step in refused if step.is_odd)
-    messages = Counter(_shape(step.message) for step in refused)
-    lines.append(f"not released: {len(refused)}, of these with revisions or populations {odd.total()}")
-    lines += [f"  {number:5} {message}" for message, number in messages.most_common(25)]
+    lines.append(f"not released: {len(refused)}")
+    for is_expected in (False, True):
+        messages = Counter(_shape(step.message) for step in refused if step.is_expected == is_expected)
+        lines.append(
+            f"{messages.total()} {'for a reason' if is_expected else 'without a reason'} that the judge sees"
+        )
+        lines += [f"  {number:5} {message}" for message, number in messages.most_common(20)]
     drawn, bad = Counter[str](), Counter[str]()
     for one in chains:
         drawn.update(features(one.chain))
