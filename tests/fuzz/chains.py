@@ -275,7 +275,6 @@ class _Draws:
             column = rng.choice(list(made["columns"]))
             codes = made["columns"][column]
             step["population"] = {column: sorted(rng.sample(codes, rng.randint(1, len(codes) - 1)))}
-            step["population_by"] = rng.choice(["file", "query"])
         step["mapping"] = self.some(0.7)
         step["accept"] = self.some(0.6)
 

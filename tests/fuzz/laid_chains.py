@@ -165,6 +165,16 @@ class LaidChain:
         is_sensitive = levels_of(inside, variable, step["rules"], digit, Fraction(0)) is not None
         return bool(inside) and not (is_sensitive and cell["status"] == "z")
 
+    def _forced(self, number: int, step: Step) -> list[tuple[Variable, dict[str, Sets]]]:
+        """The cells that the job sets to be published."""
+        found = []
+        for cell in step["cells"]:
+            if cell["status"] == "z" and self._may_be_set(number, step, cell):
+                response = step["tables"][cell["table"]]["response"] or ""
+                sets = {column: frozenset([code]) for column, code in cell["key"].items()}
+                found.append((Variable(response, step["weight"]), sets))
+        return found
+
     def _cell(self, step: Step, cell: Mapping[str, Any]) -> dict[str, Any]:
         key = {
             self.name(step, column): step["views"][column].get("rename", {}).get(code, code)
@@ -178,7 +188,7 @@ class LaidChain:
 
     def _data(self, number: int, step: Step) -> dict[str, Any]:
         views = step["views"]
-        by_query = step.get("population_by") == "query"
+        by_query = bool(step.get("population"))  # what a file leaves out, no program can know
         rows = self.rows(number) if by_query else self._inside(step, self.rows(number))
         named = {column: view.get("file_column", column) for column, view in views.items()}
         header = [named.get(name, name) for name in rows[0]] if rows else ["firm"]
@@ -304,7 +314,7 @@ class LaidChain:
         return Release(
             f"out{number}", public, tables, self.records(number), self._sets(step),
             Fraction(1, 10 ** step["decimals"]) if rounds else Fraction(0),
-            step["rules"], {"tot": ["dom", "exp"]} if step["equation"] else {},
+            step["rules"], self._forced(number, step), {"tot": ["dom", "exp"]} if step["equation"] else {},
             self.output(number) / "internal", self.steps[number]["kind"] == "job",
         )  # fmt: skip
 

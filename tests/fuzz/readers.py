@@ -74,6 +74,8 @@ class Release:
     step: Fraction = Fraction(0)
     """Each record is rounded to multiples of it; 0 where records are not rounded."""
     rules: Sequence[Mapping[str, Any]] = ()
+    forced: Sequence[tuple[Variable, Mapping[str, Sets]]] = ()
+    """Cells that the job sets to be published, by their finest codes."""
     equations: Mapping[str, Sequence[str]] = field(default_factory=dict)
     internal: Path | None = None
     knows_records: bool = True
@@ -583,9 +585,8 @@ class _Judgement:
         self.verdict.unproved += joint.unproved
         if not short:
             return
-        own_empty = [figure for figure in self.own if figure.value == 0]
         former = [figure for figure in self.figures if figure not in set(self.own)]
-        before = self._knowledge(group, [*former, *own_empty], cells)
+        before = self._knowledge(group, [*former, *self._unsuppressible()], cells)
         alone = self._knowledge(group, self.own, cells)
         for one, reach in short:
             text = f"{one.label} {reach}"
@@ -596,6 +597,15 @@ class _Judgement:
                 self._note(ALONE if _reach(alone, one) else OPEN, text)
             else:
                 self._note(FORMER, text)
+
+    def _unsuppressible(self) -> list[Figure]:
+        """Own figures that are published whatever the pattern is: empty cells, and those that are set so."""
+        limits = self.newest.population
+        forced = set()
+        for variable, sets in self.newest.forced:
+            both = {column: codes & limits.get(column, codes) for column, codes in sets.items()}
+            forced.add((variable, self.space.mask({**limits, **both}).tobytes()))
+        return [figure for figure in self.own if figure.value == 0 or figure.cell in forced]
 
 
 def _reach(knowledge: Knowledge, one: Requirement) -> str:

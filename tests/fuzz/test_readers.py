@@ -32,6 +32,9 @@ from fuzz.readers import (
     judge,
     read_figures,
 )
+from fuzz.planted_chains import PLANTED, planted
+from fuzz.running import RELEASED
+from fuzz.running_chains import run_chain
 from fuzz.sensitive import Levels, Record, Variable, levels_of
 
 V, COUNT = Variable("v"), Variable()
@@ -450,3 +453,13 @@ def test_intervals_are_those_of_plain_programs(seed: int, tmp_path: Path) -> Non
             short = known.shortfall(cell, up, amount)
             assert (short is not None) == (reach < amount - 1e-6), (seed, up, reach, amount)
             assert short is None or short == pytest.approx(reach, abs=1e-6)
+
+
+# -- through jobs ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_what_a_job_leaks_that_names_no_former_release(kind: str, tmp_path: Path) -> None:
+    ran = run_chain(kind, planted(kind), tmp_path / "chain", is_blind=True)
+    assert {step.outcome for step in ran.steps} == {RELEASED}, [step.message for step in ran.steps]
+    assert ran.kinds & {OPEN, FORMER, SILENT}, str(ran)
