@@ -1,7 +1,8 @@
 """Run chains of releases from the shell: `python -m fuzz.hunt_chains chains|margins FIRST NUMBER FOLDER`.
 
-Run it in the folder `tests`. A wrong chain stays in the folder, with a smaller one that has the same kind of
-finding beside it. With `--blind`, jobs do not name the former releases: what leaks then, the judge has to find.
+Run it in the folder `tests`. A wrong chain stays in the folder; with `--cuts N`, N trials of a smaller one
+that has the same kind of finding follow, and the smallest stays beside it. With `--blind`, jobs name no former
+releases: what leaks then, the judge has to find.
 `--workers W` runs W chains at a time. A summary comes last; the exit code is 1 where a chain is wrong.
 """
 
@@ -10,6 +11,7 @@ import shutil
 import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -44,11 +46,13 @@ def main() -> int:
     given = parser.parse_args()
     run = partial(run_one, given.kind, given.folder, given.blind, given.cuts)
     seeds, begun, chains = range(given.first, given.first + given.number), time.monotonic(), []
-    with ProcessPoolExecutor(given.workers) as pool:
-        for ran in pool.map(run, seeds, chunksize=5):
+    with ProcessPoolExecutor(given.workers) if given.workers > 1 else nullcontext() as pool:
+        for ran in pool.map(run, seeds, chunksize=5) if pool else map(run, seeds):
             chains.append(ran)
             if ran.findings:
                 print(ran, flush=True)
+            elif not len(chains) % 50:
+                print(f"{len(chains)} chains", flush=True)
     print(summary(chains))
     print(f"{(time.monotonic() - begun) / given.number:.2f} s a chain")
     return int(any(ran.findings for ran in chains))

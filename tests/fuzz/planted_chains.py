@@ -1,7 +1,7 @@
 """Chains that leak wherever former releases are not looked at: one of each kind, made by hand.
 
-A lenient release comes first, a strict one after it. Firm f0 has most of region N, so that N is sensitive by the
-strict rules, and the lenient release shows it, or enough to compute it.
+A lenient release comes first, a strict one after it. Firm f0 has most of region N, so that N is sensitive by
+the strict rules, and the lenient release shows it, or enough to compute it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from fuzz.chains import TOTAL, Chain, Step
 LENIENT, STRICT = [{"rule": "threshold", "minimum": 2}], [{"rule": "p%", "p": 30}]
 
 FIRMS = {
-    ("N1", "a"): [400, 12, 14], ("N2", "a"): [13, 9, 11], ("N2", "b"): [15, 20, 18], ("S1", "a"): [40, 45, 60],
-    ("S2", "b"): [41, 39, 47], ("W1", "a"): [55, 58, 61], ("W2", "b"): [62, 49, 51],
+    ("N1", "a"): [400, 12, 14], ("N2", "a"): [13, 9, 11], ("N2", "b"): [15, 20, 18],
+    ("S1", "a"): [40, 45, 60], ("S2", "b"): [41, 39, 47], ("W1", "a"): [55, 58, 61],
+    ("W2", "b"): [62, 49, 51],
 }  # fmt: skip
 REGIONS = [[TOTAL, large] for large in "NSW"] + [[large, f"{large}{n}"] for large in "NSW" for n in (1, 2)]
 

@@ -12,8 +12,9 @@ Every public figure of every release is a row: the sum of the finest cells that 
 - a suppressed value: no more than the common bounds, at least 1 for a suppressed count;
 - equations between variables hold in every finest cell.
 
-The judge knows from whoever made the files what each code means, so it matches no names. It shares nothing with
-the package. Linear programs over deviations from today's records tell how far a cell can lie from its value.
+The judge knows from whoever made the files what each code means, so it matches no names. It shares nothing
+with the package. Linear programs over deviations from today's records tell how far a cell can lie from
+its value.
 """
 
 from __future__ import annotations
@@ -300,8 +301,9 @@ class Base:
 
     def is_revised(self, figure: Figure) -> bool:
         """Whether the figure does not fit today's records."""
-        known = figure.value is not None
-        return known and abs(figure.value - self.value(figure.cell)) > self._width(figure)
+        if figure.value is None:
+            return False
+        return abs(figure.value - self.value(figure.cell)) > self._width(figure)
 
     def _width(self, figure: Figure) -> int:
         """How far rounding may have moved a figure."""
@@ -499,7 +501,7 @@ class _Judgement:
             if figure.value is not None and figure.value != self.base.value(figure.cell):
                 self._note(WRONG, figure.label)
 
-    # -- which cells need protection --------------------------------------------------------------------------
+    # -- which cells need protection ----------------------------------------------------------------------
 
     def _requirements(self) -> list[Requirement]:
         """Suppressed cells, of the newest release and of former ones, that today's rules call sensitive."""
@@ -546,7 +548,7 @@ class _Judgement:
                 digit /= 10
         return digit
 
-    # -- what readers know ------------------------------------------------------------------------------------
+    # -- what readers know --------------------------------------------------------------------------------
 
     def _equations_of(self, release: Release) -> dict[Variable, list[Variable]]:
         weighted = any(v.weighted for table in release.tables for v in table.variables.values())

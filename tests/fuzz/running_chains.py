@@ -16,10 +16,11 @@ from typing import Any
 
 from fuzz.chains import TOTAL, Chain
 from fuzz.laid_chains import LaidChain
-from fuzz.readers import Release, Verdict, judge
+from fuzz.readers import Finding, Release, Verdict, judge
 from fuzz.running import BAD_INPUT, BY_EXIT_CODE, CRASH, INFEASIBLE, NOT_SAFE, RELEASED, _keep_templates
 
 LEFT_OUT = "left out"
+NOT_UNDERSTOOD = "the judge does not understand a former release"
 KNOWN_COLUMNS = ("columns", "contains", "rounding", "absent", "population")
 """What `about.json` of newer releases says of its codes; older releases do not have it."""
 
@@ -48,6 +49,11 @@ class ChainRan:
         """All findings, in words; a crash is one."""
         found = [str(finding) for step in self.steps for finding in step.verdict.findings]
         return found + [f"{CRASH}: {step.message}" for step in self.steps if step.outcome == CRASH]
+
+    @property
+    def messages(self) -> list[str]:
+        """Why releases were not made."""
+        return [step.message for step in self.steps if step.message]
 
     @property
     def kinds(self) -> set[str]:
@@ -129,7 +135,7 @@ def _unrelated(found: StepRan, laid: LaidChain, formers: Iterable[int]) -> int |
 
 
 def _is_expected(laid: LaidChain, number: int, formers: Iterable[int]) -> bool:
-    """Whether the job may well be refused: revisions, populations, codes of which nothing says what they are."""
+    """Whether the job may well be refused: revisions, populations, codes that nothing explains."""
     step, formers = laid.job(number), list(formers)
     steps = [step, *(laid.job(former) for former in formers)]
     if _is_revised(laid, number) or any(one.get("population") for one in steps):
@@ -174,8 +180,9 @@ def _judged(
         return
     release = laid.release(number, folder)
     found.verdict = judge([*(public[former] for former in formers), release])
-    if not _is_revised(laid, len(laid.steps) - 1):
-        assert not found.verdict.revised, f"{found.verdict.revised} former figures are not understood"
+    if found.verdict.revised and not _is_revised(laid, len(laid.steps) - 1):
+        text = f"{found.verdict.revised} former figures differ from the records, which were not revised"
+        found.verdict.findings.append(Finding(NOT_UNDERSTOOD, text))
     public[number] = release
     if laid.steps[number]["against"] == "copy":
         kept = laid.folder / "kept" / f"r{number}"
@@ -317,7 +324,8 @@ def summary(ran: Iterable[ChainRan]) -> str:
     lines = [
         f"{len(chains)} chains, {wrong} wrong; releases: "
         + ", ".join(f"{number} {outcome}" for outcome, number in outcomes.most_common())
-        + f"; {required} requirements, {already} known already, {programs} programs, {unproved} without answer"
+        + f"; {required} requirements, {already} known already, {programs} programs, "
+        + f"{unproved} without answer"
     ]
     lines += [f"  {number:5} {kind}" for kind, number in kinds.most_common()]
     refused = [

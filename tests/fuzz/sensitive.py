@@ -1,6 +1,6 @@
 """Which cells are sensitive by the rules of a job, worked out from the records (docs/rules.md).
 
-A cell is any set of records here, so that former cells with codes of their own are looked at by the same rules.
+A cell is any set of records here, so that former cells with codes of their own fall under the same rules.
 Shares nothing with the package. Covers threshold, dominance and p %, for units and holdings, with weights.
 """
 
@@ -45,7 +45,7 @@ def rounded(amount: Fraction, step: Fraction) -> Fraction:
     """The nearest multiple of the step; half away from 0."""
     steps = abs(amount) / step
     number = (2 * steps.numerator + steps.denominator) // (2 * steps.denominator)
-    return number * step * (1 if amount >= 0 else -1)
+    return step * (number if amount >= 0 else -number)
 
 
 @dataclass

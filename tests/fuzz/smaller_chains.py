@@ -15,7 +15,7 @@ ODD = ("name", "total", "rename", "file_column")
 
 
 def smaller(chain: Chain, folder: Path, kind: str, *, most: int = 150) -> ChainRan:
-    """Run smaller chains, at most so many, as long as they have a finding of the kind; the folder has the last."""
+    """Run at most so many smaller chains that have a finding of the kind; the folder keeps the last."""
     left = most
 
     def run(one: Chain) -> ChainRan | None:

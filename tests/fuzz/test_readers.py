@@ -1,4 +1,4 @@
-"""The judge of releases over time: cases worked out by hand, planted leaks of every kind, and random tables."""
+"""The judge of releases over time: cases worked out by hand, planted leaks of each kind, random tables."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ import pytest
 from scipy.optimize import linprog
 
 from fuzz.jobs import write_rows
+from fuzz.planted_chains import PLANTED, planted
 from fuzz.readers import (
     ALONE,
     FORMER,
@@ -32,7 +33,6 @@ from fuzz.readers import (
     judge,
     read_figures,
 )
-from fuzz.planted_chains import PLANTED, planted
 from fuzz.running import RELEASED
 from fuzz.running_chains import run_chain
 from fuzz.sensitive import Levels, Record, Variable, levels_of
@@ -70,8 +70,9 @@ Meaning = Mapping[str, tuple[str, Mapping[str, Sets]]]
 
 
 def publish(
-    folder: Path, name: str, found: Sequence[Record], tables: Sequence[tuple[Meaning, Variable, Iterable[str]]],
-    *, shown: Mapping[str, str] | None = None, left_out: Iterable[str] = (), **more: Any,
+    folder: Path, name: str, found: Sequence[Record],
+    tables: Sequence[tuple[Meaning, Variable, Iterable[str]]], *,
+    shown: Mapping[str, str] | None = None, left_out: Iterable[str] = (), **more: Any,
 ) -> Release:  # fmt: skip
     """A release with the cells of some codes hidden; `shown` says what stands there in place of the sum."""
     public = folder / name / "public"
@@ -313,7 +314,7 @@ def test_three_releases_that_tell_only_together(tmp_path: Path) -> None:
 
 
 def test_three_tables_of_one_file(tmp_path: Path) -> None:
-    """Nothing is in (p, y) and (q, x), so (r, p) = (r, x) in each region r: (A, p) = (T, p) - (B, x) - (C, p)."""
+    """Nothing is in (p, y) and (q, x), so (r, p) = (r, x) everywhere: (A, p) = (T, p) - (B, x) - (C, p)."""
     lines = [f"A p x {v}" for v in (2000, 66, 72, 83, 51, 79)] + [
         f"A q y {v}" for v in (65, 53, 60, 57, 73, 80)
     ]
@@ -455,7 +456,7 @@ def test_intervals_are_those_of_plain_programs(seed: int, tmp_path: Path) -> Non
             assert short is None or short == pytest.approx(reach, abs=1e-6)
 
 
-# -- through jobs ---------------------------------------------------------------------------------------------
+# -- through jobs -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", PLANTED)
