@@ -99,7 +99,7 @@ class _Draws:
 
     def _data(self, number: int, firms: int, *, equations: bool = True) -> None:
         rng = self.rng
-        columns, trees = {}, {}
+        columns, trees, second = {}, {}, {}
         for column in COLUMNS[:number]:
             codes, tree = self._codes(
                 column[0].upper(), rng.randint(3, 6) if number < 3 else rng.randint(2, 4)
@@ -107,9 +107,19 @@ class _Draws:
             columns[column] = codes
             if tree:
                 trees[column] = tree
+                mixed, half = rng.sample(codes, len(codes)), len(codes) // 2
+                sides = {"coast": mixed[:half], "hills": mixed[half:]}
+                second[column] = [[TOTAL, side] for side in sides]
+                second[column] += [[side, code] for side, inside in sides.items() for code in inside]
         kind = rng.choices(["one", "sum", "two", "signed"], [58, 24 if equations else 0, 10, 8])[0]
         variables = {"one": ["v"], "sum": ["tot", "dom", "exp"], "two": ["v", "w"], "signed": ["v"]}[kind]
-        self.made |= {"columns": columns, "trees": trees, "variables": variables, "signed": kind == "signed"}
+        self.made |= {
+            "columns": columns,
+            "trees": trees,
+            "second": second,
+            "variables": variables,
+            "signed": kind == "signed",
+        }
         self.made["equation"] = kind == "sum"
         decimals = rng.choices([0, 1], [65, 35])[0]
         self.made["decimals"] = decimals
@@ -171,11 +181,13 @@ class _Draws:
         rng, made = self.rng, self.made
         codes, tree = made["columns"][column], made["trees"].get(column)
         view: dict[str, Any] = {"form": "tree" if tree and self.some(0.75) else "flat"}
+        if view["form"] == "tree" and self.some(0.12):
+            view["form"] = rng.choice(["two trees", "levels"] if self._is_even(column) else ["two trees"])
         if usual:
             return view
         groups = sorted({parent for parent, _ in tree or []} - {TOTAL})
         forms = ["flat", "join", "join", "recode"] + (
-            ["tree", "to_level", "fold", "tree recode"] if groups else []
+            ["tree", "two trees", "to_level", "fold", "tree recode"] if groups else []
         )
         view = {"form": rng.choice(forms)}
         if view["form"] == "to_level":
@@ -192,6 +204,12 @@ class _Draws:
             if len(codes) - size >= 2 and self.some(0.4):
                 view["join"]["J2"] = sorted(mixed[size : size + 2])
         return view
+
+    def _is_even(self, column: str) -> bool:
+        """Whether all finest codes stand on the second level of the tree."""
+        large = {child for parent, child in self.made["trees"][column] if parent == TOTAL}
+        below = [child for parent, child in self.made["trees"][column] if parent in large]
+        return sorted(below) == sorted(self.made["columns"][column])
 
     def _depth(self, column: str) -> int:
         above = {child: parent for parent, child in self.made["trees"].get(column, [])}

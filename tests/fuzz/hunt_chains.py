@@ -1,7 +1,7 @@
 """Run chains of releases from the shell: `python -m fuzz.hunt_chains chains|margins FIRST NUMBER FOLDER`.
 
 Run it in the folder `tests`. A wrong chain stays in the folder; with `--cuts N`, N trials of a smaller one
-that has the same kind of finding follow, and the smallest stays beside it. With `--blind`, jobs name no former
+that has the same kind of finding follow, and the smallest stays too. With `--blind`, jobs name no former
 releases: what leaks then, the judge has to find.
 `--workers W` runs W chains at a time. A summary comes last; the exit code is 1 where a chain is wrong.
 """

@@ -190,6 +190,9 @@ class LaidChain:
         views = step["views"]
         by_query = bool(step.get("population"))  # what a file leaves out, no program can know
         rows = self.rows(number) if by_query else self._inside(step, self.rows(number))
+        for column in (column for column, view in views.items() if view["form"] == "levels"):
+            above = {child: parent for parent, child in self.chain["trees"][column]}
+            rows = [row | {f"{column}_large": above[row[column]]} for row in rows]
         named = {column: view.get("file_column", column) for column, view in views.items()}
         header = [named.get(name, name) for name in rows[0]] if rows else ["firm"]
         recode = {column: view.get("rename", {}) for column, view in views.items()}
@@ -220,15 +223,19 @@ class LaidChain:
             found["column"] = in_file
         rename, form = view.get("rename", {}), view["form"]
         total = view.get("total", TOTAL)
-        if form in ("tree", "to_level", "fold", "tree recode"):
+        files = []
+        for place, tree in enumerate(self._trees(form, column) if form != "levels" else []):
             pairs = [
-                [total if parent == TOTAL else parent, rename.get(child, child)]
-                for parent, child in self.chain["trees"][column]
+                [total if parent == TOTAL else parent, rename.get(child, child)] for parent, child in tree
             ]
-            write_rows(self.folder / f"{column}{number}.csv", ["parent", "child"], pairs)
-            found["hierarchy"] = f"{column}{number}.csv"
+            files.append(f"{column}{number}{'ab'[place]}.csv")
+            write_rows(self.folder / files[-1], ["parent", "child"], pairs)
+        if files:
+            found["hierarchy"] = files if len(files) > 1 else files[0]
         elif total != TOTAL:
             found["total"] = total
+        if form == "levels":
+            found["levels"] = [f"{column}_large"]
         if form == "to_level":
             found["to_level"] = view["level"]
         if form == "fold":
@@ -247,6 +254,13 @@ class LaidChain:
                 (self.folder / f"{column}{number}.grc").write_text("\n".join([*lines, ""]))
                 found["recode"] = f"{column}{number}.grc"
         return found
+
+    def _trees(self, form: str, column: str) -> list[list[list[str]]]:
+        """The trees over a column that a form shows."""
+        if form in ("flat", "join", "recode"):
+            return []
+        second = [self.chain["second"][column]] if form == "two trees" else []
+        return [self.chain["trees"][column], *second]
 
     def _joined(self, number: int, step: Step, column: str) -> dict[str, str]:
         """New codes with those old ones that occur: others would be refused."""
@@ -270,10 +284,10 @@ class LaidChain:
         finest = {*self.chain["columns"][column]}
         found = {rename.get(code, code): frozenset([code]) for code in finest}
         found[total] = frozenset(finest)
-        if view["form"] in ("tree", "to_level", "fold", "tree recode"):
-            for parent, _ in self.chain["trees"][column]:
+        for tree in self._trees(view["form"], column):
+            for parent, _ in tree:
                 if parent != TOTAL:
-                    found[parent] = frozenset(below(self.chain["trees"][column], parent))
+                    found[parent] = frozenset(below(tree, parent))
         if view["form"] in ("join", "recode"):
             there = {row[column] for row in self._inside(step, self.rows(number))}
             for new, old in view["join"].items():

@@ -20,6 +20,9 @@ FIRMS = {
 }  # fmt: skip
 REGIONS = [[TOTAL, large] for large in "NSW"] + [[large, f"{large}{n}"] for large in "NSW" for n in (1, 2)]
 
+SIDES = [[TOTAL, "coast"], [TOTAL, "hills"]]
+SIDES += [["coast" if code in ("N1", "S1", "W2") else "hills", code] for _, code in REGIONS[3:]]
+
 
 def planted(kind: str) -> Chain:
     """The chain of a kind."""
@@ -39,6 +42,7 @@ def planted(kind: str) -> Chain:
     chain: Chain = {
         "columns": {"reg": ["N1", "N2", "S1", "S2", "W1", "W2"], "size": ["a", "b"]},
         "trees": {"reg": REGIONS},
+        "second": {"reg": SIDES},
         "variables": ["tot", "dom", "exp"],
         "signed": False,
         "equation": True,
@@ -47,6 +51,9 @@ def planted(kind: str) -> Chain:
     }
     former, new = _step(LENIENT), _step(STRICT, form="to_level", level=1)
     chain["steps"] = PLANTED[kind](former, new)
+    if kind == "counts beside decimals":
+        north = [next(record for record in records if record["reg"] == code) for code in ("N1", "N2")]
+        chain["records"] = north + [record for record in records if record["reg"][0] != "N"]
     if kind == "single child":
         chain["trees"] = {"reg": [*REGIONS, ["N1", "N1x"]]}
         chain["columns"]["reg"][0] = "N1x"
@@ -90,6 +97,19 @@ def _equation(former: Step, new: Step) -> Steps:
     views = {"reg": {"form": "to_level", "level": 1}, "size": {"form": "flat"}}
     rules = [{"rule": "dominance", "n": 1, "k": 60}]
     return [former, new | {"tables": tables, "views": views, "equation": True, "rules": rules}]
+
+
+def _former_equation(former: Step, new: Step) -> Steps:
+    tables = [{"dimensions": ["reg"], "response": name} for name in ("tot", "dom")]
+    tables.append({"dimensions": ["size"], "response": "exp"})
+    views = {"reg": {"form": "tree"}, "size": {"form": "flat"}}
+    return [former | {"tables": tables, "views": views, "equation": True}, new]
+
+
+def _counts(former: Step, new: Step) -> Steps:
+    """Two firms in N, one in each part: whoever sees 2, and that no hidden count is 0, knows both."""
+    tables = [{"dimensions": ["reg"], "response": name} for name in (None, "exp")]
+    return [new | {"tables": tables, "rules": LENIENT, "views": former["views"]}]
 
 
 def _instance(former: Step, new: Step) -> Steps:
@@ -139,6 +159,22 @@ PLANTED: dict[str, Callable[[Step, Step], Steps]] = {
     ),
     "renamed total": lambda a, b: _view(a, b, total="Alle"),
     "equation": _equation,
+    "equation of the former release alone": _former_equation,
+    "renamed codes, folded, nothing said": lambda a, b: _view(
+        a | {"mapping": False},
+        b | {"mapping": False},
+        form="fold",
+        codes=["N", "S", "W"],
+        rename={c: f"x{c}" for c in ("N1", "N2", "S1", "S2", "W1", "W2")},
+    ),
+    "renamed column, nothing said": lambda a, b: _view(
+        a,
+        b | {"mapping": False},
+        file_column="reg_code",
+    ),
+    "two trees": lambda a, b: _view(a, b, form="two trees"),
+    "levels in the data": lambda a, b: _view(a, b, form="levels"),
+    "counts beside decimals": _counts,
     "rounding": lambda a, b: [a | {"decimals": 0}, b],
     "rounded today": lambda a, b: [a, b | {"decimals": 0}],
     "revision": _revised,
