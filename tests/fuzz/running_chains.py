@@ -104,7 +104,7 @@ def _one(laid: LaidChain, number: int, public: dict[int, Release]) -> StepRan:
     while True:
         path = laid.write(number, _against(laid, named), _mapping(laid, number, named))
         found = _ended(lambda path=path: _run(path))  # type: ignore[misc]
-        if "not known" in found.message and not step.get("mapping"):
+        if ASKS_FOR_MAPPING.search(found.message) and not step.get("mapping"):
             step["mapping"] = True
         elif "accept_known" in found.message and not step.get("accept"):
             step["accept"] = True
@@ -119,6 +119,7 @@ def _one(laid: LaidChain, number: int, public: dict[int, Release]) -> StepRan:
     return found
 
 
+ASKS_FOR_MAPPING = re.compile(r"against\.(codes|dimensions)")
 UNRELATED, OTHER_RECORDS = "nothing in common", "counts other records"
 
 
