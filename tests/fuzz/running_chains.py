@@ -33,6 +33,8 @@ class StepRan:
     message: str = ""
     is_expected: bool = False
     """Whether the judge sees why the job may be refused."""
+    advice: list[str] = field(default_factory=list)
+    """Why former releases were left out before."""
     verdict: Verdict = field(default_factory=Verdict)
 
 
@@ -100,7 +102,7 @@ def _one(laid: LaidChain, number: int, public: dict[int, Release]) -> StepRan:
     step = laid.steps[number]
     if step["kind"] == "instance" and not (laid.output(step["of"]) / "internal" / "instance").exists():
         return StepRan(LEFT_OUT)
-    named, compared = list(public), list(public)
+    named, compared, advice = list(public), list(public), []
     while True:
         path = laid.write(number, _against(laid, named), _mapping(laid, number, named))
         found = _ended(lambda path=path: _run(path))  # type: ignore[misc]
@@ -110,10 +112,12 @@ def _one(laid: LaidChain, number: int, public: dict[int, Release]) -> StepRan:
             step["accept"] = True
         elif found.outcome == BAD_INPUT and (unrelated := _unrelated(found, laid, named)) is not None:
             named.remove(unrelated)
+            advice.append(found.message)
             if OTHER_RECORDS in found.message:  # the office decides; what is not named is not judged
                 compared.remove(unrelated)
         else:
             break
+    found.advice = advice
     found.is_expected = _is_expected(laid, number, named)
     _judged(laid, number, public, found, compared)
     return found
