@@ -327,7 +327,7 @@ class AgainstJob(Section):
     codes: dict[str, dict[str, list[str]]] = Field(
         default_factory=dict,
         description="Where a release does not say it: what its codes contain, by dimension, as codes of the "
-        'data, such as {size = {small = ["1", "2"]}}.',
+        'data, such as {size = {small = ["1", "2"]}}; of one of several releases: {"out0.size" = …}.',
     )
     growth: float | None = Field(
         None,

@@ -123,7 +123,8 @@ def _columns_of(table: Table, names: Iterable[str]) -> dict[str, Column]:
 class FormerTable:
     """A table of an earlier release with what its codes contain.
 
-    `named_only` has the codes, by dimension, of which only the name says what they contain.
+    `doubtful` has the codes, by dimension, of which the release does not say what they contain: whether the job
+    states it, or only the name tells.
     """
 
     release: PreviousRelease
@@ -131,7 +132,7 @@ class FormerTable:
     variable: str
     columns: tuple[str, ...]
     contents: tuple[Mapping[str, tuple[str, ...] | None], ...]
-    named_only: set[tuple[int, str]]
+    doubtful: Mapping[tuple[int, str], bool]
 
     def is_signed(self, columns: Mapping[str, Column], basis: Basis) -> bool:
         """Whether its variable may be negative, then or today."""

@@ -23,6 +23,9 @@ from cellveil.tables.space import (
 )
 from cellveil.tables.table import Table
 
+NEAR = 0.2
+"""Share by which the figures of a code that the job explains may all be revised before that is doubted."""
+
 LEAST_AGREEING = 0.25
 """Least share of the figures of a release that agree with the records of today."""
 
@@ -153,8 +156,10 @@ class JointState:
                         key = (former.table.dimensions[place], codes[row])
                         if shown:
                             lasting[key] = lasting.get(key, False) or today != 0
-                        if (place, codes[row]) in former.named_only:
-                            by_code.setdefault(key, []).append(kind != "revised")
+                        if (place, codes[row]) in former.doubtful:
+                            is_stated = former.doubtful[place, codes[row]]
+                            is_near = abs(shown - today) <= NEAR * max(abs(shown), abs(today))
+                            by_code.setdefault(key, []).append(kind != "revised" or (is_stated and is_near))
                 if kind == "revised":
                     revised += 1
                     largest = max(largest, 100 * abs(shown - today) / max(abs(shown), abs(today)))
@@ -217,7 +222,8 @@ class JointState:
                 raise InputError(
                     f"{release.name}: none of the figures of {dimension} {code} agrees with the records of "
                     "today: the code may have contained something else",
-                    remedy=f'Write what it contained: against.codes.{dimension} = {{"{code}" = ["…"]}}.',
+                    remedy="Write what it contained, for this release: "
+                    f'against.codes."{release.name}.{dimension}" = {{"{code}" = ["…"]}}.',
                 )
 
     def _check_lasting(self, release: PreviousRelease, gone: Sequence[tuple[str, str]]) -> None:

@@ -210,10 +210,11 @@ class _Builder:
         ):
             return None
         names, contents = [], []
-        named_only: set[tuple[int, str]] = set()
+        doubtful: dict[tuple[int, str], bool] = {}
         for place, dimension in enumerate(table.dimensions):
             column = self._column(release, dimension, table.codes[place])
-            stated = self.mapped.codes.get(dimension) or self.mapped.codes.get(column) or {}
+            keys = (f"{release.name}.{dimension}", dimension, column)
+            stated = next((self.mapped.codes[key] for key in keys if key in self.mapped.codes), {})
             found, unknown = release.contents(
                 dimension, table.codes[place], table.totals.get(dimension), self.today.get(column)
             )
@@ -231,10 +232,12 @@ class _Builder:
                     remedy=f"Write which codes of {column} it contains: against.codes.{column} = "
                     f"{{{shown}}}.",
                 )
-            if not release.says_contents(dimension):
-                named_only |= {
-                    (place, code) for code in found if code not in stated and found[code] is not None
-                }
+            by_name = not release.says_contents(dimension)
+            doubtful |= {
+                (place, code): code in stated
+                for code, finest in found.items()
+                if finest is not None and (by_name or code in stated)
+            }
             names.append(column)
             contents.append(found)
             for finest in found.values():
@@ -248,7 +251,7 @@ class _Builder:
             codes=tuple(tuple(codes[row] for row in kept) for codes in table.codes),
             values=tuple(table.values[row] for row in kept),
         )
-        return FormerTable(release, table, variable, tuple(names), tuple(contents), named_only)
+        return FormerTable(release, table, variable, tuple(names), tuple(contents), doubtful)
 
     def _check_renamed(
         self,
