@@ -196,7 +196,7 @@ def test_a_release_that_opens_a_cell_beside_a_former_one_is_refused(folder: Path
 def test_a_job_that_must_publish_too_much_is_refused_and_names_the_cells(
     folder: Path, command: Command
 ) -> None:
-    """The former release shows the cells that this pattern would need to hide; what it hides must be published."""
+    """What the former release hides must be published here, and the other way round."""
     run(folder, named(JOB, "first") + square(codes=FIRST))
     (folder / "job.toml").write_text(named(JOB, "second", 'against = ["first"]') + square(codes=SECOND))
     ended = command("run", folder / "job.toml")

@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 
 from cellveil.tables.build import table_from_interior
 from cellveil.tables.coarser import fold, fold_to_level, join
+from cellveil.tables.crossing import cross_classified
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.hierarchy import Hierarchy
 from cellveil.tables.link import link
@@ -101,7 +102,7 @@ def test_intervals_by_cliques_are_those_over_all_combinations(world) -> None:  #
     for sets in tables:
         space.add(table_of(columns, sets, records))
     stated = len(space.cells)
-    linked = space.relations()
+    linked = cross_classified(space)
     assert not linked.not_tested
     values, published = values_of(space, records), [shown[cell % 40] for cell in range(stated)]
     empty = [space.is_empty(*cell) for cell in space.cells[:stated]]
@@ -155,7 +156,7 @@ def test_a_cell_is_what_it_contains_whatever_it_is_called() -> None:
     second = space.add(space_table(coarse, columns))
     assert second[0] == first[0], "the totals, All and Total"
     assert second[2] == first[3], "S and S1"
-    linked = space.relations()
+    linked = cross_classified(space)
     rows = [dict(row) for row in linked.rows]
     assert {int(second[1]): -1, int(first[1]): 1, int(first[2]): 1} in rows
 
@@ -168,7 +169,7 @@ def test_codes_that_cross_are_split_into_what_tells_them_apart() -> None:
         keys = (np.arange(3, dtype=np.int64),)
         table = SpaceTable("v", ("age",), (sets,), keys, True, filled={(codes,) for codes in sets})
         space.add(table)
-    linked = space.relations()
+    linked = cross_classified(space)
     assert linked.num_tested == 4 and len(space.cells) == 9
     assert sorted(column.codes_in(sets[0]) for _, sets in space.cells[5:]) == [("a",), ("b",), ("c",), ("d",)]
 
@@ -189,7 +190,7 @@ def test_too_many_combinations_are_named_and_not_added() -> None:
         keys = tuple(np.indices((31, 31)).reshape(2, -1).astype(np.int64))
         table = SpaceTable("v", (f"c{one}", f"c{other}"), (sets, sets), keys, False)
         space.add(table)
-    linked = space.relations()
+    linked = cross_classified(space)
     (words,) = linked.not_tested
     assert "c0 × c1 × c2 × c3" in words and "810,000 combinations" in words and "of 4 triples" in words
 
@@ -200,7 +201,7 @@ def test_equations_hold_for_every_set_in_use() -> None:
     for variable, sets in (("tot", (3, 1, 2)), ("dom", (3, 1))):
         keys = (np.arange(len(sets), dtype=np.int64),)
         space.add(SpaceTable(variable, ("reg",), (sets,), keys, False))
-    rows = [dict(row) for row in space.relations().rows]
+    rows = [dict(row) for row in cross_classified(space).rows]
     named = [{space.cells[cell]: coef for cell, coef in row.items()} for row in rows]
     assert {("tot", (1,)): -1, ("dom", (1,)): 1, ("exp", (1,)): 1} in named
     assert {("tot", (2,)): -1, ("dom", (2,)): 1, ("exp", (2,)): 1} in named

@@ -220,7 +220,7 @@ def _audit_pattern(
             from cellveil.previous.together import audit_jointly
 
             tested = AttackersTested(tuple(attackers))
-            beside = audit_jointly(joint, pattern.hidden, tested, time_limit=deadline.left, progress=shown)
+            beside = audit_jointly(joint, pattern.hidden, tested, deadline=deadline, progress=shown)
             verdict = replace(verdict, together=beside)
     figures = audit_figures(verdict)
     write_json(report, as_json, figures)

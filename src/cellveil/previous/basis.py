@@ -123,8 +123,8 @@ def _columns_of(table: Table, names: Iterable[str]) -> dict[str, Column]:
 class FormerTable:
     """A table of an earlier release with what its codes contain.
 
-    `doubtful` has the codes, by dimension, of which the release does not say what they contain: whether the job
-    states it, or only the name tells.
+    `doubtful` has the codes, by dimension, of which the release does not say what they contain, and whether
+    the job states it; of others only the name tells.
     """
 
     release: PreviousRelease

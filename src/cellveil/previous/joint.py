@@ -32,12 +32,12 @@ from cellveil.previous.basis import Basis, FormerTable, Truth, with_contents
 from cellveil.previous.facts import JointState, ReleaseFacts
 from cellveil.previous.releases import NAMELESS, Mapped, PreviousRelease, ReleasedTable
 from cellveil.problem import Problem, Status, may_be_negative
+from cellveil.tables.crossing import Linked, cross_classified
 from cellveil.tables.dimension import Dimension
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
 from cellveil.tables.space import (
     Column,
-    Linked,
     Space,
     decomposed_cells,
     space_table,
@@ -186,7 +186,8 @@ class _Builder:
         self.num_stated = len(space.cells)
         decomposed = set(decomposed_cells(self.problem.table).tolist())
         own_of = dict(zip(number.tolist(), range(len(number)), strict=True))
-        linked = space.relations(cell for cell, own in own_of.items() if own in decomposed)
+        stated = (cell for cell, own in own_of.items() if own in decomposed)
+        linked = cross_classified(space, stated)
         if len(space.cells) == len(own_of) and not self.releases and not linked.not_tested:
             return None
         truth = Truth(space, self.basis, own_of)

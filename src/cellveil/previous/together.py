@@ -18,7 +18,7 @@ from cellveil.arrays import Bool, Int
 from cellveil.attack.bound_propagation import unpick
 from cellveil.attackers.attacker import Attacker, in_words
 from cellveil.attackers.default_attackers import AttackersTested
-from cellveil.clock import Deadline
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.errors import InfeasibleError, counted, name_some
 from cellveil.judge.auditing import OUTSIDER, Audit, audit
 from cellveil.judge.outsider import audit_outsider
@@ -174,7 +174,7 @@ def audit_jointly(
     *,
     accepted: str = "",
     known: tuple[int, ...] = (),
-    time_limit: float | None = None,
+    deadline: Deadline = NO_LIMIT,
     progress: Progress | None = None,
 ) -> JointAudit:
     """Audit what a new table hides on the joint problem.
@@ -193,7 +193,6 @@ def audit_jointly(
     >>> JointProblem.of(two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})) is None  # one table, no release
     True
     """
-    deadline = Deadline(time_limit)
     tested = _attackers(joint, attackers)
     options: dict[str, Any] = {"attackers": tested, "exact": False, "progress": progress}
     found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
@@ -211,7 +210,6 @@ def suppress_jointly(
     method: str,
     *,
     attackers: AttackersTested,
-    time_limit: float | None = None,
     may_free: Bool | None = None,
     accepted: str = "",
     progress: Progress | None = None,
@@ -221,8 +219,14 @@ def suppress_jointly(
 
     Without earlier releases the table is protected by itself first: that nearly always holds together with
     the cross-classification as well, and otherwise a second search takes both in.
+
+    Parameters
+    ----------
+    options
+        Further ones of `suppress`.
     """
     asked: dict[str, Any] = {"attackers": attackers, "progress": progress, **options}
+    time_limit = asked.pop("time_limit", None)
     if not joint.releases:
         found = suppress(problem, method, time_limit=time_limit, may_free=may_free, **asked)
         judged = audit_jointly(
