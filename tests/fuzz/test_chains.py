@@ -1,6 +1,6 @@
 """Random chains of releases, and of linked tables, against the judge of what readers can work out.
 
-Not collected by itself: `pytest tests/fuzz/chains_suite.py`. `-m slow` runs 2,000 chains and 500 jobs with
+`-m slow` runs 2,000 chains and 500 jobs with
 three linked tables, or as many as CELLVEIL_FUZZ_CHAINS and CELLVEIL_FUZZ_MARGINS say, from
 CELLVEIL_FUZZ_SEED on.
 """
