@@ -107,4 +107,6 @@ class Protection(Shown):
             When the table was not shown safe.
         """
         check_apart(self.found.job.confidential_inputs(), Path(folder))
-        return release(self.audit, folder, **(wishes_of(self.found.job, self.found.prepared) | wishes))
+        return release(
+            self.audit, folder, **(wishes_of(self.found.job, self.found.prepared, self.found.past) | wishes)
+        )

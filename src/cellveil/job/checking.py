@@ -11,7 +11,7 @@ from cellveil.attackers.attacker import Attacker
 from cellveil.attackers.default_attackers import attackers_in_words, untested_in_words
 from cellveil.clock import Deadline
 from cellveil.deviations.demand import Demands
-from cellveil.errors import counted
+from cellveil.errors import counted, name_some
 from cellveil.job.job_attackers import attackers_of_job
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import check_output
@@ -19,6 +19,7 @@ from cellveil.job.past import Past
 from cellveil.job.preparing import Prepared, prepare
 from cellveil.job.ready_job import check_release
 from cellveil.params import Params, param
+from cellveil.previous.joint import JointProblem
 from cellveil.problem import Problem, Status
 from cellveil.progress import NoteTaker, Phase, Progress
 from cellveil.report.costly_codes import MUCH
@@ -146,7 +147,8 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
     taker = NoteTaker(progress)
     with job.placing_errors():
         prepared = prepare(job, taker)
-        problem = Past.of(job, prepared.problem).problem
+        past = Past.of(job, prepared.problem)
+        problem = past.problem
         check_release(job, prepared)
     tested = attackers_of_job(job, problem)
     everybody = [Attacker(), *(one for one in tested.attackers if not one.is_plain_outsider)]
@@ -154,6 +156,7 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
     progress.phase(Phase.FEASIBLE, deadline)
     bound = cover_bound(problem, deadline=deadline).bound
     feasible = bool(np.isfinite(bound))
+    price = [] if past.joint is None else _price(past.joint, bound, deadline)
     table, status = problem.table, problem.status
     assumed = f", assuming that {problem.assumption}" if problem.assumption else ""
     why = f", {tested.why_no_insiders}" if tested.why_no_insiders else ""
@@ -175,8 +178,8 @@ def check_job(job: Job, *, params: CheckParams | None = None, progress: Progress
         plan=_plan(job, problem, feasible),
         time_limit=job.suppress.time_limit,
         feasible=feasible,
-        warnings=tuple(_warnings(job, problem, params)),
-        notes=taker.notes,
+        warnings=(*_warnings(job, problem, params), *price),
+        notes=(*taker.notes, *(() if past.joint is None else (fact.line() for fact in past.joint.facts))),
     )
 
 
@@ -197,6 +200,30 @@ def _plan(job: Job, problem: Problem, feasible: bool) -> str:
     from cellveil.suppression.methods.auto import likely_plan
 
     return likely_plan(problem, feasible)
+
+
+RATIO = 1.1
+"""Ratio of lower bounds from which on earlier releases are said to cost something."""
+
+
+def _price(joint: JointProblem, alone: float, deadline: Deadline) -> list[str]:
+    """What earlier releases make protection cost, as far as lower bounds tell."""
+    if not joint.releases:
+        return []
+    together = cover_bound(joint.problem, deadline=deadline).bound
+    found = []
+    if np.isfinite(together) and together > RATIO * alone:
+        times = f"at least {together / alone:.1f} times as much" if alone > 0 else "more"
+        found.append(
+            f"beside {name_some(joint.releases)} protection costs {times} as by itself, by lower bounds"
+        )
+    crossing = joint.problem.table.num_cells - joint.num_own - joint.num_former
+    if crossing:
+        found.append(
+            f"codes cross those of {name_some(joint.releases)} ({crossing:,} unpublished cells tie them): this can "
+            "cost several times as much as codes of one hierarchy"
+        )
+    return found
 
 
 def _warnings(job: Job, problem: Problem, params: CheckParams) -> list[str]:

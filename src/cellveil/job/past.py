@@ -166,8 +166,8 @@ class Past:
         return None if self.previous is None else self.previous.changes_to(pattern)
 
 
-def basis_facts(job: Job) -> dict[str, Any]:
-    """What later releases must know of the records of a job, for its public files."""
+def basis_facts(job: Job, joint: JointProblem | None) -> dict[str, Any]:
+    """What later releases must know of the records of a job, and what was not tested, for its public files."""
     micro = job.microdata
     rounding = {
         table.response or COUNT: f"1e-{table.decimals or 0}"
@@ -178,6 +178,7 @@ def basis_facts(job: Job) -> dict[str, Any]:
         "rounding": rounding,
         "weight": "" if micro is None else micro.weight or "",
         "population": _population(job),
+        "not_tested": [] if joint is None else list(joint.not_tested),
     }
 
 

@@ -19,7 +19,7 @@ from cellveil.job.job_attackers import depth_of_attackers
 from cellveil.job.job_files import FILES, internal_files
 from cellveil.job.job_model import Job
 from cellveil.job.output_folder import NewFiles, Output
-from cellveil.job.past import basis_facts
+from cellveil.job.past import Past, basis_facts
 from cellveil.job.preparing import Prepared
 from cellveil.job.reading import read_job
 from cellveil.job.ready_job import ReadyJob, locked_output
@@ -132,7 +132,7 @@ def write_found(ready: ReadyJob, output: Output, found: Finding) -> JobResult:
             _write_joint(judged.audit.together, new.internal / FILES["joint"])
         if found.adjusted is not None and found.adjusted.is_safe:
             write_adjusted(ready.prepared.problem, found.adjusted.values, new.internal / FILES["adjusted"])
-        released = _release(job, found.instead or judged.audit, ready.prepared, new)
+        released = _release(ready, found.instead or judged.audit, new)
         report = judged.report(
             ready.notes, release=released, adjustment=found.adjustment, instead=found.instead
         )
@@ -167,17 +167,18 @@ def _write_joint(found: JointAudit, folder: Path) -> None:
         write_certificate(found.audit.certificate, folder / FILES["certificate"])
 
 
-def _release(job: Job, verdict: Audit | str, prepared: Prepared, new: NewFiles) -> Release | None:
+def _release(ready: ReadyJob, verdict: Audit | str, new: NewFiles) -> Release | None:
     """The release of what was audited, or None; then that of an earlier run is withdrawn."""
     if isinstance(verdict, str):
         return None
     try:
-        return new.in_place(release(verdict, new.public, **wishes_of(job, prepared)))
+        wishes = wishes_of(ready.job, ready.prepared, ready.past)
+        return new.in_place(release(verdict, new.public, **wishes))
     except NotSafeError:
         return None
 
 
-def wishes_of(job: Job, prepared: Prepared) -> dict[str, Any]:
+def wishes_of(job: Job, prepared: Prepared, past: Past) -> dict[str, Any]:
     """How the public files are to look."""
     settings = job.release
     return {
@@ -193,7 +194,7 @@ def wishes_of(job: Job, prepared: Prepared) -> dict[str, Any]:
         "unit": settings.unit,
         "contact": settings.contact,
         "language": job.language,
-        "basis": basis_facts(job),
+        "basis": basis_facts(job, past.joint),
     }
 
 
