@@ -167,7 +167,7 @@ class Past:
 
 
 def basis_facts(job: Job, joint: JointProblem | None) -> dict[str, Any]:
-    """What later releases must know of the records of a job, and what was not tested, for its public files."""
+    """What later releases must know of the records of a job, and what was not tested."""
     micro = job.microdata
     rounding = {
         table.response or COUNT: f"1e-{table.decimals or 0}"
