@@ -220,8 +220,8 @@ def _price(joint: JointProblem, alone: float, deadline: Deadline) -> list[str]:
     crossing = joint.problem.table.num_cells - joint.num_own - joint.num_former
     if crossing:
         found.append(
-            f"codes cross those of {name_some(joint.releases)} ({crossing:,} unpublished cells tie them): this "
-            "can cost several times as much as codes of one hierarchy"
+            f"codes cross those of {name_some(joint.releases)} ({crossing:,} unpublished cells tie them): "
+            "this can cost several times as much as codes of one hierarchy"
         )
     return found
 
