@@ -54,6 +54,7 @@ WHAT = {
     "formats": "files in and out",
     "argus": "files of tau-ARGUS",
     "datasets": "made-up data",
+    "previous": "earlier releases",
     "job": "a whole publication",
     "front": "one call from Python",
     "views": "frames, notebooks",

@@ -108,6 +108,7 @@ def test_an_older_list_does_not_stay(tmp_path: Path) -> None:
     write_folder(bare, tmp_path / "f")
     assert {file.name for file in (tmp_path / "f").iterdir()} == {
         "cells.csv",
+        "contents.csv",
         "hier_region.csv",
         "hier_sector.csv",
     }

@@ -199,7 +199,7 @@ def test_the_public_description_has_nothing_else(safe, tmp_path):
     about = json.loads((done.folder / "about.json").read_text())
     assert set(about) == {
         *("title", "variable", "decimals", "dimensions", "cells", "hidden_cells", "rows", "symbol"),
-        *("files", "software", "hierarchies"),
+        *("files", "software", "hierarchies", "absent"),
     }
     codes = {row.split(",")[1] for row in (done.folder / "table.csv").read_text().splitlines()[1:]}
     for name, trees in about["hierarchies"].items():

@@ -26,6 +26,7 @@ from cellveil.job.searched import JudgedPattern
 from cellveil.judge import Audit, Verdict, audit
 from cellveil.judge.insider_certificate import named
 from cellveil.pattern import Pattern
+from cellveil.previous.together import with_requirements_of
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.report.adjustment_figures import adjusted_figures
@@ -82,7 +83,7 @@ def _problem(ready: ReadyJob, past: Past, claimed: JudgedPattern) -> Problem:
     if relaxation.lowered and not ready.job.suppress.relax:
         raise WorkerError(f"levels that the job does not relax came back lowered{NOTHING}")
     asked = known.status == Status.PRIMARY
-    return relaxed_like(known, relaxation).only(asked)  # not of cells that are known already
+    return with_requirements_of(relaxed_like(known, relaxation), asked)  # not of cells that are known already
 
 
 def _pattern(problem: Problem, claimed: Pattern) -> Pattern:

@@ -12,6 +12,7 @@ import numpy as np
 from cellveil.arrays import Bool, Int
 from cellveil.clock import Deadline
 from cellveil.errors import InputError, counted, name_some
+from cellveil.level_origin import LevelOrigin
 from cellveil.previous.basis import Basis, FormerTable, Truth
 from cellveil.previous.releases import Mapped, PreviousRelease
 from cellveil.problem import LEVELS, Problem, Status
@@ -118,6 +119,7 @@ class JointState:
             if space.cells[cell][0] in signed:
                 self.lb[place[cell]] = -UNBOUNDED
         self.primary: dict[int, tuple[int, int, int]] = {}
+        self.origins: dict[int, LevelOrigin] = {}
         self.fixed = np.zeros(total, dtype=bool)
         """Cells whose value some earlier release shows."""
 
@@ -261,6 +263,9 @@ class JointState:
             factor = 10 ** (self.decimals - rules.table.decimals)
             if rules.status[row] == Status.PRIMARY:
                 self.primary[at] = tuple(int(getattr(rules, name)[row]) * factor for name in LEVELS)
+                for origin, cells in rules.origins.items():
+                    if cells[row]:
+                        self.origins[at] = origin
             if rules.lb[row] > 0:
                 self.lb[at] = max(self.lb[at], int(rules.lb[row]) * factor)
         elif self.basis.levels is None and (not self.known[at] or self.values[at]):
@@ -311,7 +316,16 @@ class JointState:
         published = status == Status.FROZEN
         lb = np.where(published, np.minimum(self.lb, self.values), self.lb)
         ub = np.where(published, np.maximum(self.ub, self.values), self.ub)
-        return Problem(table, status, weight, lb, ub, levels["lpl"], levels["upl"], levels["spl"])
+        further = np.zeros(number - own, dtype=bool)
+        origins = {origin: np.concatenate([cells, further]) for origin, cells in given.origins.items()}
+        for at, origin in self.origins.items():
+            if status[at] == Status.PRIMARY:
+                origins.setdefault(origin, np.zeros(number, dtype=bool))[at] = True
+        return Problem(
+            *(table, status, weight, lb, ub, levels["lpl"], levels["upl"], levels["spl"]),
+            origins=origins,
+            bounds_reason=given.bounds_reason,
+        )
 
 
 def _scaled(ends: Int, factor: int) -> Int:

@@ -284,7 +284,9 @@ def _own(
     return replace(
         found,
         pattern=pattern,
-        audit=audit(problem.only(asked), pattern, attackers=everybody, exact=False, progress=progress),
+        audit=audit(
+            with_requirements_of(problem, asked), pattern, attackers=everybody, exact=False, progress=progress
+        ),
         relaxation=relaxation,
         outsiders_pattern=outsiders and Pattern.hiding(problem, outsiders.hidden[:num_own], outsiders.method),
         unprotectable={cell: share for cell, share in found.unprotectable.items() if cell < num_own},
@@ -323,6 +325,14 @@ def _attackers(joint: JointProblem, attackers: AttackersTested) -> list[Attacker
             attacker = replace(attacker, exempt=tuple(map(int, cell_numbers(own, attacker.exempt))))
         found.append(attacker)
     return found
+
+
+def with_requirements_of(problem: Problem, cells: Bool) -> Problem:
+    """The problem with the requirements of these cells only, and how their levels were worked out."""
+    if cells[problem.primaries].all():
+        return problem
+    origins = {origin: marked & cells for origin, marked in problem.origins.items()}
+    return problem.only(cells).replace(origins=origins)
 
 
 def _may_be_hidden(problem: Problem) -> Bool:
@@ -364,5 +374,6 @@ def without_known(
         mine = np.setdiff1d(mine, audit_outsider(alone, hidden, exact=False, progress=progress).unsafe_cells)
     asked = ~np.isin(np.arange(problem.table.num_cells), np.concatenate([mine, theirs]))
     if not asked.all():
-        joint = replace(joint, problem=problem.only(asked), own=joint.own.only(asked[:own]))
+        narrowed = with_requirements_of(problem, asked)
+        joint = replace(joint, problem=narrowed, own=with_requirements_of(joint.own, asked[:own]))
     return joint, tuple(np.concatenate([mine, theirs]).tolist())
