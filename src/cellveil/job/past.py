@@ -26,7 +26,7 @@ from cellveil.judge import Audit
 from cellveil.judge.verdict import Outcome
 from cellveil.microdata.codes import distinct_codes
 from cellveil.pattern import Pattern
-from cellveil.previous.basis import Basis
+from cellveil.previous.basis import ALL, Basis
 from cellveil.previous.joint import JointProblem
 from cellveil.previous.releases import Mapped, check_unchanged, read_releases
 from cellveil.previous.together import (
@@ -174,18 +174,16 @@ def basis_facts(job: Job, joint: JointProblem | None) -> dict[str, Any]:
         for table in job.tables
         if table.file is None and table.rounding
     }
-    return {
-        "rounding": rounding,
-        "weight": "" if micro is None else micro.weight or "",
-        "population": _population(job),
-        "not_tested": [] if joint is None else list(joint.not_tested),
-    }
+    found = {"not_tested": [] if joint is None else list(joint.not_tested), "rounding": rounding}
+    if micro is None or any(table.file is not None for table in job.tables):
+        return found
+    return found | {"weight": micro.weight or "", "population": _population(job)}
 
 
 def _population(job: Job) -> str:
-    """Which records were counted, where a query chose them: its digest; else ""."""
+    """Which records were counted: a digest of the query that chose them, or all."""
     query = None if job.microdata is None else job.microdata.query
-    return sha256(query.encode())[:16] if query else ""
+    return sha256(query.encode())[:16] if query else ALL
 
 
 def _basis(job: Job, records: Any) -> Basis | None:

@@ -28,6 +28,9 @@ from cellveil.tables.space import (
 )
 from cellveil.tables.table import Table
 
+ALL = "all"
+"""The population of a release that counts all records of its file."""
+
 
 @dataclass(frozen=True, eq=False)
 class Basis:
@@ -43,7 +46,7 @@ class Basis:
     levels
         Today's rules on such a table; None where they are not known.
     population
-        Says which records were counted, where not all of them were: "" for all.
+        Says which records were counted: all, or a digest of what chose them.
     weight
         The column of weights; "" where there are none.
     has_records
@@ -53,7 +56,7 @@ class Basis:
     tabulate: Callable[[str, Sequence[Dimension]], Table | None]
     finest: Callable[[str], Sequence[str] | None] = lambda column: None
     levels: Callable[[Table], Problem] | None = None
-    population: str = ""
+    population: str = ALL
     weight: str = ""
     has_records: bool = False
 

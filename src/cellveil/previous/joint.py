@@ -28,7 +28,7 @@ from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.errors import InputError, name_some
 from cellveil.pattern import Pattern
-from cellveil.previous.basis import Basis, FormerTable, Truth, with_contents
+from cellveil.previous.basis import ALL, Basis, FormerTable, Truth, with_contents
 from cellveil.previous.facts import JointState, ReleaseFacts
 from cellveil.previous.releases import NAMELESS, Mapped, PreviousRelease, ReleasedTable
 from cellveil.problem import Problem, Status, may_be_negative
@@ -206,9 +206,8 @@ class _Builder:
     def _understood(self, release: PreviousRelease, table: ReleasedTable) -> FormerTable | None:
         """A table of a release with the sets of its codes; None where its variable is not one of today's."""
         variable = self._variable(table)
-        if variable is None or (
-            release.is_described and str(release.about.get("weight", "")) != self.basis.weight
-        ):
+        weight = str(release.about.get("weight", ""))
+        if variable is None or (self._knows_records(release) and weight != self.basis.weight):
             return None
         names, contents = [], []
         doubtful: dict[tuple[int, str], bool] = {}
@@ -273,6 +272,10 @@ class _Builder:
                 f'against.codes.{column} = {{"{gone[0]}" = ["{came[0]}"]}}.',
             )
 
+    def _knows_records(self, release: PreviousRelease) -> bool:
+        """Whether both the release and the job say what records they count, and with what weights."""
+        return self.basis.has_records and "population" in release.about
+
     def _variable(self, table: ReleasedTable) -> str | None:
         if table.variable in self.variables:
             return table.variable
@@ -321,8 +324,8 @@ class _Builder:
                     f"{name_some(self.own_variables)}" + (" with these weights" if self.basis.weight else ""),
                     remedy="Leave it out, or name the release of the same figures.",
                 )
-            population = str(release.about.get("population", ""))
-            if release.is_described and population != self.basis.population:
+            population = str(release.about.get("population", ALL))
+            if self._knows_records(release) and population != self.basis.population:
                 raise InputError(
                     f"{release.name} counts other records: those of another query",
                     remedy="Leave it out, or tabulate both from the same records, with what parts them as a "
