@@ -55,8 +55,8 @@ def test_certificate_and_verify(folder: Path, command: Command) -> None:
     out, proof, report = (folder.parent / name for name in ("p.csv", "cert", "r.json"))
     assert command("suppress", folder, "--out", out, "--certificate", proof).code == 0
     done = command("verify", folder, out, proof, "--report", report)
-    assert done.code == 0 and "Valid: 4 of 4" in done.out
-    assert json.loads(report.read_text())["certified_demands"] == 4
+    assert done.code == 0 and "Valid: 8 of 8" in done.out
+    assert json.loads(report.read_text())["certified_demands"] == 8
 
 
 def test_verify_rejects_what_was_not_certified(folder: Path, command: Command) -> None:
@@ -107,9 +107,9 @@ def test_attackers_that_cannot_be_tried(folder: Path, command: Command) -> None:
 
 def test_prior_knowledge_and_coalitions(folder: Path, command: Command) -> None:
     pattern = pattern_file(folder, *RECTANGLE)
-    assert command("audit", folder, pattern, "--prior", "80").code == 0
-    assert command("audit", folder, pattern, "--prior", "10").code == 1, "cells of 20 can move by 2, not 3"
-    assert command("audit", folder, pattern, "--prior", "0").code == 2
+    assert command("audit", folder, pattern, "--attacker", "outsider", "--prior", "80").code == 0
+    assert command("audit", folder, pattern, "--attacker", "outsider", "--prior", "10").code == 1, "cells of 20 can move by 2, not 3"
+    assert command("audit", folder, pattern, "--attacker", "outsider", "--prior", "0").code == 2
     done = command("audit", folder, pattern, "--attacker", "insider", "--prior", "10")
     assert done.code == 2 and "for outsiders" in done.err
     report = folder.parent / "r.json"

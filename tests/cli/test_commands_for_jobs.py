@@ -155,7 +155,7 @@ def test_check_tells_what_will_be_asked_and_writes_nothing(job_file: Path, comma
     figures = json.loads(ended.out)
     assert figures["cells"] == 20 and figures["rules"] == {"p% rule (p = 10)": 2}
     assert figures["primaries"] == 2 and figures["demands"] == 4
-    assert figures["against"] == "outsiders" and "by decision of the job" in figures["not_asked"]
+    assert figures["against"] == "outsiders" and "by decision of the office" in figures["not_asked"]
     assert figures["plan"] == "network" and figures["feasible"] is True
     assert figures["warnings"] == ["a rule never fires: threshold rule (minimum 2)"]
     told = command("check", job_file).out

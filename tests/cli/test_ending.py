@@ -80,7 +80,7 @@ def test_the_table_fits_narrow_terminals(report: cv.Report, width: int | None, c
 def test_rules_and_verdict_are_told(report: cv.Report) -> None:
     text = "\n".join(told(report))
     assert "Safe against outsiders" in text and "Unsafe by given with the table: 3 cells" in text
-    assert "Method hypercube" in text and "Not asked: " in text
+    assert "Method hypercube" in text and "Not tested: " in text
 
 
 def test_colours_only_where_they_are_wanted(report: cv.Report, monkeypatch: pytest.MonkeyPatch) -> None:

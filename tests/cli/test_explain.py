@@ -55,7 +55,7 @@ def test_explain_tells_of_a_primary_and_of_a_secondary(job, command):
     for line in (
         "(N, small): region N, size small",
         "  sales 100",
-        "    x1 = 80  (80.0 %; contributor 1)",
+        "    x1 = 80  (80.0 %; contributor a)",
         "  p% rule (p = 10): x1 = 80, x2 = 15; X - x1 - x2 = 5 < 10 % of x1 = 8",
         "Required: 97 and 103 must both stay possible. The interval is enough.",
         "Publishing it would tell its value.",

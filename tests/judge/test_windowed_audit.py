@@ -50,7 +50,7 @@ def opened(problem: Problem, pattern: Pattern) -> Pattern:
 
 
 def judged(problem: Problem, pattern: Pattern, params: AuditParams) -> Audit:
-    return audit(problem, pattern, exact=False, params=params)
+    return audit(problem, pattern, attackers="outsider", exact=False, params=params)
 
 
 @pytest.mark.parametrize("intervals", [WINDOWS, replace(WINDOWS, narrow=0), replace(WINDOWS, windows=0)])
@@ -60,7 +60,7 @@ def test_windows_change_no_verdict(protected: tuple[Problem, Pattern], intervals
     assert found.is_safe and found.num_lps > 0 and found.verification is not None
     assert found.verification.is_valid
     less = opened(problem, pattern)
-    there, plain = judged(problem, less, params_of(intervals)), audit(problem, less)
+    there, plain = judged(problem, less, params_of(intervals)), audit(problem, less, attackers="outsider")
     assert not there.is_safe and (there.safe == plain.safe).all()
 
 
@@ -82,7 +82,7 @@ def test_both_kinds_of_windows_show_something(protected: tuple[Problem, Pattern]
 def test_levels_beyond_what_is_possible_are_not_shown(protected: tuple[Problem, Pattern]) -> None:
     """A planted fault: the pattern is for lower levels."""
     problem, pattern = protected
-    plain = audit(problem, pattern).outsider
+    plain = audit(problem, pattern, attackers="outsider").outsider
     assert plain is not None
     limited = plain.cells[np.isfinite(plain.upper)]
     upper = dict(zip(plain.cells.tolist(), plain.upper.tolist(), strict=True))

@@ -120,7 +120,7 @@ def test_notes_say_what_is_given_and_leave_out_what_is_not(tmp_path):
     assert notes["Source"] == "Survey" and notes["Contact"] == "a@b.example" and "Turnover" in notes
     assert notes["Sheets"] == "Table: value by industry, region; Unit: EUR 1,000"
     assert notes["Signs"] == "x   not published, to protect respondents"
-    assert "Not published: 4 (25.0\u00a0%)" in notes["Quality"]
+    assert "Not published: 4 (20.0\u00a0%)" in notes["Quality"]
     assert "Date" not in notes and "Note" not in notes
     printed = [str(row[0]) for row in book["Table"].iter_rows(values_only=True)]
     assert "Unit: EUR 1,000" in printed and "Source: Survey" in printed

@@ -271,8 +271,10 @@ def test_threshold_by_definition():
     assert unsafe(inclusive=True) == [False, True, True, True, False]
     assert unsafe(zeros=True) == [True, True, True, False, False]
     assert Threshold(3).judge(table).upl.tolist() == [0, 2, 3, 0, 0]  # 20 % of 7 and 14, rounded up
-    assert Threshold("2.5").judge(table).unsafe.tolist() == [False, True, True, False, False]
-    assert Threshold(2.5, inclusive=True).judge(table).unsafe.tolist() == [False, True, True, False, False]
+    with pytest.raises(InputError, match="whole numbers"):
+        Threshold("2.5")
+    with pytest.raises(InputError, match="whole numbers"):
+        Threshold(2.5, inclusive=True)
 
 
 def test_threshold_takes_counts_from_where_they_are():
