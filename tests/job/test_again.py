@@ -229,6 +229,20 @@ def test_what_an_earlier_release_gives_away_is_a_finding_unless_it_is_accepted(
     assert command("verify", *names).code == 0
 
 
+@pytest.mark.parametrize("accepted", [False, True])
+def test_a_batch_judges_what_is_known_already_itself(folder: Path, command: Command, accepted: bool) -> None:
+    other = JOB.replace('region = "N", size = "small"', 'region = "S", size = "medium"')
+    run(folder, named(other, "first"))
+    reason = ', accept_known = "published in May"' if accepted else ""
+    (folder / "again.toml").write_text(named(JOB, "second", f'against = {{releases = ["first"]{reason}}}'))
+    (folder / "more.toml").write_text(named(JOB, "third"))
+    ended = command("run", folder / "again.toml", folder / "more.toml")
+    assert ended.code == (0 if accepted else 1), ended.out + ended.err
+    assert (folder / "second" / "public").exists() is accepted and (folder / "third" / "public").exists()
+    status = "m" if accepted else "u"
+    assert f"N,small,20,{status}" in (folder / "second" / "internal" / "instance" / "cells.csv").read_text()
+
+
 def test_the_certificate_of_everything_together_can_be_verified(folder: Path, command: Command) -> None:
     run(folder, named(JOB, "first") + square(codes=SECOND))
     (folder / "regions.csv").write_text("region,value\nN,80\nS,49\nW,61\n")

@@ -134,7 +134,7 @@ class Past:
     def without_known(self, claimed: Audit, progress: Progress) -> Past:
         """The same without requirements of cells that are claimed to be known already, as far as they are."""
         together = claimed.together
-        if self.joint is None or not self.accepted or not isinstance(together, JointAudit):
+        if self.joint is None or not isinstance(together, JointAudit):
             return self
         joint, known = without_known(self.joint, np.array(together.known, dtype=np.int64), progress)
         return replace(self, problem=joint.own, joint=joint, known=known)

@@ -68,7 +68,7 @@ def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progres
         job=ready.job,
         prepared=ready.prepared,
         past=ready.past,
-        problem=problem,
+        problem=problem if past.accepted else _problem(ready, ready.past, claimed),
         suppression=replace(claimed.suppression, pattern=pattern, audit=found),
         audit=past.beside(found, claimed.suppression.relaxation, tested, progress),
         tested=tested,
