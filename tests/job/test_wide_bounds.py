@@ -85,7 +85,7 @@ def test_what_a_job_wrote_says_it_again(folder: Path, command: Command) -> None:
     cv.run_job(job(folder, f'{top}\nbounds_reason = "{REASON}"', body))
     internal = folder / "out/internal"
     files = internal / "instance", internal / "pattern.csv"
-    assert UNKNOWN_SIGNS in " ".join(command("audit", *files).out.split())
+    assert UNKNOWN_SIGNS in " ".join(command("audit", *files, "--attacker", "outsider").out.split())
     assert UNKNOWN_SIGNS in " ".join(command("verify", *files, internal / "certificate").out.split())
 
 
