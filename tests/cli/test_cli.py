@@ -305,7 +305,9 @@ def test_demo_ends_with_a_release_and_can_be_run_again(
         monkeypatch.setattr(demo_job, "JOB", demo_job.JOB.replace(old, new))
     out = tmp_path / "demo"
     ended = command("demo", "--firms", 100, "--out", out)
-    assert ended.code == 0 and "Safe against outsiders and every single holding: every one of the" in ended.out
+    assert (
+        ended.code == 0 and "Safe against outsiders and every single holding: every one of the" in ended.out
+    )
     assert f"Report      {out / 'internal' / 'report.html'}" in ended.out
     assert f"Job         {out / 'job.toml'}\n" in ended.out
     assert f"Run it      cellveil run {out / 'job.toml'}\n" in ended.out

@@ -108,7 +108,9 @@ def test_attackers_that_cannot_be_tried(folder: Path, command: Command) -> None:
 def test_prior_knowledge_and_coalitions(folder: Path, command: Command) -> None:
     pattern = pattern_file(folder, *RECTANGLE)
     assert command("audit", folder, pattern, "--attacker", "outsider", "--prior", "80").code == 0
-    assert command("audit", folder, pattern, "--attacker", "outsider", "--prior", "10").code == 1, "cells of 20 can move by 2, not 3"
+    assert command("audit", folder, pattern, "--attacker", "outsider", "--prior", "10").code == 1, (
+        "cells of 20 can move by 2, not 3"
+    )
     assert command("audit", folder, pattern, "--attacker", "outsider", "--prior", "0").code == 2
     done = command("audit", folder, pattern, "--attacker", "insider", "--prior", "10")
     assert done.code == 2 and "for outsiders" in done.err
