@@ -59,8 +59,13 @@ def test_a_stranger_verifies_a_job_from_its_files(tmp_path: Path, command: Comma
         1,
     )
     assert insider["certified_demands"] == insider["demands"] > 0
-    assert not any("Ltd" in file.read_text() for file in files[0].iterdir())
     assert b"Ltd" not in files[2].read_bytes()
+    named = [file for file in files[0].iterdir() if "Ltd" in file.read_text()]
+    assert [file.name for file in named] == ["contributor_ids.csv"]
+    public = [file for file in (tmp_path / "out" / "public").rglob("*") if file.is_file()]
+    assert public and not any(b"Ltd" in file.read_bytes() for file in public)
+    named[0].unlink()
+    assert command("verify", *files).code == 0, "ids serve explanations only"
 
 
 @pytest.mark.parametrize("file", ["largest_units.csv", "level_origins.csv"])

@@ -92,13 +92,22 @@ def test_waivers_and_requests_are_kept(tmp_path: Path) -> None:
     assert not (tmp_path / "f" / "largest_holdings.csv").exists()
 
 
-def test_ids_are_not_written(tmp_path: Path) -> None:
+def test_ids_are_written_to_a_file_of_their_own(tmp_path: Path) -> None:
+    """Explanations need them; without that file all else stays as it is."""
     problem = drawn(0, weighted=False)
     units = problem.table.units
     assert units is not None
     named = Contributions(**{**vars(units), "names": tuple(f"Firm {name} Ltd" for name in units.names)})
     write_folder(problem.replace(table=problem.table.replace(units=named)), tmp_path / "f")
-    assert not any("Ltd" in file.read_text() for file in (tmp_path / "f").iterdir())
+    assert {file.name for file in (tmp_path / "f").iterdir() if "Ltd" in file.read_text()} == {
+        "contributor_ids.csv"
+    }
+    again = read_folder(tmp_path / "f").table.units
+    assert again is not None and {name for name in again.names if "Ltd" in name}
+    (tmp_path / "f" / "contributor_ids.csv").unlink()
+    bare = read_folder(tmp_path / "f")
+    assert bare.table.units is not None and not any("Ltd" in name for name in bare.table.units.names)
+    assert contributions_digest(bare, INSIDERS) == contributions_digest(problem, INSIDERS)
 
 
 def test_an_older_list_does_not_stay(tmp_path: Path) -> None:
