@@ -34,7 +34,10 @@ from cellveil.tables.cells import cell_numbers
 from cellveil.tables.scaled import UNBOUNDED
 
 MORE_TIME = 0.5
-"""Share of the time limit that a second search may take, where the joint audit rejects the first pattern."""
+"""Share of the time limit for the joint audit of linked tables, and for a second search where it fails."""
+
+MOST_WITH_CONTRIBUTORS = 3_000
+"""Cells of linked tables, unpublished ones included, up to which contributors are tested on all of them."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -51,6 +54,9 @@ class JointAudit:
         Why the office releases all the same; "" where it does not.
     untested
         Attackers who are tested on the table alone.
+    unsettled
+        Cells of tables without earlier releases that there was no time to test together with the
+        cross-classification: not shown protected there, and not refuted. The verdict names their number.
     """
 
     joint: JointProblem
@@ -58,6 +64,7 @@ class JointAudit:
     known: tuple[int, ...] = ()
     accepted: str = ""
     untested: tuple[Attacker, ...] = ()
+    unsettled: int = 0
 
     def __repr__(self) -> str:
         return f"JointAudit({'safe' if self.is_safe else 'NOT SAFE'}, {self.joint!r})"
@@ -84,7 +91,9 @@ class JointAudit:
     def findings(self) -> tuple[str, ...]:
         """What speaks against the view, in words."""
         unsafe, names = self.audit.unsafe_cells, self.joint.problem.table.cell_names
-        found = []
+        found: list[str] = []
+        if self.unsettled:
+            return ()
         for cells, whose in (
             (unsafe[unsafe < self.joint.num_own], "of this release"),
             (unsafe[unsafe >= self.joint.num_own], "of earlier ones"),
@@ -124,6 +133,12 @@ class JointAudit:
     def not_tested(self) -> str:
         """What the joint audit could not test, in words; "" where there is nothing."""
         missing = [f"the cross-classification {words}" for words in self.joint.not_tested]
+        if self.unsettled:
+            cells = counted(len(self.audit.cells), "primary cell")
+            missing.append(
+                f"{self.unsettled:,} of {cells} {self._where}, for lack of time: outsiders were tested on "
+                "the tables alone"
+            )
         if self.untested:
             missing.append(f"{in_words(self.untested)} {self._where}")
         if self.joint.why_no_contributors:
@@ -193,11 +208,16 @@ def audit_jointly(
     >>> JointProblem.of(two_way([[20, 50], [8, 19]], primaries={(0, 0): 3})) is None  # one table, no release
     True
     """
+    if not joint.releases and joint.problem.table.num_cells > MOST_WITH_CONTRIBUTORS:
+        attackers = replace(attackers, if_time=attackers.attackers)
     tested = _attackers(joint, attackers)
     options: dict[str, Any] = {"attackers": tested, "exact": False, "progress": progress}
     found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
     if found.is_safe or not joint.releases:
-        return JointAudit(joint, found, known, accepted, attackers.if_time)
+        unsettled = 0
+        if deadline.is_over and not len(_plainly_open(joint.problem, joint.pattern(hidden))):
+            unsettled = len(found.unsafe_cells)
+        return JointAudit(joint, found, known, accepted, attackers.if_time, unsettled)
     joint, more = without_known(joint, found.unsafe_cells, progress)
     if more:
         found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
@@ -229,8 +249,13 @@ def suppress_jointly(
     time_limit = asked.pop("time_limit", None)
     if not joint.releases:
         found = suppress(problem, method, time_limit=time_limit, may_free=may_free, **asked)
+        share = Deadline(None if time_limit is None else MORE_TIME * time_limit)
         judged = audit_jointly(
-            relaxed_jointly(joint, found.relaxation), found.pattern.hidden, attackers, progress=progress
+            relaxed_jointly(joint, found.relaxation),
+            found.pattern.hidden,
+            attackers,
+            deadline=share,
+            progress=progress,
         )
         if judged.is_safe or found.was_interrupted or not len(judged.audit.unsafe_cells):
             return found, judged
@@ -327,6 +352,17 @@ def _attackers(joint: JointProblem, attackers: AttackersTested) -> list[Attacker
     return found
 
 
+def _plainly_open(problem: Problem, pattern: Pattern) -> Int:
+    """Primary cells whose levels bound propagation along single relations refutes."""
+    found, primary = unpick(PublicView.of(problem, pattern)), problem.primaries
+    values = problem.table.values[primary]
+    low, high = found.lower[primary], found.upper[primary]
+    is_narrow = (low > values - problem.lpl[primary]) | (high < values + problem.upl[primary])
+    wide = (high == UNBOUNDED) | (low == -UNBOUNDED) | (problem.spl[primary] == 0)
+    is_narrow |= ~wide & (high - np.where(wide, high, low) < problem.spl[primary])
+    return np.asarray(primary[is_narrow])
+
+
 def with_requirements_of(problem: Problem, cells: Bool) -> Problem:
     """The problem with the requirements of these cells only, and how their levels were worked out."""
     if cells[problem.primaries].all():
@@ -356,13 +392,7 @@ def without_known(
     problem, own = joint.problem, joint.num_own
     everything = joint.pattern(_may_be_hidden(joint.own))
     if cells is None:
-        found, primary = unpick(PublicView.of(problem, everything)), problem.primaries
-        values = problem.table.values[primary]
-        low, high = found.lower[primary], found.upper[primary]
-        is_narrow = (low > values - problem.lpl[primary]) | (high < values + problem.upl[primary])
-        wide = (high == UNBOUNDED) | (low == -UNBOUNDED) | (problem.spl[primary] == 0)
-        is_narrow |= ~wide & (high - np.where(wide, high, low) < problem.spl[primary])
-        open_now = primary[is_narrow]
+        open_now = _plainly_open(problem, everything)
     else:
         narrowed = problem.only(np.isin(np.arange(problem.table.num_cells), cells))
         hidden = Pattern.hiding(narrowed, everything.hidden, "everything")
