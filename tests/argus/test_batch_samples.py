@@ -78,7 +78,7 @@ def test_the_ready_made_table(tmp_path: Path) -> None:
     run_batch(folder / "TestTable.arb", log=tmp_path / "log.txt")
     log = (tmp_path / "log.txt").read_text()
     assert "Size x Region | Var2 has 119 cells, 9 of them unsafe" in log
-    assert "there is no window" in log
+    assert "cannot be looked at or changed by hand" in log
 
 
 def test_recodings(tmp_path: Path) -> None:
