@@ -170,9 +170,9 @@ def basis_facts(job: Job, joint: JointProblem | None) -> dict[str, Any]:
     """What later releases must know of the records of a job, and what was not tested."""
     micro = job.microdata
     rounding = {
-        table.response or COUNT: f"1e-{table.decimals or 0}"
+        table.response or COUNT: f"1e-{table.decimals}"
         for table in job.tables
-        if table.file is None and table.rounding
+        if table.file is None and table.rounding and table.decimals is not None
     }
     found = {"not_tested": [] if joint is None else list(joint.not_tested), "rounding": rounding}
     if micro is None or any(table.file is not None for table in job.tables):

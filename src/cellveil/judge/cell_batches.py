@@ -46,6 +46,7 @@ class Findings:
     witnesses: Witnesses
     num_lps: int
     unclear: set[int]
+    refuted: set[int]
 
 
 def examine_all(judge: CellJudge, audited: AuditedView, cells: Int, progress: Progress) -> None:
@@ -94,7 +95,8 @@ def _examine(audited: AuditedView, batch: CellBatch) -> Findings:
         judge.examine(cell)
     attack = judge.attack
     lowest, highest = attack.lowest[cells], attack.highest[cells]
-    return Findings(cells, lowest, highest, judge.ledger.witnesses(), attack.num_lps, judge.unclear)
+    witnesses = judge.ledger.witnesses()
+    return Findings(cells, lowest, highest, witnesses, attack.num_lps, judge.unclear, judge.refuted)
 
 
 def _take(judge: CellJudge, findings: Findings) -> None:
@@ -106,3 +108,4 @@ def _take(judge: CellJudge, findings: Findings) -> None:
     attack.highest[cells] = np.maximum(attack.highest[cells], findings.highest)
     attack.num_lps += findings.num_lps
     judge.unclear |= findings.unclear
+    judge.refuted |= findings.refuted

@@ -86,6 +86,8 @@ class CellJudge:
         parts = audited.hidden.component_of, audited.hidden.components
         self.flows = NetworkFlows(view.relations, view.hidden, rooms, deadline, parts)
         self.unclear: set[int] = set()
+        self.refuted: set[int] = set()
+        """Cells of which an attack came to its end and did not get as far as they must."""
         self._lattice: Lattice | None = None
         # The truth agrees with the view: a feasible start for the attack, which changes no answer.
         self.attack = OutsiderAttack(view, values, deadline, self._lift, hidden=audited.hidden)
@@ -104,11 +106,17 @@ class CellJudge:
             for up in (True, False):
                 self._push(cell, up, None)
         for up in (True, False):
-            if not self.ledger.shows(cell, up=up) and not self._is_hopeless(cell, up):
-                self._push(cell, up, float((self.need_high if up else self.need_low)[cell]))
+            if self.ledger.shows(cell, up=up):
+                continue
+            need = float((self.need_high if up else self.need_low)[cell])
+            if self._is_hopeless(cell, up) or self._falls_short(self._push(cell, up, need), need, up):
+                self.refuted.add(cell)
+        width = int(self.problem.spl[cell])
+        if width and int(self._unpicked.upper[cell]) - int(self._unpicked.lower[cell]) < width:
+            self.refuted.add(cell)
         for up in (True, False):
             if not self.ledger.shows_width(cell):
-                width, value = int(self.problem.spl[cell]), int(self.problem.table.values[cell])
+                value = int(self.problem.table.values[cell])
                 self._push(cell, up, float(value + width if up else value - width))
         for up in (True, False):
             if not self.exact and not self.ledger.shows_width(cell):
@@ -124,15 +132,21 @@ class CellJudge:
             return bool(self._unpicked.upper[cell] < self.need_high[cell])
         return bool(self._unpicked.lower[cell] > self.need_low[cell])
 
-    def _push(self, cell: int, up: bool, enough: float | None) -> None:
+    @staticmethod
+    def _falls_short(reached: float | None, need: float, up: bool) -> bool:
+        """Whether the solver proved that the cell does not get as far as it must."""
+        return reached is not None and (reached < need if up else reached > need)
+
+    def _push(self, cell: int, up: bool, enough: float | None) -> float | None:
+        """How far the attack got: `enough` or less; None where there was no clear answer in time."""
         if enough is not None and not self.exact:
             amount = abs(int(enough) - int(self.problem.table.values[cell]))
             if (witness := self.flows.find(cell, amount, up=up)) is not None:
                 self.ledger.add(witness, stretch=True)
                 if self.ledger.shows(cell, up=up):
-                    return
+                    return enough
         if enough is not None and self._shows_in_windows(cell, up, enough):
-            return
+            return enough
         reached = self.attack.push(cell, up=up, enough=enough)
         if reached == enough and enough is not None and not self.ledger.shows(cell, up=up):
             reached = self.attack.push(cell, up=up, enough=enough, sparing=True)
@@ -140,6 +154,7 @@ class CellJudge:
             reached = self.attack.push_whole(cell, up=up, enough=enough)
         if reached is None or (reached == enough and not self.ledger.shows(cell, up=up)):
             self.unclear.add(cell)
+        return reached
 
     def _shows_in_windows(self, cell: int, up: bool, enough: float) -> bool:
         """Whether the cell was shown to get to `enough` inside windows, the smallest first.

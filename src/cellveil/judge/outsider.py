@@ -48,7 +48,7 @@ class OutsiderReport(AttackReport):
     is_exact
         Whether every interval was computed to its ends.
     undecided
-        Numbers of cells that were not shown safe, and of which the attack gave no clear answer in time.
+        Numbers of cells of which the attack gave no clear answer in time: neither shown safe nor refuted.
     certificate
         A proof of the whole where every cell is safe.
     """
@@ -153,7 +153,8 @@ def _report(judge: CellJudge, started: float) -> OutsiderReport:
     safe = judge.safe_among(cells)
     safe &= check_witnesses(judge.problem, hidden, certificate).protected & hidden[cells]
     # An unclear answer matters only where it left a cell unshown.
-    undecided = np.array(sorted(judge.unclear & set(cells[~safe].tolist())), dtype=np.int64)
+    unclear = judge.unclear & set(cells[~safe].tolist())
+    undecided = np.array(sorted(unclear - judge.refuted), dtype=np.int64)
     return OutsiderReport(
         view_hash=judge.attack.view.content_hash,
         attacker=attacker,
@@ -164,7 +165,7 @@ def _report(judge: CellJudge, started: float) -> OutsiderReport:
         required_upper=judge.need_high[cells],
         required_width=judge.problem.spl[cells],
         safe=safe,
-        reason=Ending.SOLVE_UNCLEAR if len(undecided) else Ending.COMPLETE,
+        reason=Ending.SOLVE_UNCLEAR if unclear else Ending.COMPLETE,
         is_exact=judge.exact and not judge.unclear,
         num_lps=judge.attack.num_lps,
         seconds=time.perf_counter() - started,

@@ -27,6 +27,9 @@ from cellveil.tables.table import Table
 NEAR = 0.2
 """Share by which the figures of a code that the job explains may all be revised before that is doubted."""
 
+BANDS = (1, 2, 5, 10, 20, 50, 100, 200)
+"""Per cent up to which revisions are stated; figures of opposite sign differ by up to 200 % of the larger."""
+
 LEAST_AGREEING = 0.25
 """Least share of the figures of a release that agree with the records of today."""
 
@@ -42,13 +45,17 @@ class ReleaseFacts:
     revised
         Figures with another value today, beyond rounding.
     largest_revision
-        The largest share by which such a figure differs, in per cent of today's value.
+        The largest share by which such a figure differs, in per cent of the larger one, rounded up to one of
+        `BANDS`: an exact share would tell a suppressed figure of today.
     rounded
         Figures that differ by rounding.
     common
         Cells of the new table that it has as well.
     unrelated
         Its tables of other variables.
+    growth
+        Within how many per cent its figures are taken as estimates of today's; None where they are of the
+        same period.
     """
 
     name: str
@@ -56,19 +63,22 @@ class ReleaseFacts:
     figures: int = 0
     agreeing: int = 0
     revised: int = 0
-    largest_revision: float = 0.0
+    largest_revision: int = 0
     rounded: int = 0
     common: int = 0
     unrelated: int = 0
+    growth: float | None = None
 
     def line(self) -> str:
         """In words."""
         said = [f"{self.name}: {counted(self.common, 'cell')} in common"]
         if self.revised:
-            share = f" by {max(self.largest_revision, 0.1):.1f} % at most"
-            said.append(f"{self.revised:,} of {counted(self.figures, 'figure')} revised since,{share}")
+            share = f", by {self.largest_revision} % at most"
+            said.append(f"{self.revised:,} of {counted(self.figures, 'figure')} revised since{share}")
         if self.rounded:
             said.append(f"{counted(self.rounded, 'figure')} rounded")
+        if self.growth is not None:
+            said.append(f"its figures taken as estimates of today's within {self.growth:g} %")
         if self.unrelated:
             said.append(f"{counted(self.unrelated, 'table')} of other variables not compared")
         return "; ".join(said)
@@ -82,8 +92,9 @@ class ReleaseFacts:
             "figures": self.figures,
             "agreeing": self.agreeing,
             "revised": self.revised,
-            "largest_revision_percent": round(self.largest_revision, 3),
+            "largest_revision_percent": self.largest_revision,
             "rounded": self.rounded,
+            "growth_percent": self.growth,
         }
 
 
@@ -172,8 +183,20 @@ class JointState:
         for cell in suppressed:
             self._suppressed(cell)
         unrelated = len(release.tables) - len(tables)
+        band = next(band for band in BANDS if largest <= band) if revised else 0
         return ReleaseFacts(
-            release.name, release.digest, figures, agreeing, revised, largest, rounded, len(common), unrelated
+            *(
+                release.name,
+                release.digest,
+                figures,
+                agreeing,
+                revised,
+                band,
+                rounded,
+                len(common),
+                unrelated,
+            ),
+            self.mapped.growth,
         )
 
     def _interval(
@@ -195,10 +218,11 @@ class JointState:
             number = int(counts[at]) if at < self.own and counts is not None else self.truth.count(cell)
             width = (max(number, 1) * step / 2).scaleb(self.decimals)
             half = int(width.to_integral_value(ROUND_CEILING))
-            if step > Decimal(1).scaleb(-own_digits) and abs(shown - today) <= half:
+            off = abs(shown - today)
+            if unit > Decimal(1).scaleb(-own_digits) and off <= half:
                 return shown - half, shown + half, "rounded"
-            if decimals > own_digits and abs(shown - today) <= half:  # the figures of today are rounded
-                return today - abs(shown - today), today + abs(shown - today), "rounded"
+            if decimals != own_digits and off <= half:  # a release that does not state its rounding; or
+                return today - off, today + off, "rounded"  # the figures of today are rounded
         if shown == today:
             return today, today, "same"
         off = abs(shown - today)

@@ -64,6 +64,8 @@ class JointProblem:
         What was too large to be cross-classified, in words.
     why_no_contributors
         Why contributors cannot be tested on the joint problem; "" where they can.
+    builder
+        What it was built from; None without earlier releases, and in another process.
     """
 
     problem: Problem
@@ -72,6 +74,10 @@ class JointProblem:
     facts: tuple[ReleaseFacts, ...]
     not_tested: tuple[str, ...]
     why_no_contributors: str = ""
+    builder: _Builder | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "builder": None}
 
     def __repr__(self) -> str:
         added = self.problem.table.num_cells - self.num_own
@@ -86,6 +92,15 @@ class JointProblem:
     def releases(self) -> tuple[str, ...]:
         """The names of the earlier releases."""
         return tuple(fact.name for fact in self.facts)
+
+    def before(self) -> JointProblem | None:
+        """What readers know without the new table, its empty cells included; its cells have the same numbers.
+
+        Further cells that no release publishes may differ.
+        """
+        if self.builder is None:
+            return None
+        return self.builder.without_own_figures().build(NO_LIMIT)
 
     def pattern(self, hidden: Bool, method: str = "joint") -> Pattern:
         """The pattern of everything, from what the new table hides."""
@@ -141,14 +156,11 @@ class _Builder:
         releases: Sequence[PreviousRelease],
         basis: Basis,
         mapped: Mapped,
+        *,
+        shows_own: bool = True,
     ) -> None:
-        self.problem, self.parts, self.releases, self.basis, self.mapped = (
-            problem,
-            parts,
-            releases,
-            basis,
-            mapped,
-        )
+        self.problem, self.parts, self.releases = problem, parts, releases
+        self.basis, self.mapped, self.shows_own = basis, mapped, shows_own
         self.own_variables = list(dict.fromkeys(part.variable for part, _ in parts))
         self.equations = _equations(problem.table)
         for release in releases:
@@ -176,8 +188,15 @@ class _Builder:
 
         self.finest_today = {name: set(column.number) for name, column in self.columns.items()}
 
+    def without_own_figures(self) -> _Builder:
+        """The same where nothing of the new table is published."""
+        given = self.problem
+        status = np.where(given.status == Status.PRIMARY, Status.PRIMARY, Status.SAFE).astype(np.int8)
+        hidden = given.replace(status=status, lb=np.minimum(given.lb, 0))
+        return _Builder(hidden, self.parts, self.releases, self.basis, self.mapped, shows_own=False)
+
     def build(self, deadline: Deadline) -> JointProblem | None:
-        """Everything, in order."""
+        """Everything, in order; None where nothing is known beyond the table itself."""
         read = [[self._understood(release, table) for table in release.tables] for release in self.releases]
         self._check_common(read)
         space = Space(tuple(self.columns.values()), self.equations, self._signed())
@@ -188,8 +207,6 @@ class _Builder:
         own_of = dict(zip(number.tolist(), range(len(number)), strict=True))
         stated = (cell for cell, own in own_of.items() if own in decomposed)
         linked = cross_classified(space, stated)
-        if len(space.cells) == len(own_of) and not self.releases and not linked.not_tested:
-            return None
         truth = Truth(space, self.basis, own_of)
         self.decimals = max(self.decimals, truth.decimals)
         return self._joined(space, number, own_of, former, linked, truth, deadline)
@@ -341,6 +358,7 @@ class _Builder:
         zero &= ~may_be_negative(self.problem.table)
         for part, cells in self.parts:
             table = space_table(part, self.columns)
+            table.is_complete &= self.shows_own
             table.filled = {
                 key for key, empty in zip(table.cells(), zero[cells].tolist(), strict=True) if not empty
             }
@@ -367,7 +385,7 @@ class _Builder:
         linked: Linked,
         truth: Truth,
         deadline: Deadline,
-    ) -> JointProblem:
+    ) -> JointProblem | None:
         problem, own = self.problem, self.problem.table.num_cells
         place = np.empty(len(space.cells), dtype=np.int64)
         following = own
@@ -401,10 +419,15 @@ class _Builder:
         )
         facts = [state.take(release, tables) for release, tables in zip(self.releases, former, strict=True)]
         relations = self._relations(space, number, place, linked, total)
+        says_more = len(added) or len(relations) > len(problem.table.relations.distinct())
+        if not (says_more or self.releases or linked.not_tested):
+            return None
         state.complete(relations, self.releases, deadline)
+        builder = self if self.releases else None
         if not len(added) and more == 1:  # with all that the table knows
             table = problem.table.replace(relations=relations)
-            return JointProblem(state.problem(table), problem, 0, tuple(facts), linked.not_tested)
+            joint = state.problem(table)
+            return JointProblem(joint, problem, 0, tuple(facts), linked.not_tested, builder=builder)
         names = problem.table.cell_names(np.arange(own)) + [space.name(int(cell)) for cell in added]
         table = Table(
             (Dimension.unstructured(CELL, _distinct(names)),),
@@ -419,7 +442,9 @@ class _Builder:
         if len(added) and table.units is None and problem.table.units is not None:
             lacks = "what contributors have in the further cells is not known"
         num_former = sum(1 for cell in added.tolist() if cell < self.num_stated)
-        return JointProblem(state.problem(table), problem, num_former, tuple(facts), linked.not_tested, lacks)
+        return JointProblem(
+            state.problem(table), problem, num_former, tuple(facts), linked.not_tested, lacks, builder
+        )
 
     def _relations(self, space: Space, number: Int, place: Int, linked: Linked, total: int) -> Relations:
         own = self.problem.table.num_cells

@@ -2,8 +2,9 @@
 
 Ensures that `JointAudit.findings` is empty only where every protection level of the new table, and of cells
 that earlier releases suppress, was shown to hold against the attackers tested, who see everything at once.
-What earlier releases give away by themselves no pattern can take back: such cells are named. Those of the
-new table speak against it unless the office accepts them with a reason.
+There are two exceptions, and the verdict states both. What earlier releases give away by themselves no
+pattern can take back: the office may accept such cells with a reason. Of linked tables without earlier
+releases, each of them safe by itself, cells that nothing refuted before time ran out are "not tested".
 """
 
 from __future__ import annotations
@@ -103,12 +104,12 @@ class JointAudit:
                 found.append(
                     f"{self._where}, {number} {whose} not shown protected: {name_some(names(cells), NAMED)}"
                 )
-        if self.known_already and not self.accepted:
-            number = counted(len(self.known_already), "cell follows", "cells follow")
+        if self.known and not self.accepted:
+            number = counted(len(self.known), "cell follows", "cells follow")
             found.append(
                 f"{number} from {name_some(self.joint.releases)} alone, whatever is suppressed: "
-                f"{name_some(self.known_already, NAMED)}. To release all the same, say why: "
-                'against.accept_known = "…"'
+                f"{name_some([*self.known_already, *self.known_former], NAMED)}. To release all the same, "
+                'say why: against.accept_known = "…"'
             )
         if not found and not self.audit.is_safe:
             return tuple(f"{self._where}: {finding}" for finding in self.audit.findings)
@@ -122,7 +123,11 @@ class JointAudit:
     @property
     def beside(self) -> str:
         """The earlier releases, as they follow the attackers of a verdict; "" where there are none."""
-        return f", also beside {name_some(self.joint.releases)}" if self.joint.releases else ""
+        if not self.joint.releases:
+            return ""
+        growth = self.joint.facts[0].growth
+        estimates = "" if growth is None else f" as estimates within {growth:g} %"
+        return f", also beside {name_some(self.joint.releases)}{estimates}"
 
     @property
     def against(self) -> str:
@@ -161,7 +166,7 @@ class JointAudit:
         ):
             if names:
                 lines.append(f"{counted(len(names), 'cell')} {what}: {name_some(names, NAMED)}.")
-        if self.accepted and self.known_already:
+        if self.accepted and self.known:
             lines.append(f"Accepted by the office: {self.accepted}")
         if self.not_tested:
             lines.append(f"Not tested: {self.not_tested}.")
@@ -214,14 +219,21 @@ def audit_jointly(
     options: dict[str, Any] = {"attackers": tested, "exact": False, "progress": progress}
     found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
     if found.is_safe or not joint.releases:
-        unsettled = 0
-        if deadline.is_over and not len(_plainly_open(joint.problem, joint.pattern(hidden))):
-            unsettled = len(found.unsafe_cells)
+        unsettled = _num_undecided(found) if deadline.is_over else 0
         return JointAudit(joint, found, known, accepted, attackers.if_time, unsettled)
     joint, more = without_known(joint, found.unsafe_cells, progress)
     if more:
         found = audit(joint.problem, joint.pattern(hidden), time_limit=deadline.left, **options)
     return JointAudit(joint, found, (*known, *more), accepted, attackers.if_time)
+
+
+def _num_undecided(found: Audit) -> int:
+    """How many cells the outsider's attack left undecided; 0 where anything else speaks against the view."""
+    report = found.outsider
+    others_safe = all(v.is_safe for v in found.verdicts if not v.attacker.is_plain_outsider)
+    if report is None or not others_safe or len(np.setdiff1d(found.unsafe_cells, report.undecided)):
+        return 0
+    return len(report.undecided)
 
 
 def suppress_jointly(
@@ -269,18 +281,39 @@ def suppress_jointly(
         free[: joint.num_own] = may_free
     tested = [attacker for attacker in _attackers(joint, attackers) if not attacker.is_plain_outsider]
     asked["attackers"] = AttackersTested(tuple(tested), attackers.why_no_insiders)
-    try:
-        found = suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked)
-    except InfeasibleError as error:
-        names = np.isin(joint.problem.table.cell_names(joint.problem.primaries), error.cells)
-        joint, more = without_known(joint, joint.problem.primaries[names], progress)
-        if not more:
-            raise
+    while True:
+        broken: Int
+        try:
+            found, failure = (
+                suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked),
+                None,
+            )
+            lowered = () if found.relaxation is None else found.relaxation.lowered
+            broken = np.unique(np.array([one.cell for one in lowered], dtype=np.int64))
+        except InfeasibleError as error:
+            failure, names = error, joint.problem.table.cell_names(joint.problem.primaries)
+            broken = joint.problem.primaries[np.isin(names, error.cells)]
+        joint, more = without_known(joint, broken, progress)
         known = (*known, *more)
-        found = suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked)
-    if found.relaxation is not None:
-        joint = replace(joint, problem=found.relaxation.problem)
-    judged = JointAudit(joint, found.audit, known, accepted, attackers.if_time)
+        if failure is not None and not more:
+            raise failure
+        if not more:
+            break
+    former = broken[broken >= joint.num_own]
+    if len(former):  # levels of cells that earlier releases suppress are not the office's to lower now
+        relaxed = _own_relaxation(found.relaxation, joint.num_own, problem)
+        judged = audit_jointly(
+            relaxed_jointly(joint, relaxed),
+            found.pattern.hidden[: joint.num_own],
+            attackers,
+            accepted=accepted,
+            known=known,
+            progress=progress,
+        )
+    else:
+        if found.relaxation is not None:
+            joint = replace(joint, problem=found.relaxation.problem)
+        judged = JointAudit(joint, found.audit, known, accepted, attackers.if_time)
     return _own(found, joint, problem, attackers, progress), judged
 
 
@@ -292,16 +325,9 @@ def _own(
     progress: Progress | None,
 ) -> Suppression:
     """What was found for the joint problem, of the table alone; audited without what is known already."""
-    relaxation, num_own = found.relaxation, joint.num_own
-    asked = joint.own.status == Status.PRIMARY
-    if relaxation is not None:
-        freed = [cell for cell in relaxation.freed if cell < joint.num_own]
-        lowered = tuple(one for one in relaxation.lowered if one.cell < joint.num_own)
-        problem = _relaxed(problem, freed, lowered, relaxation.problem)
-        names = tuple(problem.table.cell_names(freed))
-        relaxation = replace(
-            relaxation, problem=problem, freed=tuple(freed), freed_names=names, lowered=lowered
-        )
+    num_own, asked = joint.num_own, joint.own.status == Status.PRIMARY
+    relaxation = _own_relaxation(found.relaxation, num_own, problem)
+    problem = problem if relaxation is None else relaxation.problem
     pattern = Pattern.hiding(problem, found.pattern.hidden[:num_own], found.method)
     named = [one for one in attackers.attackers if one not in attackers.if_time]
     everybody = [OUTSIDER, *(one for one in named if not one.is_plain_outsider)]
@@ -316,6 +342,17 @@ def _own(
         outsiders_pattern=outsiders and Pattern.hiding(problem, outsiders.hidden[:num_own], outsiders.method),
         unprotectable={cell: share for cell, share in found.unprotectable.items() if cell < num_own},
     )
+
+
+def _own_relaxation(relaxation: Relaxation | None, num_own: int, problem: Problem) -> Relaxation | None:
+    """What of a relaxation is about the new table."""
+    if relaxation is None:
+        return None
+    freed = tuple(cell for cell in relaxation.freed if cell < num_own)
+    lowered = tuple(one for one in relaxation.lowered if one.cell < num_own)
+    problem = _relaxed(problem, freed, lowered, relaxation.problem)
+    names = tuple(problem.table.cell_names(freed))
+    return replace(relaxation, problem=problem, freed=freed, freed_names=names, lowered=lowered)
 
 
 def relaxed_jointly(joint: JointProblem, relaxation: Relaxation | None) -> JointProblem:
@@ -335,7 +372,10 @@ def _relaxed(problem: Problem, freed: Sequence[int], lowered: Sequence[Lowered],
     for one in lowered:
         amount = int(getattr(like, FIELDS[one.side])[one.cell])
         levels[FIELDS[one.side]][one.cell] = amount * 10**more if more >= 0 else amount // 10**-more
-    return problem.replace(status=status, **levels)
+    unchanged = np.ones(problem.table.num_cells, dtype=bool)
+    unchanged[[one.cell for one in lowered]] = False
+    origins = {origin: cells & unchanged for origin, cells in problem.origins.items()}
+    return problem.replace(status=status, origins=origins, **levels)
 
 
 def _attackers(joint: JointProblem, attackers: AttackersTested) -> list[Attacker]:
@@ -381,29 +421,27 @@ def without_known(
 ) -> tuple[JointProblem, tuple[int, ...]]:
     """The problem without requirements that earlier releases alone break, and these cells.
 
-    Everything is suppressed that may be. What is still open follows from the earlier releases, unless the
-    table by itself cannot protect it either: that is left to the search, which says why.
+    Where nothing of the new table is published, with its empty cells, what is still refuted follows from the
+    earlier releases. What the solver cannot decide is not called known.
 
     Parameters
     ----------
     cells
-        The cells to look at, by linear programs; None for all, by bound propagation alone.
+        The cells to look at, by linear programs; None for all, where bound propagation refutes them while
+        everything is suppressed.
     """
     problem, own = joint.problem, joint.num_own
-    everything = joint.pattern(_may_be_hidden(joint.own))
     if cells is None:
-        open_now = _plainly_open(problem, everything)
-    else:
-        narrowed = problem.only(np.isin(np.arange(problem.table.num_cells), cells))
-        hidden = Pattern.hiding(narrowed, everything.hidden, "everything")
-        open_now = audit_outsider(narrowed, hidden, exact=False, progress=progress).unsafe_cells
-    mine, theirs = open_now[open_now < own], open_now[open_now >= own]
-    if len(mine):
-        alone = joint.own.only(np.isin(np.arange(own), mine))
-        hidden = Pattern.hiding(alone, _may_be_hidden(alone), "everything")
-        mine = np.setdiff1d(mine, audit_outsider(alone, hidden, exact=False, progress=progress).unsafe_cells)
-    asked = ~np.isin(np.arange(problem.table.num_cells), np.concatenate([mine, theirs]))
-    if not asked.all():
+        cells = _plainly_open(problem, joint.pattern(_may_be_hidden(joint.own)))
+    before = joint.before() if len(cells) else None
+    if before is None:
+        return joint, ()
+    narrowed = before.problem.only(np.isin(np.arange(before.problem.table.num_cells), cells))
+    everything = Pattern.hiding(narrowed, _may_be_hidden(narrowed), "everything")
+    report = audit_outsider(narrowed, everything, exact=False, progress=progress)
+    known = np.setdiff1d(report.unsafe_cells, report.undecided)
+    asked = ~np.isin(np.arange(problem.table.num_cells), known)
+    if len(known):
         narrowed = with_requirements_of(problem, asked)
         joint = replace(joint, problem=narrowed, own=with_requirements_of(joint.own, asked[:own]))
-    return joint, tuple(np.concatenate([mine, theirs]).tolist())
+    return joint, tuple(known.tolist())

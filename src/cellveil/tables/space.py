@@ -156,11 +156,11 @@ class Space:
         """Take in a table: the numbers of its cells; equal content, equal number."""
         self.tables.append(table)
         axes = [self.axis[name] for name in table.columns]
-        whole = list(self.everything)
         numbers = np.empty(len(table.keys[0]), dtype=np.int64)
         for place, sets in enumerate(table.cells()):
+            whole = list(self.everything)
             for axis, codes in zip(axes, sets, strict=True):
-                whole[axis] = codes
+                whole[axis] &= codes  # two dimensions of a table may classify by the same column
             numbers[place] = self.cell(table.variable, tuple(whole))
         return numbers
 
