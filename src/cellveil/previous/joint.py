@@ -65,7 +65,9 @@ class JointProblem:
     why_no_contributors
         Why contributors cannot be tested on the joint problem; "" where they can.
     builder
-        What it was built from; None without earlier releases, and in another process.
+        What it was built from; None without earlier releases, and in another process, which has `former`.
+    former
+        See `before`.
     """
 
     problem: Problem
@@ -75,9 +77,11 @@ class JointProblem:
     not_tested: tuple[str, ...]
     why_no_contributors: str = ""
     builder: _Builder | None = None
+    former: Problem | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "builder": None}
+        """What crosses to workers, which cannot tabulate records."""
+        return {**self.__dict__, "builder": None, "former": self.before()}
 
     def __repr__(self) -> str:
         added = self.problem.table.num_cells - self.num_own
@@ -93,14 +97,15 @@ class JointProblem:
         """The names of the earlier releases."""
         return tuple(fact.name for fact in self.facts)
 
-    def before(self) -> JointProblem | None:
+    def before(self) -> Problem | None:
         """What readers know without the new table, its empty cells included; its cells have the same numbers.
 
-        Further cells that no release publishes may differ.
+        Further cells that no release publishes may differ. None without earlier releases.
         """
-        if self.builder is None:
-            return None
-        return self.builder.without_own_figures().build(NO_LIMIT)
+        if self.former is not None or self.builder is None:
+            return self.former
+        joint = self.builder.without_own_figures().build(NO_LIMIT)
+        return None if joint is None else joint.problem
 
     def pattern(self, hidden: Bool, method: str = "joint") -> Pattern:
         """The pattern of everything, from what the new table hides."""

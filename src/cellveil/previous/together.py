@@ -436,7 +436,7 @@ def without_known(
     before = joint.before() if len(cells) else None
     if before is None:
         return joint, ()
-    narrowed = before.problem.only(np.isin(np.arange(before.problem.table.num_cells), cells))
+    narrowed = before.only(np.isin(np.arange(before.table.num_cells), cells))
     everything = Pattern.hiding(narrowed, _may_be_hidden(narrowed), "everything")
     report = audit_outsider(narrowed, everything, exact=False, progress=progress)
     known = np.setdiff1d(report.unsafe_cells, report.undecided)
