@@ -295,6 +295,8 @@ class Base:
             return (SCALE if is_count and value >= SCALE else None), None
         wide = self._width(figure)
         apart = abs(figure.value - value)
+        if self.releases[figure.release].step < self.newest.step:  # today's figures are the rounded ones: who
+            return value - apart, value + apart  # knows the finer ones reckons with these
         if apart <= wide:
             return figure.value - wide, figure.value + wide
         return value - apart - wide, value + apart + wide
