@@ -164,3 +164,31 @@ def test_only_undecided_cells_count_as_not_tested() -> None:
     pattern = Pattern.hiding(problem, np.array([1, 1, 1, 0, 0, 0], dtype=bool), "by hand")
     assert _num_undecided(audit(problem, pattern, exact=False)) == 0  # refuted
     assert _num_undecided(audit(problem, pattern, exact=False, time_limit=0.0)) == 1
+
+
+# -- what earlier releases leave open ------------------------------------------------------------------------
+
+
+def test_of_what_earlier_releases_leave_open_the_new_one_leaves_a_share_open() -> None:
+    """a + b = 14 was published: a of 10 can rise by 4, not by 6, and the new release must not tell it."""
+    problem = table("abcd", [10, 4, 30, 40], {"a": 6})
+    joint = JointProblem.of(problem, [release(["reg"], {("ab",): 14, ("c",): 30}, {"ab": ["a", "b"]})])
+    assert joint is not None
+    found, judged = suppress_jointly(joint, problem, "auto", attackers=OUTSIDERS, accepted="known since May")
+    cell = cell_number(problem.table, ("a",))
+    assert judged.is_safe and judged.known_already == ["(a)"]
+    assert (judged.joint.own.upl[cell], judged.joint.own.lpl[cell]) == (2, 6)
+    assert found.pattern.hidden[cell] and found.audit.is_safe
+    report = audit_outsider(judged.joint.problem, judged.joint.pattern(found.pattern.hidden))
+    place = report.cells.tolist().index(cell)
+    assert report.lower[place] <= 4 and report.upper[place] >= 12
+
+
+def test_a_cell_is_lowered_only_once() -> None:
+    problem = table("abcd", [10, 4, 30, 40], {"a": 6})
+    joint = JointProblem.of(problem, [release(["reg"], {("ab",): 14, ("c",): 30}, {"ab": ["a", "b"]})])
+    assert joint is not None
+    cells = joint.problem.primaries
+    lowered, known = without_known(joint, cells, None)
+    assert known == tuple(cells)
+    assert without_known(lowered, cells, None) == (lowered, ())

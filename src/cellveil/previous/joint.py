@@ -45,6 +45,9 @@ from cellveil.tables.space import (
 )
 from cellveil.tables.table import CELL, VARIABLE, Table
 
+UNSEEN = "\x1e"
+"""A finest code that no release has; no code of data begins with it."""
+
 
 @dataclass(frozen=True, repr=False, eq=False)
 class JointProblem:
@@ -98,14 +101,19 @@ class JointProblem:
         return tuple(fact.name for fact in self.facts)
 
     def before(self) -> Problem | None:
-        """What readers know without the new table, its empty cells included; its cells have the same numbers.
+        """What readers know without the new table: not even which of its cells are empty.
 
-        Further cells that no release publishes may differ. None without earlier releases.
+        Its cells and those of earlier releases have the same numbers, further cells may differ. None where
+        that cannot be said.
         """
         if self.former is not None or self.builder is None:
             return self.former
         joint = self.builder.without_own_figures().build(NO_LIMIT)
-        return None if joint is None else joint.problem
+        stated = np.arange(self.num_own + self.num_former)
+        if joint is None or joint.num_former != self.num_former:
+            return None
+        same = joint.problem.table.cell_names(stated) == self.problem.table.cell_names(stated)
+        return joint.problem if same else None
 
     def pattern(self, hidden: Bool, method: str = "joint") -> Pattern:
         """The pattern of everything, from what the new table hides."""
@@ -194,7 +202,7 @@ class _Builder:
         self.finest_today = {name: set(column.number) for name, column in self.columns.items()}
 
     def without_own_figures(self) -> _Builder:
-        """The same where nothing of the new table is published."""
+        """The same where nothing of the new table is published, and nothing known of its empty cells."""
         given = self.problem
         status = np.where(given.status == Status.PRIMARY, Status.PRIMARY, Status.SAFE).astype(np.int8)
         hidden = given.replace(status=status, lb=np.minimum(given.lb, 0))
@@ -204,17 +212,21 @@ class _Builder:
         """Everything, in order; None where nothing is known beyond the table itself."""
         read = [[self._understood(release, table) for table in release.tables] for release in self.releases]
         self._check_common(read)
+        if not self.shows_own:  # a column of the new table alone may have further codes
+            former = {name for tables in read for table in tables if table for name in table.columns}
+            for name in self.columns.keys() - former:
+                self.columns[name].add([UNSEEN])
         space = Space(tuple(self.columns.values()), self.equations, self._signed())
         number = self._add_own(space)
-        former = [[self._add_former(space, table) for table in tables if table] for tables in read]
+        added = [[self._add_former(space, table) for table in tables if table] for tables in read]
         self.num_stated = len(space.cells)
-        decomposed = set(decomposed_cells(self.problem.table).tolist())
+        decomposed = set(decomposed_cells(self.problem.table).tolist() if self.shows_own else ())
         own_of = dict(zip(number.tolist(), range(len(number)), strict=True))
         stated = (cell for cell, own in own_of.items() if own in decomposed)
         linked = cross_classified(space, stated)
         truth = Truth(space, self.basis, own_of)
         self.decimals = max(self.decimals, truth.decimals)
-        return self._joined(space, number, own_of, former, linked, truth, deadline)
+        return self._joined(space, number, own_of, added, linked, truth, deadline)
 
     # -- reading -------------------------------------------------------------------------------------------
 
@@ -453,7 +465,9 @@ class _Builder:
 
     def _relations(self, space: Space, number: Int, place: Int, linked: Linked, total: int) -> Relations:
         own = self.problem.table.num_cells
-        stated = self.problem.table.relations.renumber(total, np.arange(own))
+        relations = self.problem.table.relations  # without empty cells, which only the new table tells
+        relations = relations if self.shows_own else Relations.empty(own)
+        stated = relations.renumber(total, np.arange(own))
         factor = 10 ** (self.decimals - self.problem.table.decimals)
         stated = Relations(total, stated.indptr, stated.cells, stated.coefs, stated.rhs * factor)
         rows: list[list[tuple[int, int]]] = []

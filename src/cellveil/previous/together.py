@@ -26,7 +26,7 @@ from cellveil.judge.outsider import audit_outsider
 from cellveil.judge.verdict import NAMED
 from cellveil.pattern import Pattern
 from cellveil.previous.joint import JointProblem
-from cellveil.problem import Problem, Status
+from cellveil.problem import LEVELS, Problem, Status
 from cellveil.progress import Progress
 from cellveil.public_view import PublicView
 from cellveil.suppression import Suppression, suppress
@@ -36,6 +36,11 @@ from cellveil.tables.scaled import UNBOUNDED
 
 MORE_TIME = 0.5
 """Share of the time limit for the joint audit of linked tables, and for a second search where it fails."""
+
+LEFT_OPEN = 0.5
+"""Share of what earlier releases leave open of a cell that the new table must leave open too.
+
+All of it would mean to publish nothing that is connected with the cell."""
 
 MOST_WITH_CONTRIBUTORS = 3_000
 """Cells of linked tables, unpublished ones included, up to which contributors are tested on all of them."""
@@ -50,7 +55,8 @@ class JointAudit:
     audit
         The audit of the joint problem.
     known
-        Cells that earlier releases give away whatever is suppressed: of the new table, or of themselves.
+        Cells that earlier releases give away whatever is suppressed, of the new table or of themselves:
+        readers know them to within less than their protection level.
     accepted
         Why the office releases all the same; "" where it does not.
     untested
@@ -283,11 +289,9 @@ def suppress_jointly(
     asked["attackers"] = AttackersTested(tuple(tested), attackers.why_no_insiders)
     while True:
         broken: Int
+        failure: InfeasibleError | None = None
         try:
-            found, failure = (
-                suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked),
-                None,
-            )
+            found = suppress(joint.problem, method, time_limit=time_limit, may_free=free, **asked)
             lowered = () if found.relaxation is None else found.relaxation.lowered
             broken = np.unique(np.array([one.cell for one in lowered], dtype=np.int64))
         except InfeasibleError as error:
@@ -301,7 +305,7 @@ def suppress_jointly(
             break
     former = broken[broken >= joint.num_own]
     if len(former):  # levels of cells that earlier releases suppress are not the office's to lower now
-        relaxed = _own_relaxation(found.relaxation, joint.num_own, problem)
+        relaxed = _own_relaxation(found.relaxation, joint.num_own, joint.own)
         judged = audit_jointly(
             relaxed_jointly(joint, relaxed),
             found.pattern.hidden[: joint.num_own],
@@ -314,20 +318,19 @@ def suppress_jointly(
         if found.relaxation is not None:
             joint = replace(joint, problem=found.relaxation.problem)
         judged = JointAudit(joint, found.audit, known, accepted, attackers.if_time)
-    return _own(found, joint, problem, attackers, progress), judged
+    return _own(found, joint, attackers, progress), judged
 
 
 def _own(
     found: Suppression,
     joint: JointProblem,
-    problem: Problem,
     attackers: AttackersTested,
     progress: Progress | None,
 ) -> Suppression:
     """What was found for the joint problem, of the table alone; audited without what is known already."""
-    num_own, asked = joint.num_own, joint.own.status == Status.PRIMARY
-    relaxation = _own_relaxation(found.relaxation, num_own, problem)
-    problem = problem if relaxation is None else relaxation.problem
+    num_own = joint.num_own
+    relaxation = _own_relaxation(found.relaxation, num_own, joint.own)
+    problem = joint.own if relaxation is None else relaxation.problem
     pattern = Pattern.hiding(problem, found.pattern.hidden[:num_own], found.method)
     named = [one for one in attackers.attackers if one not in attackers.if_time]
     everybody = [OUTSIDER, *(one for one in named if not one.is_plain_outsider)]
@@ -335,9 +338,7 @@ def _own(
     return replace(
         found,
         pattern=pattern,
-        audit=audit(
-            with_requirements_of(problem, asked), pattern, attackers=everybody, exact=False, progress=progress
-        ),
+        audit=audit(problem, pattern, attackers=everybody, exact=False, progress=progress),
         relaxation=relaxation,
         outsiders_pattern=outsiders and Pattern.hiding(problem, outsiders.hidden[:num_own], outsiders.method),
         unprotectable={cell: share for cell, share in found.unprotectable.items() if cell < num_own},
@@ -403,12 +404,21 @@ def _plainly_open(problem: Problem, pattern: Pattern) -> Int:
     return np.asarray(primary[is_narrow])
 
 
-def with_requirements_of(problem: Problem, cells: Bool) -> Problem:
-    """The problem with the requirements of these cells only, and how their levels were worked out."""
-    if cells[problem.primaries].all():
+def with_requirements_of(problem: Problem, cells: Bool, **levels: Int) -> Problem:
+    """The problem with the requirements of these cells only, and how their levels were worked out.
+
+    Parameters
+    ----------
+    levels
+        Other levels, by name.
+    """
+    changed = np.zeros(len(cells), dtype=bool)
+    for name, amounts in levels.items():
+        changed |= amounts != getattr(problem, name)
+    if cells[problem.primaries].all() and not changed.any():
         return problem
-    origins = {origin: marked & cells for origin, marked in problem.origins.items()}
-    return problem.only(cells).replace(origins=origins)
+    origins = {origin: marked & cells & ~changed for origin, marked in problem.origins.items()}
+    return problem.only(cells, **levels).replace(origins=origins)
 
 
 def _may_be_hidden(problem: Problem) -> Bool:
@@ -419,10 +429,11 @@ def _may_be_hidden(problem: Problem) -> Bool:
 def without_known(
     joint: JointProblem, cells: Int | None, progress: Progress | None
 ) -> tuple[JointProblem, tuple[int, ...]]:
-    """The problem without requirements that earlier releases alone break, and these cells.
+    """The problem without levels that earlier releases alone break, and the cells that have such levels.
 
-    Where nothing of the new table is published, with its empty cells, what is still refuted follows from the
-    earlier releases. What the solver cannot decide is not called known.
+    What is refuted where nothing of the new table is known, not even which cells are empty, follows from the
+    earlier releases. Of what these leave open, the new table must leave a share open too. What the solver
+    cannot decide is not called known.
 
     Parameters
     ----------
@@ -436,12 +447,29 @@ def without_known(
     before = joint.before() if len(cells) else None
     if before is None:
         return joint, ()
-    narrowed = before.only(np.isin(np.arange(before.table.num_cells), cells))
+    levels = {name: getattr(problem, name).copy() for name in LEVELS}
+    levels_before = {name: np.zeros(before.table.num_cells, dtype=np.int64) for name in LEVELS}
+    for name, amounts in levels_before.items():
+        amounts[cells] = levels[name][cells]
+    narrowed = before.only(np.isin(np.arange(before.table.num_cells), cells), **levels_before)
     everything = Pattern.hiding(narrowed, _may_be_hidden(narrowed), "everything")
-    report = audit_outsider(narrowed, everything, exact=False, progress=progress)
+    report = audit_outsider(narrowed, everything, exact=True, progress=progress)
     known = np.setdiff1d(report.unsafe_cells, report.undecided)
-    asked = ~np.isin(np.arange(problem.table.num_cells), known)
-    if len(known):
-        narrowed = with_requirements_of(problem, asked)
-        joint = replace(joint, problem=narrowed, own=with_requirements_of(joint.own, asked[:own]))
+    if not len(known):
+        return joint, ()
+    place = np.searchsorted(report.cells, known)
+    values = before.table.values[known]
+    left = {"upl": report.upper[place] - values, "lpl": values - report.lower[place]}
+    left["spl"] = left["upl"] + left["lpl"]
+    for name, reach in left.items():
+        level = levels[name]
+        short = reach < level[known]
+        level[known[short]] = np.maximum(np.floor(LEFT_OPEN * reach[short]), 0).astype(np.int64)
+    more = 10 ** (problem.table.decimals - joint.own.table.decimals)
+    own_levels = {name: level[:own] // more for name, level in levels.items()}
+    everywhere = np.ones(problem.table.num_cells, dtype=bool)
+    lowered = with_requirements_of(problem, everywhere, **levels)
+    joint = replace(
+        joint, problem=lowered, own=with_requirements_of(joint.own, everywhere[:own], **own_levels)
+    )
     return joint, tuple(known.tolist())
