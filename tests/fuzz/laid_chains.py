@@ -324,12 +324,13 @@ class LaidChain:
                     self.steps[number]["kind"] == "job",
                 )
             )  # fmt: skip
-        rounds = "decimals" in step
+        rounds, is_instance = "decimals" in step, self.steps[number]["kind"] == "instance"
         return Release(
             f"out{number}", public, tables, self.records(number), self._sets(step),
             Fraction(1, 10 ** step["decimals"]) if rounds else Fraction(0),
             step["rules"], self._forced(number, step), {"tot": ["dom", "exp"]} if step["equation"] else {},
-            self.output(number) / "internal", self.steps[number]["kind"] == "job",
+            self.output(number) / "internal",
+            self.output(self.steps[number]["of"]) / "internal" if is_instance else None, not is_instance,
         )  # fmt: skip
 
     def _sets(self, step: Step) -> dict[str, Sets]:

@@ -79,6 +79,8 @@ class Release:
     """Cells that the job sets to be published, by their finest codes."""
     equations: Mapping[str, Sequence[str]] = field(default_factory=dict)
     internal: Path | None = None
+    source: Path | None = None
+    """Internal files of the run whose instance it releases: what was accepted there has no level in it."""
     knows_records: bool = True
     """Whether its job reads records, so that the rules can be asked about any set of them."""
 
@@ -492,7 +494,8 @@ class _Judgement:
         self.verdict.requirements = len(required)
         for group in self._groups():
             self._attack(group, [one for one in required if one.cell[0] in group])
-        if self.silent and not states_known_already(self.newest.internal):
+        stated = any(map(states_known_already, (self.newest.internal, self.newest.source)))
+        if self.silent and not stated:
             self._note(SILENT, "; ".join(self.silent))
 
     def _note(self, kind: str, text: str) -> None:
