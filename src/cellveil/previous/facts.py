@@ -13,15 +13,12 @@ from cellveil.arrays import Bool, Int
 from cellveil.clock import Deadline
 from cellveil.errors import InputError, counted, name_some
 from cellveil.level_origin import LevelOrigin
-from cellveil.previous.basis import Basis, FormerTable, Truth
+from cellveil.previous.basis import FormerTable, Truth
 from cellveil.previous.releases import Mapped, PreviousRelease
 from cellveil.problem import LEVELS, Problem, Status
 from cellveil.solvers.mip import Budget, Program, solve
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
-from cellveil.tables.space import (
-    Space,
-)
 from cellveil.tables.table import Table
 
 NEAR = 0.2
@@ -93,30 +90,25 @@ class JointState:
     def __init__(
         self,
         given: Problem,
-        basis: Basis,
         mapped: Mapped,
         decimals: int,
-        space: Space,
         place: Int,
         values: Int,
         known: Bool,
-        own: int,
-        total: int,
         truth: Truth,
-        added: Int,
     ) -> None:
-        self.given, self.basis, self.mapped, self.decimals = given, basis, mapped, decimals
-        self.space, self.place = space, place
-        self.values, self.known, self.own, self.truth = values, known, own, truth
+        self.given, self.mapped, self.decimals, self.place = given, mapped, decimals, place
+        self.values, self.known, self.truth = values, known, truth
+        self.basis, self.space = truth.basis, truth.space
+        self.own = own = given.table.num_cells
+        total = len(values)
         more = 10 ** (decimals - given.table.decimals)
         self.lb = np.zeros(total, dtype=np.int64)
         self.ub = np.full(total, UNBOUNDED, dtype=np.int64)
         self.lb[:own] = _scaled(given.lb, more)
         self.ub[:own] = _scaled(given.ub, more)
-        self.level_lb, self.level_ub = self.lb.copy(), self.ub.copy()
-        signed = space.signed
-        for cell in added.tolist():
-            if space.cells[cell][0] in signed:
+        for cell in truth.order.tolist():
+            if self.space.cells[cell][0] in self.space.signed:
                 self.lb[place[cell]] = -UNBOUNDED
         self.primary: dict[int, tuple[int, int, int]] = {}
         self.origins: dict[int, LevelOrigin] = {}

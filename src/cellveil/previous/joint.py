@@ -385,20 +385,7 @@ class _Builder:
         added = np.array([cell for cell in range(len(space.cells)) if cell not in own_of], dtype=np.int64)
         truth.read(added, self.decimals)
         values[place[added]], known[place[added]] = truth.values, truth.known
-        state = JointState(
-            problem,
-            self.basis,
-            self.mapped,
-            self.decimals,
-            space,
-            place,
-            values,
-            known,
-            own,
-            total,
-            truth,
-            added,
-        )
+        state = JointState(problem, self.mapped, self.decimals, place, values, known, truth)
         facts = [state.take(release, tables) for release, tables in zip(self.releases, former, strict=True)]
         relations = self._relations(space, number, place, linked, total)
         state.complete(relations, self.releases, deadline)
