@@ -377,6 +377,35 @@ def test_an_interrupt_keeps_what_is_complete(three: list[Path], monkeypatch: pyt
     assert (three[0].parent / "a" / "public").exists() and not (three[0].parent / "c" / "public").exists()
 
 
+@pytest.mark.parametrize("when", ["search", "reading"])
+def test_an_interruption_leaves_later_waves_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """Jobs that read the release of an earlier one are not read and run after the interruption."""
+    one, other = job_file(tmp_path, "one"), job_file(tmp_path, "other")
+    last = job_file(tmp_path, "last", '[against]\nreleases = ["one/public"]\n')
+    whole, ready = finding.find, programme._made_ready
+
+    def interrupted(found: ReadyJob, *given: Any) -> Finding:
+        if when == "search" and found.job.title == "Sales other":
+            raise KeyboardInterrupt
+        return whole(found, *given)
+
+    def read(jobs: Any, *given: Any) -> Any:
+        if when == "reading" and 2 in jobs:
+            raise KeyboardInterrupt
+        return ready(jobs, *given)
+
+    monkeypatch.setattr(programme, "find", interrupted)
+    monkeypatch.setattr(programme, "_made_ready", read)
+    found = cv.run_jobs([one, other, last], tmp_path / "overview", workers=1)
+    second = "interrupted" if when == "search" else "safe"
+    assert [line.state for line in found.lines] == ["safe", second, "interrupted"]
+    assert [line.title for line in found.lines] == ["Sales one", "Sales other", "Sales last"]
+    assert found.exit_code == 130 and not (tmp_path / "last" / "public").exists()
+    assert json.loads((tmp_path / "overview" / "overview.json").read_text())["jobs"][2]["exit_code"] == 130
+
+
 def test_a_pool_that_is_lost_fails_what_is_left(three: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     class Lost(InProcess):
         def replies(self, work, shared, tasks, *, may_stop=False):  # type: ignore[no-untyped-def]
