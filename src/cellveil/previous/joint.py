@@ -388,7 +388,9 @@ class _Builder:
         state = JointState(problem, self.mapped, self.decimals, place, values, known, truth)
         facts = [state.take(release, tables) for release, tables in zip(self.releases, former, strict=True)]
         relations = self._relations(space, number, place, linked, total)
-        state.complete(relations, self.releases, deadline)
+        why_not = state.complete(relations, self.releases, deadline)
+        if why_not:
+            return JointProblem(problem, problem, 0, (), (*linked.not_tested, why_not))
         if not len(added) and more == 1:  # with all that the table knows
             table = problem.table.replace(relations=relations)
             return JointProblem(state.problem(table), problem, 0, tuple(facts), linked.not_tested)
