@@ -13,12 +13,14 @@ import pytest
 
 import cellveil as cv
 from cellveil.certificate.certificate import Certificate, pattern_hash
+from cellveil.clock import Deadline
 from cellveil.errors import InputError, WorkerError
-from cellveil.job import finding, programme, rejudging
+from cellveil.job import finding, past, programme, rejudging
 from cellveil.job.finding import Finding
 from cellveil.job.ready_job import ReadyJob
 from cellveil.judge import Audit, Verdict
 from cellveil.pattern import Pattern
+from cellveil.previous.together import JointAudit
 from cellveil.public_view import PublicView
 from cellveil.report.programme_overview import Overview, OverviewLine
 from cellveil.tasks import InProcess, cluster, using_pool
@@ -359,6 +361,41 @@ def test_a_verdict_beside_former_releases_is_made_here(
     lying(monkeypatch, unasked)
     overview = cv.run_jobs([other], workers=1)
     assert "also beside" in overview.lines[0].verdict
+
+
+def three_margins(folder: Path) -> Path:
+    """Tables of all pairs of three columns: their combinations are audited with them."""
+    path = job_file(folder, "margins", "[suppress]\ntime_limit = 600\n")
+    firms = (folder / "firms.csv").read_text().splitlines()
+    lines = [f"{line},{'size' if k == 0 else 'sl'[k % 2]}" for k, line in enumerate(firms)]
+    (folder / "firms.csv").write_text("\n".join(lines) + "\n")
+    one = '[[tables]]\ndimensions = ["region", "branch"]\nresponse = "sales"\n'
+    pairs = [one, one.replace("branch", "size"), one.replace("region", "size")]
+    path.write_text(path.read_text().replace(one, "".join(pairs)))
+    return path
+
+
+@pytest.mark.parametrize("is_refuted", [False, True])
+def test_linked_tables_have_the_time_that_a_job_by_itself_gives_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_refuted: bool
+) -> None:
+    """What is not settled in time is no finding, unless the worker refuted it."""
+    limits, whole = [], past.audit_jointly
+
+    def out_of_time(*given: Any, deadline: Deadline, **more: Any) -> JointAudit:
+        limits.append(deadline.limit)
+        return replace(whole(*given, deadline=deadline, **more), unsettled=3)
+
+    def refuted(found: Finding) -> Finding:
+        together = found.judged.audit.together
+        assert isinstance(together, JointAudit)
+        audit = replace(found.judged.audit, together=replace(together, known=(0,) if is_refuted else ()))
+        return replace(found, judged=replace(found.judged, audit=audit))
+
+    monkeypatch.setattr(past, "audit_jointly", out_of_time)
+    lying(monkeypatch, refuted)
+    line = cv.run_jobs([three_margins(tmp_path)], workers=1).lines[0]
+    assert limits == [300] and line.state == ("not_safe" if is_refuted else "safe")
 
 
 def test_an_interrupt_keeps_what_is_complete(three: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

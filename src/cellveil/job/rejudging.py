@@ -63,6 +63,14 @@ def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progres
     attackers = [one for one in tested.attackers if one not in tested.if_time or one in came]
     verdicts = _verdicts(problem, pattern, (OUTSIDER, *attackers), claimed.audit, progress)
     found = Audit.of(problem, pattern, verdicts)
+    beside = past.beside(
+        found,
+        claimed.audit,
+        claimed.suppression.relaxation,
+        tested,
+        time_limit=ready.job.suppress.time_limit,
+        progress=progress,
+    )
     return replace(
         claimed,
         job=ready.job,
@@ -70,7 +78,7 @@ def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progres
         past=ready.past,
         problem=problem if past.accepted else _problem(ready, ready.past, claimed),
         suppression=replace(claimed.suppression, pattern=pattern, audit=found),
-        audit=past.beside(found, claimed.suppression.relaxation, tested, progress),
+        audit=beside,
         tested=tested,
     )
 
