@@ -31,7 +31,6 @@ from cellveil.previous.basis import ALL, Basis
 from cellveil.previous.joint import JointProblem
 from cellveil.previous.releases import Mapped, check_unchanged, read_releases
 from cellveil.previous.together import (
-    MORE_TIME,
     JointAudit,
     audit_jointly,
     relaxed_jointly,
@@ -148,7 +147,7 @@ class Past:
         relaxation: Relaxation | None,
         tested: AttackersTested,
         *,
-        time_limit: float | None,
+        deadline: Deadline,
         progress: Progress,
     ) -> Audit:
         """The audit with the verdict on its view together with all else that readers know.
@@ -157,21 +156,18 @@ class Past:
         ----------
         claimed
             The audit by whoever searched: what it refutes stays so where there is no time to settle it here.
-        time_limit
-            That of the search; linked tables have the share of it that a job by itself gives to this.
+        deadline
+            For linked tables; beside earlier releases every level is settled.
         """
         if self.joint is None or audit.pattern is None:  # an adjusted table is audited by itself
             return audit
-        deadline = NO_LIMIT
-        if time_limit is not None and not self.joint.releases:
-            deadline = Deadline(MORE_TIME * time_limit)
         found = audit_jointly(
             relaxed_jointly(self.joint, relaxation),
             audit.pattern.hidden,
             tested,
             accepted=self.accepted,
             known=self.known,
-            deadline=deadline,
+            deadline=NO_LIMIT if self.joint.releases else deadline,
             progress=progress,
         )
         if found.unsettled and claimed.together is not None and claimed.together.findings:
