@@ -16,7 +16,7 @@ from helpers.examples import few_of
 SAMPLE = range(40)
 
 
-@pytest.mark.parametrize("seed", few_of(SAMPLE, 15))
+@pytest.mark.parametrize("seed", few_of(SAMPLE, 8))
 def test_a_sample_of_odd_jobs(seed: int, tmp_path: Path) -> None:
     ended = run_odd(seed, tmp_path)
     assert not ended.faults, str(ended)

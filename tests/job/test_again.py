@@ -230,7 +230,10 @@ def test_what_an_earlier_release_gives_away_is_a_finding_unless_it_is_accepted(
 
 
 @pytest.mark.parametrize("accepted", [False, True])
-def test_a_batch_judges_what_is_known_already_itself(folder: Path, command: Command, accepted: bool) -> None:
+def test_a_batch_judges_what_is_known_already_itself(
+    folder: Path, command: Command, accepted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)  # the overview goes into the working folder
     other = JOB.replace('region = "N", size = "small"', 'region = "S", size = "medium"')
     run(folder, named(other, "first"))
     reason = ', accept_known = "published in May"' if accepted else ""

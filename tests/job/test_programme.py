@@ -13,12 +13,14 @@ import pytest
 
 import cellveil as cv
 from cellveil.certificate.certificate import Certificate, pattern_hash
+from cellveil.clock import Deadline
 from cellveil.errors import InputError, WorkerError
-from cellveil.job import finding, programme, rejudging
+from cellveil.job import finding, past, programme, rejudging
 from cellveil.job.finding import Finding
 from cellveil.job.ready_job import ReadyJob
 from cellveil.judge import Audit, Verdict
 from cellveil.pattern import Pattern
+from cellveil.previous.together import JointAudit
 from cellveil.public_view import PublicView
 from cellveil.report.programme_overview import Overview, OverviewLine
 from cellveil.tasks import InProcess, cluster, using_pool
@@ -361,6 +363,41 @@ def test_a_verdict_beside_former_releases_is_made_here(
     assert "also beside" in overview.lines[0].verdict
 
 
+def three_margins(folder: Path) -> Path:
+    """Tables of all pairs of three columns: their combinations are audited with them."""
+    path = job_file(folder, "margins", "[suppress]\ntime_limit = 600\n")
+    firms = (folder / "firms.csv").read_text().splitlines()
+    lines = [f"{line},{'size' if k == 0 else 'sl'[k % 2]}" for k, line in enumerate(firms)]
+    (folder / "firms.csv").write_text("\n".join(lines) + "\n")
+    one = '[[tables]]\ndimensions = ["region", "branch"]\nresponse = "sales"\n'
+    pairs = [one, one.replace("branch", "size"), one.replace("region", "size")]
+    path.write_text(path.read_text().replace(one, "".join(pairs)))
+    return path
+
+
+@pytest.mark.parametrize("is_refuted", [False, True])
+def test_linked_tables_have_the_time_that_a_job_by_itself_gives_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_refuted: bool
+) -> None:
+    """What is not settled in time is no finding, unless the worker refuted it."""
+    limits, whole = [], past.audit_jointly
+
+    def out_of_time(*given: Any, deadline: Deadline, **more: Any) -> JointAudit:
+        limits.append(deadline.limit)
+        return replace(whole(*given, deadline=deadline, **more), unsettled=3)
+
+    def refuted(found: Finding) -> Finding:
+        together = found.judged.audit.together
+        assert isinstance(together, JointAudit)
+        audit = replace(found.judged.audit, together=replace(together, known=(0,) if is_refuted else ()))
+        return replace(found, judged=replace(found.judged, audit=audit))
+
+    monkeypatch.setattr(past, "audit_jointly", out_of_time)
+    lying(monkeypatch, refuted)
+    line = cv.run_jobs([three_margins(tmp_path)], workers=1).lines[0]
+    assert limits == [300] and line.state == ("not_safe" if is_refuted else "safe")
+
+
 def test_an_interrupt_keeps_what_is_complete(three: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     whole, calls = finding.find, []
 
@@ -375,6 +412,35 @@ def test_an_interrupt_keeps_what_is_complete(three: list[Path], monkeypatch: pyt
     assert [line.state for line in found.lines] == ["safe", "interrupted", "interrupted"]
     assert found.exit_code == 130
     assert (three[0].parent / "a" / "public").exists() and not (three[0].parent / "c" / "public").exists()
+
+
+@pytest.mark.parametrize("when", ["search", "reading"])
+def test_an_interruption_leaves_later_waves_undone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    """Jobs that read the release of an earlier one are not read and run after the interruption."""
+    one, other = job_file(tmp_path, "one"), job_file(tmp_path, "other")
+    last = job_file(tmp_path, "last", '[against]\nreleases = ["one/public"]\n')
+    whole, ready = finding.find, programme._made_ready
+
+    def interrupted(found: ReadyJob, *given: Any) -> Finding:
+        if when == "search" and found.job.title == "Sales other":
+            raise KeyboardInterrupt
+        return whole(found, *given)
+
+    def read(jobs: Any, *given: Any) -> Any:
+        if when == "reading" and 2 in jobs:
+            raise KeyboardInterrupt
+        return ready(jobs, *given)
+
+    monkeypatch.setattr(programme, "find", interrupted)
+    monkeypatch.setattr(programme, "_made_ready", read)
+    found = cv.run_jobs([one, other, last], tmp_path / "overview", workers=1)
+    second = "interrupted" if when == "search" else "safe"
+    assert [line.state for line in found.lines] == ["safe", second, "interrupted"]
+    assert [line.title for line in found.lines] == ["Sales one", "Sales other", "Sales last"]
+    assert found.exit_code == 130 and not (tmp_path / "last" / "public").exists()
+    assert json.loads((tmp_path / "overview" / "overview.json").read_text())["jobs"][2]["exit_code"] == 130
 
 
 def test_a_pool_that_is_lost_fails_what_is_left(three: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import cellveil as cv
@@ -47,6 +49,49 @@ def test_a_verdict_says_against_whom_and_who_was_not_asked(firms: Problem) -> No
         "outsiders, every single contributor and outsiders who know that values are whole numbers"
     )
     assert found.audit.not_asked == "several contributors together"
+
+
+FIRMS = {
+    "region": ["N", "N", "S", "S", "N", "S"],
+    "branch": ["a", "b", "a", "b", "b", "a"],
+    "size": ["s", "s", "l", "l", "l", "s"],
+    "sales": [50, 60, 70, 80, 90, 40],
+    "weight": [1, 2, 1, 2, 1, 2],
+}
+
+
+def linked_problem(*pairs: tuple[str, str], **options: Any) -> Problem:
+    tables = [cv.tabulate(pd.DataFrame(FIRMS), list(pair), "sales", **options) for pair in pairs]
+    return cv.find_primaries(cv.link(tables), cv.Threshold(2)).problem
+
+
+def test_the_verdict_on_linked_tables_says_what_they_do_not_tell() -> None:
+    """What `link` notes, in the verdict of `suppress` and of `audit`."""
+    problem = linked_problem(("region", "branch"), ("region", "size"), ("branch", "size"), contributor=None)
+    found = cv.suppress(problem)
+    assert "tables 1 (sales: region × branch) and 2 (sales: region × size), 1 (" in found.audit.not_asked
+    assert found.audit.not_asked.count("treated as independent") == 1
+    whole = found.audit.view.hidden
+    again = cv.audit(problem, Pattern.hiding(problem, whole, "by hand"))
+    assert again.not_asked == found.audit.not_asked
+    assert "independent" not in cv.suppress(linked_problem(("region", "branch"))).audit.not_asked
+
+
+@pytest.mark.parametrize("weight", [None, "weight"])
+def test_records_that_are_tabulated_apart_are_named(weight: str | None) -> None:
+    """Without columns that all tables recognise records by, they count as others in each."""
+    pairs, columns = (
+        (("region", "branch"), ("region", "size")),
+        ["region", "branch", "size", "sales", "weight"],
+    )
+    apart = linked_problem(*pairs, weight=weight)
+    said = "records that stand in several of the linked tables and are not recognised there (tabulate each"
+    assert said in cv.suppress(apart).audit.not_asked
+    known = apart.table.units
+    assert known is not None and len(known.names) > len(FIRMS["sales"])
+    together = linked_problem(*pairs, weight=weight, recognised_by=columns)
+    assert "not recognised there" not in cv.suppress(together).audit.not_asked
+    assert "not recognised there" not in cv.suppress(linked_problem(pairs[0])).audit.not_asked
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,12 @@ from dataclasses import dataclass
 from cellveil.attackers.attacker import Attacker, in_words, not_tested
 from cellveil.attackers.prior_knowledge import LEVELS
 from cellveil.problem import Problem
-from cellveil.tables.known_contributors import known_contributors, of_records, recognises_everybody
+from cellveil.tables.known_contributors import (
+    known_contributors,
+    numbered_apart,
+    of_records,
+    recognises_everybody,
+)
 
 INTEGER = Attacker("integer")
 
@@ -162,6 +167,9 @@ def remedy_for_contributors(problem: Problem) -> str:
 def _missing(problem: Problem, level: str) -> tuple[str, str]:
     """Which contributors cannot be tested, and what the data should say; empty where nothing is missing."""
     known = known_contributors(problem.table, level)
+    if known is not None and numbered_apart(known):
+        who = "records that stand in several of the linked tables and are not recognised there"
+        return who, "tabulate each with recognised_by, the columns that any of the tables uses"
     if known is None or recognises_everybody(problem.table, known):
         return "", ""
     if known.only_single:

@@ -15,6 +15,7 @@ import numpy as np
 
 from cellveil.arrays import Bool, Float
 from cellveil.attackers.default_attackers import AttackersTested
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.errors import InputError
 from cellveil.files import sha256
 from cellveil.job.build_tables import tabulated
@@ -140,20 +141,37 @@ class Past:
         return replace(self, problem=joint.own, joint=joint, known=known)
 
     def beside(
-        self, audit: Audit, relaxation: Relaxation | None, tested: AttackersTested, progress: Progress
+        self,
+        audit: Audit,
+        claimed: Audit,
+        relaxation: Relaxation | None,
+        tested: AttackersTested,
+        *,
+        deadline: Deadline,
+        progress: Progress,
     ) -> Audit:
-        """The audit with the verdict on its view together with all else that readers know."""
-        if self.joint is None:
+        """The audit with the verdict on its view together with all else that readers know.
+
+        Parameters
+        ----------
+        claimed
+            The audit by whoever searched: what it refutes stays so where there is no time to settle it here.
+        deadline
+            For linked tables; beside earlier releases every level is settled.
+        """
+        if self.joint is None or audit.pattern is None:  # an adjusted table is audited by itself
             return audit
-        assert audit.pattern is not None  # no job has an adjusted table beside earlier releases
         found = audit_jointly(
             relaxed_jointly(self.joint, relaxation),
             audit.pattern.hidden,
             tested,
             accepted=self.accepted,
             known=self.known,
+            deadline=NO_LIMIT if self.joint.releases else deadline,
             progress=progress,
         )
+        if found.unsettled and claimed.together is not None and claimed.together.findings:
+            return replace(audit, together=claimed.together)
         return replace(audit, together=found)
 
     def check_unchanged(self, job: Job) -> None:

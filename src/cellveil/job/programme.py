@@ -32,7 +32,7 @@ from cellveil.job.running import write_found, write_infeasible
 from cellveil.live_progress import shown_progress
 from cellveil.progress import Phase, Progress
 from cellveil.publishing.public_folder import PUBLIC
-from cellveil.report.programme_overview import Overview, OverviewLine
+from cellveil.report.programme_overview import JobEnding, Overview, OverviewLine
 from cellveil.report.run_facts import now_text
 from cellveil.tasks import Reply, default_workers, task_pool
 
@@ -101,8 +101,18 @@ def run_jobs(
         links = Path.cwd() if folder is None else folder
         lines: dict[int, OverviewLine] = {}
         for wave in _waves(given):
-            entries = _made_ready({k: given[k] for k in wave}, stack, observer, lines)
+            try:
+                entries = _made_ready({k: given[k] for k in wave}, stack, observer, lines)
+            except KeyboardInterrupt:
+                if not lines:
+                    raise
+                break
             lines |= _run(entries, links, default_workers() if workers is None else workers, observer)
+            if any(line.state is JobEnding.INTERRUPTED for line in lines.values()):
+                break
+        for k, job in enumerate(given):
+            if k not in lines:
+                lines[k] = OverviewLine.interrupted(_name(job), job.title or _name(job))
         found = Overview(tuple(lines[k] for k in range(len(given))), now_text(), perf_counter() - began)
         if folder is not None:
             _write(found, folder)

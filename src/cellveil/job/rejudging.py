@@ -17,6 +17,7 @@ from cellveil.adjustment import Adjustment
 from cellveil.attackers.attacker import Attacker
 from cellveil.certificate import verify
 from cellveil.certificate.named_attacker import NamedAttacker
+from cellveil.clock import Deadline
 from cellveil.errors import InputError, WorkerError
 from cellveil.job.finding import Finding, instead_of_pattern, limits_asked
 from cellveil.job.job_attackers import attackers_of_job
@@ -26,7 +27,7 @@ from cellveil.job.searched import JudgedPattern
 from cellveil.judge import Audit, Verdict, audit
 from cellveil.judge.insider_certificate import named
 from cellveil.pattern import Pattern
-from cellveil.previous.together import with_requirements_of
+from cellveil.previous.together import MORE_TIME, with_requirements_of
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.report.adjustment_figures import adjusted_figures
@@ -63,6 +64,15 @@ def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progres
     attackers = [one for one in tested.attackers if one not in tested.if_time or one in came]
     verdicts = _verdicts(problem, pattern, (OUTSIDER, *attackers), claimed.audit, progress)
     found = Audit.of(problem, pattern, verdicts)
+    limit = ready.job.suppress.time_limit
+    beside = past.beside(
+        found,
+        claimed.audit,
+        claimed.suppression.relaxation,
+        tested,
+        deadline=Deadline(None if limit is None else MORE_TIME * limit),  # as a job by itself has it
+        progress=progress,
+    )
     return replace(
         claimed,
         job=ready.job,
@@ -70,7 +80,7 @@ def _rejudged_pattern(ready: ReadyJob, claimed: JudgedPattern, progress: Progres
         past=ready.past,
         problem=problem if past.accepted else _problem(ready, ready.past, claimed),
         suppression=replace(claimed.suppression, pattern=pattern, audit=found),
-        audit=past.beside(found, claimed.suppression.relaxation, tested, progress),
+        audit=beside,
         tested=tested,
     )
 

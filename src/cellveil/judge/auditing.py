@@ -43,6 +43,7 @@ from cellveil.problem import Problem, check_problem
 from cellveil.progress import Progress
 from cellveil.public_view import PublicView
 from cellveil.shown import Shown
+from cellveil.tables.link import LinkedTable
 
 OUTSIDER = Attacker()
 
@@ -161,10 +162,12 @@ class Audit(Shown):
         """Whom it says nothing about, in words."""
         if self.adjusted is not None:
             return "contributors who know their own part, alone or together"
-        alone = untested_in_words(self.problem, self.attackers)
-        if self.together is None or not self.together.not_tested:
-            return alone
-        return f"{alone}; {self.together.not_tested}"
+        found, table = [untested_in_words(self.problem, self.attackers)], self.problem.table
+        if self.together is not None:
+            found += filter(None, [self.together.not_tested])
+        elif isinstance(table, LinkedTable):
+            found += [note.rstrip(".") for note in table.notes]
+        return "; ".join(found)
 
     @property
     def verdict(self) -> str:

@@ -37,7 +37,8 @@ class Roles:
     """Which column plays which part.
 
     `members` has the id columns of units and holdings; `recognised_by` the columns that number the records
-    alike in every table of theirs, where there are no ids of units.
+    alike in every table of theirs, where there are no ids of units; `numbered_apart` says that no other table
+    has these numbers.
     """
 
     dimensions: tuple[str, ...]
@@ -51,6 +52,7 @@ class Roles:
     waiver: str | None = None
     passive: bool = False
     recognised_by: tuple[str, ...] = ()
+    numbered_apart: bool = False
 
     def __post_init__(self) -> None:
         ids = {"contributor": self.members.get("unit"), "holding": self.members.get("holding")}
@@ -68,6 +70,11 @@ class Roles:
     def title(self) -> str:
         """What is tabulated, in words."""
         return f"{self.response or 'count'} by {' × '.join(self.dimensions)}"
+
+    @property
+    def of_record(self) -> str:
+        """What the name of a record ends with, where other tables do not know it again."""
+        return "" if self.recognised_by and not self.numbered_apart else f" ({self.title})"
 
     @property
     def may_waive(self) -> bool:

@@ -201,8 +201,7 @@ class RollUp:
             known = np.unique(np.concatenate([entries["member"] for entries in lists.values()]))
             for entries in lists.values():
                 entries["member"] = np.searchsorted(known, entries["member"])
-            where = f" ({self._roles.title})" if not self._roles.recognised_by else ""
-            return lists, tuple(f"{RECORD}{number + 1}{where}" for number in known.tolist())
+            return lists, tuple(f"{RECORD}{number + 1}{self._roles.of_record}" for number in known.tolist())
         members = " UNION ".join(f"SELECT member FROM {table}" for table in ranked.values())
         ids = self._arrays(f"SELECT name, member FROM ids WHERE member IN ({members}) ORDER BY member")
         for entries in lists.values():

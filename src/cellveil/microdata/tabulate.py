@@ -165,7 +165,8 @@ def tabulate(
         dimensions=_dimension_columns(named, columns or {}),
     )
     if contributor is None and (recognised_by or weight):  # weights rank the records in two ways
-        roles = replace(roles, recognised_by=tuple(dict.fromkeys(recognised_by or roles.needed())))
+        columns_read = tuple(dict.fromkeys(recognised_by or roles.needed()))
+        roles = replace(roles, recognised_by=columns_read, numbered_apart=not recognised_by)
     if all_cells:
         _check_product(by)
     options = EngineOptions(memory_limit, threads, temp_directory, written, depth, choice=choice)

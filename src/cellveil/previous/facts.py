@@ -9,19 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from cellveil.arrays import Bool, Int
+from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
 from cellveil.errors import InputError, counted, name_some
 from cellveil.level_origin import LevelOrigin
-from cellveil.previous.basis import Basis, FormerTable, Truth
+from cellveil.previous.basis import FormerTable, Truth
 from cellveil.previous.releases import Mapped, PreviousRelease
 from cellveil.problem import LEVELS, Problem, Status
+from cellveil.solvers import tolerances
+from cellveil.solvers.interior_point import interior_point
 from cellveil.solvers.mip import Budget, Program, solve
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
-from cellveil.tables.space import (
-    Space,
-)
 from cellveil.tables.table import Table
 
 NEAR = 0.2
@@ -29,6 +28,12 @@ NEAR = 0.2
 
 BANDS = (1, 2, 5, 10, 20, 50, 100, 200)
 """Per cent up to which revisions are stated; figures of opposite sign differ by up to 200 % of the larger."""
+
+NODES = 100
+"""Nodes of the search for values of cells of which nothing is known, where tables may also go without it."""
+
+MOST_ANYWHERE = 1_000
+"""Cells of which nothing is known, up to which their values are then also searched far from one point."""
 
 LEAST_AGREEING = 0.25
 """Least share of the figures of a release that agree with the records of today."""
@@ -104,30 +109,25 @@ class JointState:
     def __init__(
         self,
         given: Problem,
-        basis: Basis,
         mapped: Mapped,
         decimals: int,
-        space: Space,
         place: Int,
         values: Int,
         known: Bool,
-        own: int,
-        total: int,
         truth: Truth,
-        added: Int,
     ) -> None:
-        self.given, self.basis, self.mapped, self.decimals = given, basis, mapped, decimals
-        self.space, self.place = space, place
-        self.values, self.known, self.own, self.truth = values, known, own, truth
+        self.given, self.mapped, self.decimals, self.place = given, mapped, decimals, place
+        self.values, self.known, self.truth = values, known, truth
+        self.basis, self.space = truth.basis, truth.space
+        self.own = own = given.table.num_cells
+        total = len(values)
         more = 10 ** (decimals - given.table.decimals)
         self.lb = np.zeros(total, dtype=np.int64)
         self.ub = np.full(total, UNBOUNDED, dtype=np.int64)
         self.lb[:own] = _scaled(given.lb, more)
         self.ub[:own] = _scaled(given.ub, more)
-        self.level_lb, self.level_ub = self.lb.copy(), self.ub.copy()
-        signed = space.signed
-        for cell in added.tolist():
-            if space.cells[cell][0] in signed:
+        for cell in truth.order.tolist():
+            if self.space.cells[cell][0] in self.space.signed:
                 self.lb[place[cell]] = -UNBOUNDED
         self.primary: dict[int, tuple[int, int, int]] = {}
         self.origins: dict[int, LevelOrigin] = {}
@@ -299,24 +299,45 @@ class JointState:
         cell = int(np.flatnonzero(self.place == at)[0])
         return self.space.name(cell)
 
-    def complete(self, relations: Relations, releases: Sequence[PreviousRelease], deadline: Deadline) -> None:
-        """Find values of cells of which nothing is known, so that everything agrees; checked exactly."""
+    def complete(self, relations: Relations, releases: Sequence[PreviousRelease], deadline: Deadline) -> str:
+        """Find values of cells of which nothing is known, so that everything agrees; checked exactly.
+
+        Returns
+        -------
+        Why there are none, in words, where there are no releases; "" where everything agrees.
+
+        Raises
+        ------
+        InputError
+            Where the releases do not agree with the figures of today, or with each other.
+        """
         unknown = np.flatnonzero(~self.known)
-        for whole in (False, True) if len(unknown) else ():
-            point = _completed(relations, self.values, unknown, (self.lb, self.ub), whole, deadline)
+        budget = Budget(deadline, None if releases else NODES)
+        ways = (True, False) if len(unknown) <= MOST_ANYWHERE or releases else (True,)
+        for is_near in ways if len(unknown) else ():
+            bounds = (self.lb[unknown], self.ub[unknown])
+            point = _completed(relations, self.values, unknown, bounds, is_near, budget)
             if point is not None:
                 self.values[unknown] = point
                 if not relations.residuals(self.values):
                     break
         wrong = relations.residuals(self.values)
         outside = (self.values < self.lb) | (self.values > self.ub)
-        if wrong or outside.any():
-            names = name_some([release.name for release in releases])
+        if not wrong and not outside.any():
+            return ""
+        if releases:
             raise InputError(
-                f"the figures of today and of {names or 'the tables'} contradict each other "
-                f"({len(wrong)} sums, {int(outside.sum())} bounds)",
+                f"the figures of today and of {name_some([release.name for release in releases])} contradict "
+                f"each other ({len(wrong)} sums, {int(outside.sum())} bounds)",
                 remedy="Leave out the release that was revised, or give the records, which show revisions.",
             )
+        axes = sorted(frozenset().union(*(self.space.shape(cell) for cell in self.truth.order.tolist())))
+        names = " × ".join(self.space.columns[axis].name for axis in axes)
+        return (
+            f"{names} of the same records ({len(self.truth.order):,} combinations; no values were found that "
+            "add up to all tables: the tables may count different records; with the records themselves, "
+            "[microdata], it can be tested)"
+        )
 
     def problem(self, table: Table) -> Problem:
         """The joint problem."""
@@ -357,23 +378,37 @@ def _scaled(ends: Int, factor: int) -> Int:
 
 
 def _completed(
-    relations: Relations, values: Int, unknown: Int, bounds: tuple[Int, Int], whole: bool, deadline: Deadline
+    relations: Relations, values: Int, unknown: Int, bounds: tuple[Int, Int], is_near: bool, budget: Budget
 ) -> Int | None:
-    """Values of the unknown cells, as far as a solver finds them."""
-    matrix = relations.matrix.tocsc()
-    part = matrix[:, unknown]
-    rest = values.astype(np.float64)
-    rest[unknown] = 0.0
-    right = relations.rhs - matrix @ rest
-    rows = np.flatnonzero(np.diff(part.tocsr().indptr))
-    low, high = (ends[unknown].astype(np.float64) for ends in bounds)
-    low[bounds[0][unknown] == -UNBOUNDED], high[bounds[1][unknown] == UNBOUNDED] = -np.inf, np.inf
-    program = Program(
-        part.tocsr()[rows].tocsc(),
-        (right[rows], right[rows]),
-        (low, high),
-        np.zeros(len(unknown)),
-        np.full(len(unknown), whole),
-    )
-    point = solve(program, budget=Budget(deadline)).point
-    return None if point is None else np.rint(point).astype(np.int64)
+    """Values of the unknown cells, as far as a solver finds them: anywhere, or next to an interior point.
+
+    Rounding each value of an interior point down or up nearly always gives whole numbers that add up, and is
+    found at the first node.
+    """
+    part = relations.matrix.tocsr()[:, unknown]
+    rows = np.flatnonzero(np.diff(part.indptr))
+    matrix = part[rows].astype(np.float64).tocsc()
+    cost, whole = np.zeros(len(unknown)), np.ones(len(unknown), dtype=bool)
+    low, high = (ends.astype(np.float64) for ends in bounds)
+    low[bounds[0] == -UNBOUNDED], high[bounds[1] == UNBOUNDED] = -np.inf, np.inf
+    base = np.zeros(len(unknown), dtype=np.int64)
+    if is_near:
+        right = _left_over(relations, values, unknown, base)[rows]
+        point = interior_point(matrix, (right, right), cost, (low, high), deadline=budget.deadline)
+        if point is None:
+            return None
+        base = np.clip(np.floor(point + tolerances.INTEGRALITY).astype(np.int64), *bounds)
+        low, high = np.maximum(low - base, 0.0), np.minimum(high - base, 1.0)
+    right = _left_over(relations, values, unknown, base)[rows]
+    moves = solve(Program(matrix, (right, right), (low, high), cost, whole), budget=budget).point
+    return None if moves is None else base + np.rint(moves).astype(np.int64)
+
+
+def _left_over(relations: Relations, values: Int, unknown: Int, base: Int) -> Float:
+    """What the unknown cells must add up to in each relation, beyond their base."""
+    values = values.copy()
+    values[unknown] = base
+    found = np.zeros(len(relations))
+    for row, off in relations.residuals(values).items():
+        found[row] = -off
+    return found

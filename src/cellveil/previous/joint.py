@@ -108,7 +108,10 @@ class JointProblem:
         """
         if self.former is not None or self.builder is None:
             return self.former
-        joint = self.builder.without_own_figures().build(NO_LIMIT)
+        try:
+            joint = self.builder.without_own_figures().build(NO_LIMIT)
+        except InputError:  # no values of cells that nothing is known of were found
+            return None
         stated = np.arange(self.num_own + self.num_former)
         if joint is None or joint.num_former != self.num_former:
             return None
@@ -420,26 +423,15 @@ class _Builder:
         added = np.array([cell for cell in range(len(space.cells)) if cell not in own_of], dtype=np.int64)
         truth.read(added, self.decimals)
         values[place[added]], known[place[added]] = truth.values, truth.known
-        state = JointState(
-            problem,
-            self.basis,
-            self.mapped,
-            self.decimals,
-            space,
-            place,
-            values,
-            known,
-            own,
-            total,
-            truth,
-            added,
-        )
+        state = JointState(problem, self.mapped, self.decimals, place, values, known, truth)
         facts = [state.take(release, tables) for release, tables in zip(self.releases, former, strict=True)]
         relations = self._relations(space, number, place, linked, total)
         says_more = len(added) or len(relations) > len(problem.table.relations.distinct())
         if not (says_more or self.releases or linked.not_tested):
             return None
-        state.complete(relations, self.releases, deadline)
+        why_not = state.complete(relations, self.releases, deadline)
+        if why_not:
+            return JointProblem(problem, problem, 0, (), (*linked.not_tested, why_not))
         builder = self if self.releases else None
         if not len(added) and more == 1:  # with all that the table knows
             table = problem.table.replace(relations=relations)

@@ -31,14 +31,11 @@ class Linked:
     ----------
     rows
         Relations over the cells of the space, beyond those that the tables state: for each its terms.
-    num_tested
-        Unpublished cells that were added.
     not_tested
         Combinations of columns that were too many to be added, in words.
     """
 
     rows: tuple[tuple[tuple[int, int], ...], ...]
-    num_tested: int
     not_tested: tuple[str, ...]
 
 
@@ -93,9 +90,7 @@ class Crossing:
                 borders = [separator for pair, separator in separators.items() if place in pair]
                 if not self._split_all(begin, clique, borders, variables):
                     not_tested.append(self._fall_back(begin, clique, variables))
-        return Linked(
-            tuple(self.rows), len(self.space.cells) - self.num_stated, tuple(filter(None, not_tested))
-        )
+        return Linked(tuple(self.rows), tuple(filter(None, not_tested)))
 
     # -- what there is -------------------------------------------------------------------------------------
 

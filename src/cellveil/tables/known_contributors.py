@@ -73,6 +73,11 @@ def of_records(known: Contributions) -> bool:
     return bool(known.names) and all(name.startswith(RECORD) for name in known.names)
 
 
+def numbered_apart(known: Contributions) -> bool:
+    """Whether the contributors are records of several tables that number them each in their own way."""
+    return of_records(known) and len({name.partition(" (")[2] for name in known.names}) > 1
+
+
 def _adds_up(table: Table, known: Contributions) -> bool:
     """Whether the contributions are those of the published variable."""
     digits = table.decimals - known.decimals

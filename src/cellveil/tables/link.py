@@ -155,11 +155,16 @@ def _notes(
 ) -> tuple[str, ...]:
     borders = np.cumsum([0, *(table.num_cells for table in tables)])
     cells = [number[start:end] for start, end in pairwise(borders)]
-    return tuple(
-        f"tables {one + 1} ({_shape(tables[one])}) and {other + 1} ({_shape(tables[other])}) have finest "
-        "cells of their own: what the same contributors have in both is treated as independent. To have it "
-        "audited, link a table with the cross-classification too, hidden from the start (status m)."
+    pairs = [
+        f"{one + 1} ({_shape(tables[one])}) and {other + 1} ({_shape(tables[other])})"
         for one, other in overlapping_tables(dimensions, keys, relations, cells)
+    ]
+    if not pairs:
+        return ()
+    return (
+        f"tables {name_some(pairs, 3)} have finest cells of their own: what the same contributors have in "
+        "both is treated as independent. To have it audited, link a table with the cross-classification too, "
+        "hidden from the start (status m).",
     )
 
 
