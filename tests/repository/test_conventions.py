@@ -1,4 +1,4 @@
-"""The rules of the house: order inside suppression, sizes, names, terms, parameters for constants, time.
+"""Conventions of the code: order inside suppression, doors of packages, parameters for constants, time.
 
 `KNOWN` lists what does not keep a rule yet. A new entry is a fault; so is an entry that is no longer needed.
 """
@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
@@ -23,13 +21,7 @@ from helpers.source_tree import (
     own_imports,
     parameters_of,
     part_of,
-    text_of,
-    tree_of,
 )
-
-MAX_LINES = 500
-MAX_FUNCTION_LINES = 60
-MAX_PARAMETERS = 8
 
 SUPPRESSION = "cellveil.suppression."
 FLOORS = (
@@ -50,45 +42,6 @@ TUNED = ("suppression", "adjustment", "deviations", "solvers", "attack", "judge"
 
 BARE_TIME = {"time_left", "moment", "seconds", "until", "stop", "time_limit"}
 """Names of parameters that tell time in another way than a `Deadline`."""
-
-TERMS = re.compile(
-    r"\b(additiv|cell|contribut|dimension|disclos|dominance|hierarch|information[- ]loss|instance|margin"
-    r"|microdata|pattern|primar|protect|publication|public|record|release|relation|rule|SQL|suppress"
-    r"|table|tabul|verdict)",
-    re.IGNORECASE,
-)
-"""Terms of official statistics, by their stems."""
-
-ALGORITHMS = re.compile(
-    r"\b(adjustment|anneal|attack|audit|back substitution|basis|beam search|Benders|bound|branch|capacit"
-    r"|certificate|circulation|coalition|connected|constraint|contributor|controlled|cover|cube|cutting"
-    r"|cycle|degrees? of freedom|depth-first|descent|deviation|differencing|Douglas|dual|elimination"
-    r"|exchange|exposed|feasib|flow|genetic|HiGHS|hypercube|infeasible|information loss|insider|integer"
-    r"|interior[- ]point|interval|iteratively reweighted|kernel|lattice|linear program|local branching"
-    r"|local search|LP|max-flow|min-cost|mixed[- ]integer|modular|network|null[- ]space|objective"
-    r"|optimis|optimiz|outsider|permutation|piecewise|pre-?selection|presolve|primary|prior|projection"
-    r"|protection level|pseudo-cost|relaxation|restoration|ruin and recreate|secondary|sensitive"
-    r"|separation|simplex|simulated|sliding|slope scaling|splitting|suppression|suppressed|tabu|thread"
-    r"|tied|ties|tolerance|unpick|utility|verdict|verif|witness)",
-    re.IGNORECASE,
-)
-"""Terms of disclosure control as optimisation, by their stems: the rooms of algorithms use one of these."""
-
-PLUMBING = (
-    "errors",
-    "params",
-    "arrays",
-    "clock",
-    "progress",
-    "files",
-    "plots",
-    "jit",
-    "tasks",
-    "cli",
-    "__main__",
-)
-"""Rooms that are not about tables: their modules need no term of the field."""
-
 
 # -- what the rules look at ----------------------------------------------------------------------------------
 
@@ -115,24 +68,8 @@ def functions() -> Iterator[tuple[str, str, ast.FunctionDef]]:
                 yield module.removeprefix("cellveil."), name, function
 
 
-def several(owners: dict[str, list[str]]) -> set[str]:
-    return {name for name, modules in owners.items() if len(modules) > 1}
-
-
 def floor(module: str) -> int:
     return FLOORS.index(module.removeprefix(SUPPRESSION).partition(".")[0])
-
-
-def head(module: str) -> str:
-    """The first paragraph of a module's head."""
-    return (ast.get_docstring(tree_of(module)) or "").partition("\n\n")[0]
-
-
-def terms_of(module: str) -> re.Pattern[str]:
-    """The terms of which the head of a module uses one."""
-    if part_of(module) in PLUMBING:
-        return re.compile("")
-    return ALGORITHMS if part_of(module) in (*TUNED, "attackers", "certificate") else TERMS
 
 
 def is_number(value: ast.expr) -> bool:
@@ -179,43 +116,13 @@ def methods_of_methods() -> set[str]:
     }
 
 
-def class_names() -> set[str]:
-    owners = defaultdict(list)
-    for module in MODULES:
-        for one in classes_of(module):
-            owners[one.name].append(module)
-    return several(owners)
-
-
-def module_names() -> set[str]:
-    owners = defaultdict(list)
-    for module, path in MODULES.items():
-        if path.stem != "__init__" and not path.stem.endswith("_jit"):
-            owners[path.stem].append(module)
-    return several(owners)
-
-
-def long_modules() -> set[str]:
-    return {m.removeprefix("cellveil.") for m in MODULES if len(text_of(m).splitlines()) > MAX_LINES}
-
-
-def long_functions() -> set[str]:
+def without_a_door() -> set[str]:
+    """Packages of which another package imports a module, and not only names of the package itself."""
     return {
-        f"{module}.{name}"
-        for module, name, f in functions()
-        if (f.end_lineno or 0) - f.lineno + 1 > MAX_FUNCTION_LINES
-    }
-
-
-def many_parameters() -> set[str]:
-    return {f"{module}.{name}" for module, name, f in functions() if len(parameters_of(f)) > MAX_PARAMETERS}
-
-
-def heads_without_a_term() -> set[str]:
-    return {
-        module.removeprefix("cellveil.")
+        part_of(target)
         for module in MODULES
-        if module != "cellveil" and not terms_of(module).search(head(module))
+        for target in own_imports(module)
+        if target.count(".") > 1 and part_of(target) != part_of(module)
     }
 
 
@@ -242,12 +149,7 @@ def bare_time() -> set[str]:
 RULES: dict[str, Callable[[], set[str]]] = {
     "suppression is in order": against_the_order,
     "no method imports a method": methods_of_methods,
-    "a class name exists once": class_names,
-    "a module name exists once": module_names,
-    f"modules have up to {MAX_LINES} lines": long_modules,
-    f"functions have up to {MAX_FUNCTION_LINES} lines": long_functions,
-    f"functions have up to {MAX_PARAMETERS} parameters": many_parameters,
-    "the first sentence uses a term of the field": heads_without_a_term,
+    "a package is entered by its door": without_a_door,
     "tuning numbers are parameters": tuning_constants,
     "only a Deadline tells time": bare_time,
 }
@@ -288,13 +190,6 @@ def test_the_rule_of_time_can_fail() -> None:
     (function,) = ast.parse(code).body
     assert isinstance(function, ast.FunctionDef)
     assert [p.arg for p in parameters_of(function) if tells_time(p)] == ["stop", "seconds"]
-
-
-def test_the_rule_of_terms_can_fail() -> None:
-    for terms in (TERMS, ALGORITHMS):
-        assert not terms.search("What is known so far, each once.")
-    assert ALGORITHMS.search("Capacity (Benders) cuts found so far.")
-    assert TERMS.search("Trees of codes: the hierarchies of a dimension.")
 
 
 def test_the_order_has_every_part() -> None:

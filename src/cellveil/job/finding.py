@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cellveil.adjustment import Adjustment, Limits, adjust
 from cellveil.clock import Deadline
 from cellveil.errors import AdjustmentError
 from cellveil.job.job_model import Job
@@ -23,6 +22,9 @@ from cellveil.problem import Problem
 from cellveil.progress import Phase, Progress
 from cellveil.report.adjustment_figures import adjusted_figures, infeasible_adjustment
 from cellveil.suppression import Suppression
+
+if TYPE_CHECKING:
+    from cellveil.adjustment import Adjustment, Limits
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -82,6 +84,8 @@ def _adjusted(
     asked = job.adjust
     if asked is None:
         return None, None
+    from cellveil.adjustment import adjust
+
     options: dict[str, Any] = {"time_limit": asked.time_limit, "seed": asked.seed, "progress": progress}
     options["options"] = asked.options
     progress.phase(Phase.ADJUST, Deadline(asked.time_limit))
@@ -96,6 +100,8 @@ def _adjusted(
 
 def limits_asked(asked: AdjustJob) -> Limits:
     """How far the values of an adjusted table may move."""
+    from cellveil.adjustment import Limits
+
     return Limits(
         asked.limit,
         asked.limit if asked.limit_marginals is None else asked.limit_marginals,

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from cellveil.argus.lexer import quoted
-from cellveil.argus.metadata import ArgusVariable
-from cellveil.argus.recoding import JoinedCodes, Recoding, holds_code, joined_codes, read_recoding
 from cellveil.errors import InputError
 from cellveil.job.data_sections import TableJob
 from cellveil.job.job_model import Job
 from cellveil.tables.coarser import fold, fold_to_level, join
 from cellveil.tables.dimension import Dimension
+
+if TYPE_CHECKING:
+    from cellveil.argus.recoding import JoinedCodes, Recoding
 
 
 def recoded(job: Job, dimension: Dimension) -> Dimension:
@@ -26,6 +27,8 @@ def recoded(job: Job, dimension: Dimension) -> Dimension:
             return fold(dimension, settings.fold)
         if settings.recode is None:
             return _joined(dimension, [_read(code, parts) for code, parts in settings.join.items()])
+        from cellveil.argus.recoding import read_recoding
+
         recoding = read_recoding(settings.recode)
         _check_plain(recoding)
         try:
@@ -46,6 +49,9 @@ def recoded_in(table: TableJob, dimension: Dimension) -> Dimension:
 
 
 def _read(code: str, parts: str) -> JoinedCodes:
+    from cellveil.argus.lexer import quoted
+    from cellveil.argus.recoding import joined_codes
+
     return joined_codes(f"{quoted(code)} : {parts}")
 
 
@@ -61,6 +67,9 @@ def _check_plain(recoding: Recoding) -> None:
 
 def _joined(dimension: Dimension, joined: Sequence[JoinedCodes]) -> Dimension:
     """Join codes by ranges, which go by the order of the texts, right-aligned."""
+    from cellveil.argus.metadata import ArgusVariable
+    from cellveil.argus.recoding import holds_code
+
     variable = ArgusVariable("codes", length=max(map(len, dimension.codes)))
     new: dict[str, str] = {}
     for code in dimension.codes[1:]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
 
-from cellveil.adjustment import Adjustment
 from cellveil.attackers.attacker import Attacker
 from cellveil.certificate import verify
 from cellveil.certificate.named_attacker import NamedAttacker
@@ -32,6 +32,9 @@ from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.report.adjustment_figures import adjusted_figures
 from cellveil.suppression.infeasible.relaxing import relaxed_like
+
+if TYPE_CHECKING:
+    from cellveil.adjustment import Adjustment
 
 OUTSIDER = Attacker()
 

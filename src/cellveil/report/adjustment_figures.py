@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cellveil.adjustment.model import INTERIOR, kinds_of_cells
-from cellveil.adjustment.outcome import Adjustment
 from cellveil.errors import AdjustmentError, counted
 from cellveil.problem import Problem
 from cellveil.report.figures import plain, tells_a_cell
 from cellveil.solvers import tolerances
 
 if TYPE_CHECKING:
+    from cellveil.adjustment.outcome import Adjustment
     from cellveil.suppression.result import Suppression
 
 
@@ -50,6 +49,8 @@ def adjusted_figures(
 
 def comparison(problem: Problem, adjustment: Adjustment, suppression: Suppression) -> dict[str, Any]:
     """What each hides or changes, of the same table."""
+    from cellveil.adjustment.model import INTERIOR, kinds_of_cells
+
     hidden, utility = suppression.pattern.hidden, adjustment.judged.utility
     values = np.abs(problem.table.floats())
     secret = tells_a_cell(np.abs(problem.table.values[hidden]))
