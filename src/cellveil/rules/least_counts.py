@@ -1,4 +1,4 @@
-"""Counts that are hidden are at least 1 where every zero of the table is published: everybody can tell so.
+"""Counts that are hidden are at least 1 where every count of 0 is published: everybody can tell so.
 
 Of 15 = 10 + 3 + x + x the two hidden counts are 1 each, if neither can be 0. So the attacker of a table of
 counts begins with 1, not with 0, unless zeros may be hidden too: by a rule about empty cells, or by hand.
@@ -17,7 +17,7 @@ COUNT = "count"
 
 
 def with_least_counts(table: Table, lb: Int, status: Statuses, *, counted: bool = False) -> Int:
-    """Lower bounds as everybody knows them where zeros are published; those given, where some may be hidden.
+    """Lower bounds as everybody knows them where zeros of a variable are published; else those given.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ def with_least_counts(table: Table, lb: Int, status: Statuses, *, counted: bool 
     >>> with_least_counts(table, np.zeros(4, dtype=np.int64), status, counted=True).tolist()
     [1, 1, 1, 0]
     """
-    if (status[table.values == 0] != Status.FROZEN).any():
-        return lb
+    may_be_zero = np.unique(table.variables[(table.values == 0) & (status != Status.FROZEN)])
     known = (counted | _is_count(table)) & (table.values > 0) & (lb == 0)
+    known &= ~np.isin(table.variables, may_be_zero)  # zeros of amounts say nothing of counts
     return np.where(known, 10**table.decimals, lb)  # a count of 1, also beside amounts with decimals
 
 
