@@ -328,7 +328,7 @@ def test_demo_ends_with_a_release_and_can_be_run_again(
     assert listing(out / "public") == public
     instance = cv.read_instance(out / "internal" / "instance")
     pattern = cv.read_pattern(out / "internal" / "pattern.csv", instance)
-    attackers: list[str] | None = [] if changes else None
+    attackers = [cv.Attacker()] if changes else None
     assert cv.audit(instance, pattern, attackers=attackers, exact=False).is_safe
 
 
