@@ -1,8 +1,8 @@
-"""Goldens of whole runs: jobs, batches of tau-ARGUS, and requests of the service.
+"""Goldens of whole runs: jobs, commands on instances, and batches of tau-ARGUS.
 
-A job runs as a command does, in a folder of its own. Its aspects are the exit code, what the command says, each
-public file byte by byte, each part of `report.json`, and the digest of what it read: if that differs, the case
-itself has changed. No job has a time limit.
+A job runs as a command does, in a folder of its own. Its aspects are the exit code, what the command says,
+each public file byte by byte, each part of `report.json`, and the digest of what it read: if that differs,
+the case itself has changed. No job has a time limit.
 """
 
 from __future__ import annotations
@@ -13,28 +13,25 @@ import io
 import json
 import re
 import shutil
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import cellveil as cv
 from argus.test_batch import METADATA, READ, REGIONS, START, records
-from fuzz.chains import TOTAL
+from cellveil.cli.app import run_command
+from cellveil.datasets.demo_job import write_demo_job
 from fuzz.jobs import write_job
 from fuzz.laid_chains import LaidChain
 from fuzz.planted_chains import planted
 from fuzz.running_chains import _mapping
 from golden_units import Aspects, Case, Unit, digest, lasting, lasting_json
+from helpers.instances import INSTANCES
 from job.test_programme import INFEASIBLE, job_file
 from job.test_sdmx_tables import JOB as SDMX_JOB
 from job.test_sdmx_tables import lines_20, save
-
-import cellveil as cv
-from cellveil.cli.app import run_command
-from cellveil.datasets.demo_job import write_demo_job
-from helpers.instances import INSTANCES
 
 INPUT = 'output = "out"\n[microdata]\nfile = "firms.csv"\ncontributor = "firm"\n'
 TREES = "".join(f'[dimensions.{name}]\nhierarchy = "hier_{name}.csv"\n' for name in ("region", "size"))
@@ -46,9 +43,7 @@ WEIGHTED = INPUT + 'weight = "weight"\nwaiver = "waiver"\nrequest = "request"\nh
 HOLDINGS = INPUT + 'holding = "holding"\n'
 OUTSIDERS = "attackers = []\n"
 PAIRS = '[[tables]]\ndimensions = ["section", "size"]\nresponse = "turnover"\n'
-SUMS = "".join(
-    TABLE.replace("turnover", name) for name in ("turnover", "domestic", "export")
-)
+SUMS = "".join(TABLE.replace("turnover", name) for name in ("turnover", "domestic", "export"))
 EQUATION = '[equations]\nturnover = ["domestic", "export"]\n'
 TWO = 'previous = {file = "out", freeze = "published"}\n'
 AGAINST = '[against]\nreleases = ["out"]\naccept_known = "out already"\n'
@@ -59,7 +54,7 @@ JOBS: dict[str, tuple[str, ...]] = {
     "outsiders only": (OUTSIDERS + INPUT + BROAD + TABLE + RULES,),
     "linked": (INPUT + BROAD + TABLE + PAIRS + RULES + ALL,),
     "equation": (INPUT + BROAD + SUMS + EQUATION + RULES,),
-    "counts": (INPUT + BROAD + TABLE.replace('response = "turnover"\n', "") + RULES.partition("[[rules]]\n")[0]
+    "counts": (INPUT + BROAD + TABLE.replace('response = "turnover"\n', "")
                + '[[rules]]\nrule = "threshold"\nminimum = 3\n[suppress]\nrelax = true\n',),
     "weights, waivers, requests": (WEIGHTED + BROAD + TABLE + '[[rules]]\npreset = "tau-argus"\np = 15\n',),
     "dominance": (INPUT + BROAD + TABLE + '[[rules]]\nrule = "dominance"\nn = 2\nk = 80\n',),
@@ -69,15 +64,26 @@ JOBS: dict[str, tuple[str, ...]] = {
     "hypercube": (INPUT + BROAD + TABLE + RULES + '[suppress]\nmethod = "hypercube"\n',),
     "coalition": (INPUT + BROAD + TABLE + RULES + '[[attackers]]\nkind = "insider"\ncoalition = 2\n',),
     "adjusted": (INPUT + BROAD + TABLE + RULES + "[adjust]\npublish = true\n",),
-    "adjusted, linked": (INPUT + BROAD + TABLE + PAIRS + RULES + '[adjust]\npublish = true\nobjective = "value"\n',),
+    "adjusted, linked": (INPUT + BROAD + TABLE + PAIRS + RULES
+                         + '[adjust]\npublish = true\nobjective = "value"\n',),
     "again": (INPUT + BROAD + TABLE + RULES, TWO + INPUT + BROAD + TABLE + RULES.replace("p = 10", "p = 15")),
     "beside a release": (OUTSIDERS + INPUT + BROAD + TABLE + RULES,
-                         OUTSIDERS + INPUT.replace('"out"', '"two"') + BROAD + TABLE + PAIRS + RULES + AGAINST),
+                         OUTSIDERS + INPUT.replace('"out"', '"two"') + BROAD + TABLE + PAIRS + RULES
+                         + AGAINST),
 }  # fmt: skip
 """Jobs over invented firms, run one after the other in one folder."""
 
 FUZZED = (1, 2, 4, 5, 13, 18, 23, 27, 31, 33)
-PLANTED = ("recoded", "joined", "folded", "flat", "equation", "counts beside decimals", "instance", "revision")
+PLANTED = (
+    "recoded",
+    "joined",
+    "folded",
+    "flat",
+    "equation",
+    "counts beside decimals",
+    "instance",
+    "revision",
+)
 """Kinds of chains of releases in tests/fuzz."""
 
 QUICK = ("survey", "adjusted", "infeasible", "batch", "chain: joined", "observations of SDMX")
@@ -94,7 +100,11 @@ def command(folder: Path, *arguments: object) -> tuple[int, str, str]:
 
 def read_files(folder: Path) -> dict[str, bytes]:
     """All files below a folder, by name."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
 
 
 def ran(folder: Path, before: Mapping[str, bytes], *arguments: object) -> Aspects:
@@ -197,20 +207,26 @@ def sdmx(folder: Path) -> Iterator[tuple[str, tuple[object, ...]]]:
 def instance(folder: Path) -> Iterator[tuple[str, tuple[object, ...]]]:
     """The commands on instances, one after the other."""
     cv.write_instance(cv.random_table((7, 6), seed=1), folder / "instance")
-    yield "instance · suppress", ("suppress", "instance", "--out", "p.csv", "--certificate", "c", "--report", "s.json")
+    yield (
+        "instance · suppress",
+        ("suppress", "instance", "--out", "p.csv", "--certificate", "c", "--report", "s.json"),
+    )
     yield "instance · audit", ("audit", "instance", "p.csv", "--json")
-    yield "instance · audit, contributors", ("audit", "instance", "p.csv", "--attacker", "insider", "--report", "a.json")
+    yield (
+        "instance · audit, contributors",
+        ("audit", "instance", "p.csv", "--attacker", "insider", "--report", "a.json"),
+    )
     yield "instance · verify", ("verify", "instance", "p.csv", "c")
     yield "instance · adjust", ("adjust", "instance", "--out", "adjusted.csv", "--report", "d.json")
 
 
-# -- tau-ARGUS -------------------------------------------------------------------------------------------------
+# -- tau-ARGUS -----------------------------------------------------------------------------------------------
 
 WRITE = '<WRITETABLE> (1, 1, SE-, "matrix.csv")\n<WRITETABLE> (1, 3, AS+FL+QU-, "values.csv")\n'
-MORE = '<WRITETABLE> (1, 2, , "pivot.csv")\n<WRITETABLE> (1, 4, HL+, "sbs.csv")\n<WRITETABLE> (1, 5, AR+, "b.tab")\n'
-JJ = '<WRITETABLE> (1, 6, TR+, "table.jj")\n'
+MORE = '<WRITETABLE> (1, 2, , "pivot.csv")\n<WRITETABLE> (1, 4, HL+, "sbs.csv")\n'
+MORE += '<WRITETABLE> (1, 5, AR+, "b.tab")\n<WRITETABLE> (1, 6, TR+, "table.jj")\n'
 BATCHES = {
-    "optimal": f"{READ}<SUPPRESS> OPT(1)\n{WRITE}{MORE}{JJ}",
+    "optimal": f"{READ}<SUPPRESS> OPT(1)\n{WRITE}{MORE}",
     "modular": f"{READ}<SUPPRESS> MOD(1)\n{WRITE}",
     "modular without singletons": f"{READ}<SUPPRESS> MOD(1,5,0,0,0)\n{WRITE}",
     "hypercube": f"{READ}<SUPPRESS> GH(1)\n{WRITE}",
@@ -221,7 +237,11 @@ BATCHES = {
     + f'<SUPPRESS> OPT(1)\n{WRITE}<WRITETABLE> (2, 2, AS-, "two.csv")\n',
     "nothing suppressed": f"{READ}{WRITE}",
 }  # fmt: skip
-SAMPLES = {"checkArgus_small/ex1": "batch_ex1.arb", "checkArgus_small/ex2": "batch_ex2.arb", "testW": "TestRecode.arb"}
+SAMPLES = {
+    "checkArgus_small/ex1": "batch_ex1.arb",
+    "checkArgus_small/ex2": "batch_ex2.arb",
+    "testW": "TestRecode.arb",
+}
 
 
 def argus(name: str, folder: Path) -> Iterator[tuple[str, tuple[object, ...]]]:
@@ -245,7 +265,13 @@ def units() -> Iterator[Unit]:
         **{name: partial(job, name) for name in JOBS},
         **{f"random job {seed}": partial(fuzzed, seed) for seed in FUZZED},
         **{f"chain: {kind}": partial(chain, kind) for kind in PLANTED},
-        **{"demo": demo, "infeasible": infeasible, "batch": batch, "observations of SDMX": sdmx, "instance": instance},
+        **{
+            "demo": demo,
+            "infeasible": infeasible,
+            "batch": batch,
+            "observations of SDMX": sdmx,
+            "instance": instance,
+        },
     }
     for name, lay in lays.items():
         yield Unit("jobs", name, partial(in_folder, lay), name in QUICK)

@@ -1,7 +1,7 @@
-"""Goldens of what is said: messages of bad input, help of all commands, the description and answers of the service.
+"""Goldens of what is said: messages about bad input, help, the description and answers of the service.
 
-Bad input comes from the collections of the tests, each of which is a table of cases. A message is kept as it is,
-without paths; everything else as digests.
+Bad input comes from the collections of the tests, each of which is a table of cases. A message is kept as it
+is, but for paths; everything else as digests.
 """
 
 from __future__ import annotations
@@ -17,10 +17,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import typer.main
+
+import cellveil as cv
 from argus.test_batch import MALFORMED as BATCHES
 from argus.test_batch import METADATA, REGIONS, records
 from argus.test_malformed import CORPUS
 from argus.test_malformed import lay as lay_argus
+from cellveil.cli.app import app
+from cellveil.service.application import described_app
 from certificate.test_odd_certificates import ODD
 from cli.test_no_values_in_messages import CELLS as FOLDER
 from cli.test_no_values_in_messages import FOLDERS, HEADER, HIERARCHIES, MICRODATA, RECORDS, TREE
@@ -28,6 +32,7 @@ from cli.test_no_values_in_messages import JOB as PLAIN_JOB
 from formats.test_bad_input import CASES
 from golden_jobs import command
 from golden_units import Aspects, Case, Unit, digest, lasting, lasting_json
+from helpers.service import FIRMS, JOB, TOKENS, ServiceClient, running_service
 from job.test_bad_jobs import BAD_CALLS, BAD_JOBS, PATTERN
 from job.test_bad_jobs import CELLS as INSTANCE
 from job.test_bad_jobs import TREE as INSTANCE_TREE
@@ -39,12 +44,7 @@ from job.test_sdmx_tables import MALFORMED as OBSERVATIONS
 from job.test_sdmx_tables import save
 from microdata.test_sources import FAULTS, faulty_csv
 
-import cellveil as cv
-from cellveil.cli.app import app
-from cellveil.service.application import described_app
-from helpers.service import FIRMS, JOB, TOKENS, ServiceClient, running_service
-
-# -- bad input -------------------------------------------------------------------------------------------------
+# -- bad input -----------------------------------------------------------------------------------------------
 
 Bad = Callable[[Path], Aspects]
 """Lays bad input in a folder, reads it, and tells how that ends."""
@@ -55,14 +55,19 @@ def refused(read: Callable[[Path], Any], folder: Path) -> Aspects:
     try:
         read(folder)
     except cv.CellveilError as error:
-        return {"exit": error.exit_code, "message": lasting(str(error), {f"{folder}/": "", str(folder): "‹folder›"})}
+        return {
+            "exit": error.exit_code,
+            "message": lasting(str(error), {f"{folder}/": "", str(folder): "‹folder›"}),
+        }
     return {"exit": 0}
 
 
 def ended(lay: Callable[[Path], tuple[object, ...]], folder: Path) -> Aspects:
     """How a command refuses it."""
     code, out, err = command(folder, *lay(folder))
-    return {"exit": code, "message": err.replace("‹folder›/", "").strip()} | ({"output": digest(out)} if out else {})
+    return {"exit": code, "message": err.replace("‹folder›/", "").strip()} | (
+        {"output": digest(out)} if out else {}
+    )
 
 
 def written(files: Mapping[str, str | bytes], *arguments: object) -> Bad:
@@ -129,16 +134,39 @@ def corpus(name: str, folder: Path) -> None:
 
 USAGE = (
     *("unknown", "suppress", "suppress instance", "suppress instance --out p.csv --weights two", "run"),
-    *("suppress instance --out p.csv --seed -1", "suppress instance --out p.csv --seed one", "demo --firms 3"),
-    *("suppress instance --out p.csv --workers 0", "suppress instance --out p.csv --metod auto", "argus none.arb"),
-    *("audit instance p.csv --attacker nobody", "check none.toml", "explain none.toml N", "compare none.toml"),
-    *("history none", "init none.csv", "verify none none none", "adjust none --out a.csv", "serve --port 99999"),
+    *(
+        "suppress instance --out p.csv --seed -1",
+        "suppress instance --out p.csv --seed one",
+        "demo --firms 3",
+    ),
+    *(
+        "suppress instance --out p.csv --workers 0",
+        "suppress instance --out p.csv --metod auto",
+        "argus none.arb",
+    ),
+    *(
+        "audit instance p.csv --attacker nobody",
+        "check none.toml",
+        "explain none.toml N",
+        "compare none.toml",
+    ),
+    *(
+        "history none",
+        "init none.csv",
+        "verify none none none",
+        "adjust none --out a.csv",
+        "serve --port 99999",
+    ),
 )
 
 
 def bad_inputs() -> Iterator[tuple[str, Bad]]:
     """All of them, by name."""
-    given = {"instance/cells.csv": INSTANCE, "instance/hier_region.csv": INSTANCE_TREE, "instance/pattern.csv": PATTERN}
+    given = {
+        "instance/cells.csv": INSTANCE,
+        "instance/hier_region.csv": INSTANCE_TREE,
+        "instance/pattern.csv": PATTERN,
+    }
     for name, (read, _) in CASES.items():
         yield f"file · {name}", partial(refused, read)
     for name, (changes, _) in BAD_JOBS.items():
@@ -159,7 +187,10 @@ def bad_inputs() -> Iterator[tuple[str, Bad]]:
         job = {"job.toml": PLAIN_JOB.format(more="", region=region), "region.csv": TREE}
         yield f"microdata · {name}", written(job | {"firms.csv": text}, "run", "job.toml")
     for name, text in HIERARCHIES.items():
-        job = {"job.toml": PLAIN_JOB.format(more="", region='hierarchy = "tree.csv"'), "firms.csv": HEADER + RECORDS}
+        job = {
+            "job.toml": PLAIN_JOB.format(more="", region='hierarchy = "tree.csv"'),
+            "firms.csv": HEADER + RECORDS,
+        }
         yield f"hierarchy · {name}", written(job | {"tree.csv": text}, "run", "job.toml")
     for name, changed in FOLDERS.items():
         files = {"i/cells.csv": FOLDER, "i/hier_region.csv": "parent,child\nTotal,N\nTotal,S\n"}
@@ -182,7 +213,7 @@ def messages(kind: str) -> Iterator[Case]:
                 yield name, attempt(Path(folder).resolve())
 
 
-# -- help and description --------------------------------------------------------------------------------------
+# -- help and description ------------------------------------------------------------------------------------
 
 
 def help_texts() -> Iterator[Case]:
@@ -191,7 +222,10 @@ def help_texts() -> Iterator[Case]:
     for name in [None, *sorted(group.commands)]:
         code, out, err = command(Path.cwd(), *([name] if name else []), "--help")
         options = sorted(set(re.findall(r"(?<![\w-])--[a-z][\w-]*", out)))
-        yield f"help · {name or 'cellveil'}", {"exit": code, "options": " ".join(options), "text": digest(out + err)}
+        yield (
+            f"help · {name or 'cellveil'}",
+            {"exit": code, "options": " ".join(options), "text": digest(out + err)},
+        )
 
 
 def description() -> Iterator[Case]:
@@ -203,10 +237,13 @@ def description() -> Iterator[Case]:
         yield f"openapi · schema {name}", {"schema": digest(schema)}
 
 
-# -- requests of the service -----------------------------------------------------------------------------------
+# -- requests of the service ---------------------------------------------------------------------------------
 
 REQUESTS: tuple[tuple[str, str, Any], ...] = (
-    *(("GET", path, None) for path in ("about", "session", "methods", "methods/auto", "methods/none", "rules")),
+    *(
+        ("GET", path, None)
+        for path in ("about", "session", "methods", "methods/auto", "methods/none", "rules")
+    ),
     *(("GET", path, None) for path in ("attackers", "datasets", "texts/en", "texts/xx", "files", "jobs")),
     ("POST", "files/{file}/columns", None),
     ("POST", "files/none/columns", None),
@@ -214,21 +251,40 @@ REQUESTS: tuple[tuple[str, str, Any], ...] = (
     ("POST", "drafts", {"source": {"file": "{file}"}, "choices": "{proposed}"}),
     ("POST", "drafts", {"source": {}}),
     ("POST", "checks", {"toml": JOB, "files": {"data/firms.csv": "{file}"}}),
-    ("POST", "checks", {"toml": JOB.replace('"turnover"', '"turnovr"'), "files": {"data/firms.csv": "{file}"}}),
+    (
+        "POST",
+        "checks",
+        {"toml": JOB.replace('"turnover"', '"turnovr"'), "files": {"data/firms.csv": "{file}"}},
+    ),
     ("POST", "jobs", {"toml": JOB, "files": {"../x": "{file}"}}),
     ("POST", "jobs", {"verb": "explain"}),
     ("POST", "jobs", {"verb": "run", "toml": 5}),
-    *(("GET", f"jobs/{{job}}{rest}", None) for rest in ("", "/request", "/result", "/view", "/downloads", "/events")),
+    *(
+        ("GET", f"jobs/{{job}}{rest}", None)
+        for rest in ("", "/request", "/result", "/view", "/downloads", "/events")
+    ),
     *(("GET", f"jobs/{{job}}/view/{name}", None) for name in ("none", "{part}", "{cells}")),
-    *(("GET", f"jobs/{{job}}/cells/{cell}/explanation", None) for cell in ("N1,small", "Total,Total", "X,small")),
-    *(("GET", f"jobs/{{job}}/downloads/{name}", None) for name in ("release.zip", "job.zip", "job.toml", "none")),
-    *(("GET", f"jobs/{{job}}/downloads/{name}", None) for name in ("pattern.csv", "report.json", "certificate")),
+    *(
+        ("GET", f"jobs/{{job}}/cells/{cell}/explanation", None)
+        for cell in ("N1,small", "Total,Total", "X,small")
+    ),
+    *(
+        ("GET", f"jobs/{{job}}/downloads/{name}", None)
+        for name in ("release.zip", "job.zip", "job.toml", "none")
+    ),
+    *(
+        ("GET", f"jobs/{{job}}/downloads/{name}", None)
+        for name in ("pattern.csv", "report.json", "certificate")
+    ),
     *(("POST", f"jobs/{{job}}/{verb}", None) for verb in ("stop", "cancel")),
     ("POST", "jobs/{job}/again", {"toml": "labels = '/etc/passwd'"}),
     ("POST", "files?name=a.csv", None),
     *(("POST", "session", {"token": token}) for token in (TOKENS["bob"], "x")),
     *(("GET", f"jobs/none{rest}", None) for rest in ("", "/result", "/events", "/downloads/job.toml")),
-    *(("DELETE", path, None) for path in ("jobs/{job}", "jobs/{job}", "files/{file}", "files/{file}", "session")),
+    *(
+        ("DELETE", path, None)
+        for path in ("jobs/{job}", "jobs/{job}", "files/{file}", "files/{file}", "session")
+    ),
     *(("GET", path, None) for path in ("none", "files?limit=x", "jobs?limit=-1")),
 )
 """Method, path and body; {file}, {job} and parts of its view stand for those of an uploaded table."""
@@ -245,7 +301,11 @@ def requests() -> Iterator[Case]:
         names = {"file": file, "job": job, "part": view["parts"][0]["name"], "cells": view["cells"]}
         for number, (method, path, body) in enumerate(REQUESTS):
             text = re.sub(r"\{(\w+)\}", lambda found: names[found[1]], path)
-            said = json.dumps(body).replace("{file}", file).replace('"{proposed}"', json.dumps(found["proposed"]))
+            said = (
+                json.dumps(body)
+                .replace("{file}", file)
+                .replace('"{proposed}"', json.dumps(found["proposed"]))
+            )
             given = None if body is None else json.loads(said)
             answer = ann.request(method, f"/{text}", json=given)
             yield f"requests · {number:02} · {method} {path}", answered(answer, ids)
@@ -280,7 +340,9 @@ def answered(answer: Any, ids: Mapping[str, str]) -> Aspects:
             return found | {f"· {key}": digest(without_times(data[key], ids)) for key in lasting_json(data)}
         return found | {"content": digest(without_times(data, ids))}
     if "event-stream" in (found["kind"] or ""):
-        events = [block.partition("\n")[2] for block in answer.text.split("\n\n") if "event: progress" not in block]
+        events = [
+            block.partition("\n")[2] for block in answer.text.split("\n\n") if "event: progress" not in block
+        ]
         return found | {"events": digest(events)}
     try:
         return found | {"content": digest(lasting(answer.content.decode(), ids))}

@@ -1,8 +1,8 @@
 """Goldens of search and audit: patterns, certificates, audits, exposure, explanations, optima, adjustments.
 
-A unit is one table with one seed. Its cases are named after table, seed and method, and have an aspect for each
-thing that a later version may get wrong: hidden cells, cost, bound, ending, certificate. Nothing here has a time
-limit, and one worker does the work: what the clock or threads decide is no golden.
+A unit is one table with one seed. Its cases are named after table, seed and method, and have an aspect for
+each thing that a later version may change: suppressed cells, cost, bound, ending, certificate. Nothing here
+has a time limit, and one worker does the work: what the clock or threads decide is no golden.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from golden_units import Aspects, Case, Unit, digest, figure
 
 import cellveil as cv
 from cellveil.datasets.random_tables import with_primaries
 from cellveil.problem import Problem
+from golden_units import Aspects, Case, Unit, digest, figure
 from helpers.insider_tables import small_table as contributors_table
 from helpers.instances import INSTANCES
 from helpers.linked_tables import linked
@@ -44,7 +44,7 @@ def counts(*sizes: int, trees: tuple[int, ...] = ()) -> Make:
 
 
 def survey(pairs: tuple[tuple[int, int], ...], firms: int = 300, **columns: str) -> Make:
-    """Tables of invented firms: pairs of industry (0), region (1) and size (2), linked where they are several."""
+    """Tables of invented firms by pairs of industry (0), region (1) and size (2); several are linked."""
 
     def make(seed: int) -> Problem:
         data = cv.business(firms, seed)
@@ -55,7 +55,9 @@ def survey(pairs: tuple[tuple[int, int], ...], firms: int = 300, **columns: str)
             for pair in pairs
         ]
         level = "holding" if "holding" in columns else "unit"
-        return cv.make_problem(tables[0] if len(tables) == 1 else cv.link(tables), cv.PPercent(10, level=level))
+        return cv.make_problem(
+            tables[0] if len(tables) == 1 else cv.link(tables), cv.PPercent(10, level=level)
+        )
 
     return make
 
@@ -178,7 +180,7 @@ def explained(problem: Problem, result: Any) -> Aspects:
     }
 
 
-# -- audits ----------------------------------------------------------------------------------------------------
+# -- audits --------------------------------------------------------------------------------------------------
 
 SHARES = (0.0, 0.3, 0.5, 0.7)
 """Of the cells that are hidden at random beside the primaries."""
@@ -214,7 +216,7 @@ def judged(audit: Any) -> Aspects:
     return found
 
 
-# -- optima, adjustments, contributors --------------------------------------------------------------------------
+# -- optima, adjustments, contributors -----------------------------------------------------------------------
 
 EXACT: dict[str, Make] = {
     "5% 20x20": random(20, 20, primaries=0.05, zeros=0.0, contributors=6),
@@ -234,7 +236,17 @@ def optima(name: str, seed: int) -> Iterator[Case]:
     yield f"{name} · {seed}", attempted(run, outcome_of)
 
 
-ADJUSTED = ("6x6", "10x8", "12x9 trees", "4x4x4", "6x5x4", "3x3x3x3", "20x10 counts", "three margins", "15x12")
+ADJUSTED = (
+    "6x6",
+    "10x8",
+    "12x9 trees",
+    "4x4x4",
+    "6x5x4",
+    "3x3x3x3",
+    "20x10 counts",
+    "three margins",
+    "15x12",
+)
 
 
 def adjustments(name: str, seed: int) -> Iterator[Case]:
@@ -263,7 +275,10 @@ ATTACKERS: dict[str, Any] = {
     "(p, q)": [cv.Attacker("pq", p=10, q=50)],
 }
 FIRMS: dict[str, Make] = {
-    **{f"small {place}": (lambda seed, place=place: contributors_table(4 * seed + place)[0]) for place in range(4)},
+    **{
+        f"small {place}": (lambda seed, place=place: contributors_table(4 * seed + place)[0])
+        for place in range(4)
+    },
     "region x size": survey(((1, 2),)),
     "two linked surveys": survey(((1, 2), (0, 2)), 150),
     "holdings": survey(((1, 2),), holding="holding"),
@@ -293,7 +308,9 @@ def units() -> Iterator[Unit]:
     for name, seed in product(EXACT, SEEDS[:2]):
         yield Unit("optima", f"{name} · {seed}", partial(optima, name, seed), name == "public: targus")
     for name, seed in product(ADJUSTED, SEEDS):
-        yield Unit("adjustments", f"{name} · {seed}", partial(adjustments, name, seed), (name, seed) == ("6x6", 1))
+        yield Unit(
+            "adjustments", f"{name} · {seed}", partial(adjustments, name, seed), (name, seed) == ("6x6", 1)
+        )
     for name, seed in product(FIRMS, SEEDS):
         quick = seed == 1 and name in ("small 0", "region x size")
         yield Unit("contributors", f"{name} · {seed}", partial(contributors, name, seed), quick)

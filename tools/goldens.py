@@ -1,24 +1,24 @@
 """Do patterns, proofs, public files and messages come out as they were? A net of recorded results.
 
     python tools/goldens.py record                      all groups, into tests/goldens: one file for each
-    python tools/goldens.py record patterns --only 6x6  some cases of one group; the others stay as they are
-    python tools/goldens.py compare                     on two workers, up to 20 minutes; exit code 1 if any differs
-    python tools/goldens.py compare --quick             a part of every group, in 90 seconds of the processor
+    python tools/goldens.py record patterns --only 6x6  some units of a group; the others stay as they are
+    python tools/goldens.py compare                     on two workers; exit code 1 if anything differs
+    python tools/goldens.py compare --quick             a part of every group, as `make test` does
     python tools/goldens.py compare --clock 50          with a clock that runs 50 times as fast
 
-A golden is a line of JSON: the name of a case, and its aspects (hidden cells, cost, bound, certificate, a public
-file, a message …) as figures, short texts or digests. `compare` prints each aspect that differs, cases that are
-missing, and the mean ratio of costs. New cases count as differences until they are recorded.
+A golden is a line of JSON: the name of a case, and its aspects (suppressed cells, cost, bound, certificate, a
+public file, a message …) as figures, short texts or digests. `compare` prints each aspect that differs, cases
+that are missing, and the mean ratio of costs. New cases count as differences until they are recorded.
 
-*When to record again*: when a change is meant to change results, in the commit that does so, and with the
-reason in its message; `git diff tests/goldens` then shows which cases changed in what. Also after a new version
-of NumPy, SciPy, HiGHS, SCIP, typer or rich, or on another kind of processor, from a commit at which nothing else
-has changed: results agree to the last bit only with the same libraries (tests/goldens/machine.json says which).
+*When to record again*: when a change is meant to change results, in the commit that does so, with the reason
+in its message; `git diff tests/goldens` then shows which cases changed in what. Also for new versions of the
+libraries in `LIBRARIES` and for another kind of processor, from a commit at which nothing else has changed:
+results agree to the last bit only there. tests/goldens/machine.json says where they were recorded.
 
-*What depends on time* is no golden. There are no time limits, and one worker does the work. Left out are times,
-dates, versions and paths; `report.html` and the progress of jobs in the service, which show times; and
-tables on which results without a limit depend on the clock (`CLOCK_BOUND` in golden_tables.py), which `--clock`
-finds. Public instances are left out, with a note, where they are not found (see CELLVEIL_INSTANCES).
+*What depends on time* is no golden. There are no time limits, and one worker does the work. Left out are
+times, dates, versions and paths; `report.html` and the progress of jobs of the service, which show times.
+Whether anything else depends on the clock is found by `--clock`: what differs then has to count work instead. Public
+instances are left out, with a note, where they are not found (CELLVEIL_INSTANCES).
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / part) for part in ("tools", "tests", "src", ".")]
 
 from golden_units import Aspects, Unit  # noqa: E402
-
 from helpers.instances import INSTANCES  # noqa: E402
 
 GOLDENS = ROOT / "tests" / "goldens"
@@ -55,7 +54,9 @@ Cases = dict[str, Aspects]
 
 def machine() -> dict[str, str]:
     """What results to the last bit depend on."""
-    return {"processor": platform.machine(), "system": platform.system()} | {name: version(name) for name in LIBRARIES}
+    return {"processor": platform.machine(), "system": platform.system()} | {
+        name: version(name) for name in LIBRARIES
+    }
 
 
 def all_units(groups: Sequence[str] = (), only: str = "", *, quick: bool = False) -> list[Unit]:
@@ -147,11 +148,13 @@ def differences(recorded: Mapping[str, Aspects], found: Mapping[str, Aspects]) -
             yield f"{case}: {'; '.join(told)}"
 
 
-def missing(recorded: Mapping[str, Aspects], unit: Unit, found: Mapping[str, Aspects]) -> Iterator[str]:
+def missing(recorded: Mapping[str, Aspects], unit: Unit, found: Mapping[str, Aspects]) -> list[str]:
     """Recorded cases of a unit that are no longer made."""
-    for case in recorded:
-        if case not in found and (case == unit.name or case.startswith(f"{unit.name} · ")):
-            yield f"{case}: recorded, and no longer there"
+    return [
+        case
+        for case in recorded
+        if case not in found and (case == unit.name or case.startswith(f"{unit.name} · "))
+    ]
 
 
 def cost_ratios(recorded: Mapping[str, Aspects], found: Mapping[str, Aspects]) -> list[float]:
@@ -161,17 +164,22 @@ def cost_ratios(recorded: Mapping[str, Aspects], found: Mapping[str, Aspects]) -
 
 
 def record(given: argparse.Namespace) -> int:
-    """Run, and write what was found."""
-    units = all_units(given.groups, given.only)
-    found: dict[str, Cases] = {unit.group: {} for unit in units}
+    """Run, and write what was found after each unit; other cases of a group stay where it is run in part."""
+    units = all_units(given.groups, given.only, quick=given.quick)
+    is_part = given.only or given.quick
+    found: dict[str, Cases] = {unit.group: read(unit.group) if is_part else {} for unit in units}
     is_complete = True
     for unit, cases, seconds in run_units(units, given.workers, given.clock):
         crashed = [told[CRASH] for told in cases.values() if CRASH in told]
         is_complete &= not crashed
+        gone = missing(found[unit.group], unit, cases)
+        found[unit.group] = {name: told for name, told in found[unit.group].items() if name not in gone}
         found[unit.group] |= {} if crashed else cases
-        print(f"{unit.group:12} {unit.name:40} {len(cases):4} cases {seconds:7.1f} s {crashed or ''}", flush=True)
-    for group, cases in found.items():
-        write(group, read(group) | cases if given.only else cases)
+        write(unit.group, found[unit.group])
+        print(
+            f"{unit.group:12} {unit.name:40} {len(cases):4} cases {seconds:7.1f} s {crashed or ''}",
+            flush=True,
+        )
     MACHINE.write_text(json.dumps(machine(), indent=1) + "\n", "utf-8")
     return int(not is_complete)
 
@@ -190,7 +198,8 @@ def compare(given: argparse.Namespace) -> int:
         recorded = golden[unit.group]
         total += len(cases)
         ratios += cost_ratios(recorded, cases)
-        for line in (*differences(recorded, cases), *missing(recorded, unit, cases)):
+        gone = [f"{case}: recorded, and no longer there" for case in missing(recorded, unit, cases)]
+        for line in (*differences(recorded, cases), *gone):
             number += 1
             print(f"{unit.group}: {line}", flush=True)
     mean = math.exp(math.fsum(map(math.log, ratios)) / len(ratios)) if ratios else 1.0
