@@ -17,8 +17,8 @@ results agree to the last bit only there. tests/goldens/machine.json says where 
 
 *What depends on time* is no golden. There are no time limits, and one worker does the work. Left out are
 times, dates, versions and paths; `report.html` and the progress of jobs of the service, which show times.
-Whether anything else depends on the clock is found by `--clock`: what differs then has to count work instead. Public
-instances are left out, with a note, where they are not found (CELLVEIL_INSTANCES).
+Whether anything else depends on the clock is found by `--clock`: what differs then has to count work instead.
+Public instances are left out, with a note, where they are not found (CELLVEIL_INSTANCES).
 """
 
 from __future__ import annotations
