@@ -164,22 +164,25 @@ def cost_ratios(recorded: Mapping[str, Aspects], found: Mapping[str, Aspects]) -
 
 
 def record(given: argparse.Namespace) -> int:
-    """Run, and write what was found after each unit; other cases of a group stay where it is run in part."""
+    """Run, and write what was found after each unit; where all is run, recorded cases that are gone go."""
     units = all_units(given.groups, given.only, quick=given.quick)
-    is_part = given.only or given.quick
-    found: dict[str, Cases] = {unit.group: read(unit.group) if is_part else {} for unit in units}
+    before = {unit.group: read(unit.group) for unit in units}
+    found: dict[str, Cases] = {group: {} for group in before}
     is_complete = True
     for unit, cases, seconds in run_units(units, given.workers, given.clock):
         crashed = [told[CRASH] for told in cases.values() if CRASH in told]
         is_complete &= not crashed
-        gone = missing(found[unit.group], unit, cases)
-        found[unit.group] = {name: told for name, told in found[unit.group].items() if name not in gone}
+        for case in missing(before[unit.group], unit, cases):
+            del before[unit.group][case]
         found[unit.group] |= {} if crashed else cases
-        write(unit.group, found[unit.group])
+        write(unit.group, before[unit.group] | found[unit.group])
         print(
             f"{unit.group:12} {unit.name:40} {len(cases):4} cases {seconds:7.1f} s {crashed or ''}",
             flush=True,
         )
+    if is_complete and not given.only and not given.quick and INSTANCES.is_dir():
+        for group, cases in found.items():
+            write(group, cases)
     MACHINE.write_text(json.dumps(machine(), indent=1) + "\n", "utf-8")
     return int(not is_complete)
 
