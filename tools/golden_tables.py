@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 import cellveil as cv
+from cellveil.adjustment import OBJECTIVES
+from cellveil.datasets.linked_tables import publication
 from cellveil.datasets.random_tables import with_primaries
 from cellveil.problem import Problem
 from golden_units import Aspects, Case, Unit, digest, figure
@@ -105,7 +107,7 @@ TABLES: dict[str, Make] = {
     "three margins": partial(linked, sizes=(5, 4, 3)),
     "three large margins": linked,
     "two linked surveys": survey(((1, 2), (0, 2))),
-    "publication": lambda seed: cv.datasets.linked_tables.publication(400, tables=4, seed=seed),
+    "publication": lambda seed: publication(400, tables=4, seed=seed),
     **{f"kind: {kind}": (lambda _, kind=kind: PROBLEMS[kind]()) for kind in PROBLEMS if "D" not in kind[-3:]},
     **{f"public: {name}": (lambda _, name=name: public(name)) for name in PUBLIC},
 }
@@ -254,7 +256,7 @@ def adjustments(name: str, seed: int) -> Iterator[Case]:
     problem = TABLES[name](seed)
     slow = ("tabu", "descent") if problem.table.num_cells <= SEARCHED else ()
     methods = ("auto", "start", *slow)
-    for method, objective in product(methods, cv.adjustment.OBJECTIVES):
+    for method, objective in product(methods, OBJECTIVES):
         run = partial(cv.adjust, problem, method, objective=objective, seed=seed)
         yield f"{name} · {seed} · {method} · {objective}", attempted(run, adjusted)
 
@@ -309,7 +311,7 @@ def units() -> Iterator[Unit]:
     for name, seed in product(EXACT, SEEDS[:2]):
         yield Unit("optima", f"{name} · {seed}", partial(optima, name, seed), name == "public: targus")
     for name, seed in product(ADJUSTED, SEEDS):
-        quick = (name, seed) == ("kind: tiny cells", 1)
+        quick = (name, seed) == ("4x4x4", 1)
         yield Unit("adjustments", f"{name} · {seed}", partial(adjustments, name, seed), quick)
     for name, seed in product(FIRMS, SEEDS):
         quick = seed == 1 and name in ("small 0", "region x size")
