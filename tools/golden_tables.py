@@ -247,7 +247,7 @@ ADJUSTED = (
     *("6x6", "10x8", "12x9 trees", "15x12", "4x4x4", "6x5x4", "3x3x3x3", "20x10 counts", "three margins"),
     "kind: tiny cells",
 )
-SEARCHED = 60
+SEARCHED = 40
 """Cells up to which the slow methods of adjustment are run, and `auto` with squares, for the sake of time."""
 
 
