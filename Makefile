@@ -20,8 +20,8 @@ demo: $(STAMP)
 	$(BIN)/cellveil demo --out cellveil-demo
 
 test: $(TEST_STAMP)
-	$(BIN)/ruff format --check src tests benchmarks experiments
-	$(BIN)/ruff check src tests benchmarks experiments
+	$(BIN)/ruff format --check src tests benchmarks experiments tools
+	$(BIN)/ruff check src tests benchmarks experiments tools
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" src tests
 
@@ -69,8 +69,8 @@ docs: $(TEST_STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 format: $(TEST_STAMP)
-	$(BIN)/ruff format src tests benchmarks experiments
-	$(BIN)/ruff check --fix src tests benchmarks experiments
+	$(BIN)/ruff format src tests benchmarks experiments tools
+	$(BIN)/ruff check --fix src tests benchmarks experiments tools
 
 clean:
 	rm -rf $(VENV) cellveil-demo dist build
