@@ -45,7 +45,7 @@ WITNESSES, SPARE = 50_000, 8
 WORK_PER_CALL = 20_000_000
 """Work after which a compiled loop returns, so that the caller can look at the clock: about 0.2 seconds.
 
-It is counted, not timed: where a call ends decides what the ledger forgets, and thereby which cubes are found."""
+It is counted, not timed: where a call ends decides what the ledger forgets, and so which cubes are found."""
 
 
 @dataclass(frozen=True, kw_only=True)
