@@ -11,9 +11,11 @@ import numpy as np
 
 from cellveil.deviations._cubes_jit import (
     MAX_CUBE,
+    MOST_WORK,
     OUTSIDE,
     UNLIMITED,
     UNSET,
+    WORK,
     Grid,
     fill_row,
     home_of,
@@ -351,12 +353,13 @@ def prove_sums(
     most: Number,
 ) -> Number:
     """Meet demands by sums of cubes of hidden cells, from number `start` on; see `prove_all` of cubes."""
+    counts = sums.grid.counts
     for i in range(start, len(cells)):
         cell = cells[i]
         amount, sign = asked(ledger, cell, up[i]), 1 if up[i] else -1
         if not is_open(ledger, cell, up[i]) or amount > room_left(ledger, sums, cell, sign):
             continue
-        if not has_room(ledger, 4, most):
+        if counts[WORK] > counts[MOST_WORK] or not has_room(ledger, 4, most):
             return i
         touched, spent = gather(ledger, sums, cell, sign, amount, 0.0, nearly, beams)
         conclude(ledger, sums, touched, spent < np.inf, False)

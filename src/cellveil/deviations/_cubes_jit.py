@@ -32,6 +32,10 @@ UNSET = -2
 
 UNLIMITED = 2**63 - 1
 
+SYNCED, WORK, MOST_WORK = range(3)
+"""Places in `Grid.counts`: how far the bits follow the trail, the work since the loop was called, and the
+work after which it returns. A unit of work is a corner whose line is looked at under one code."""
+
 MAX_CUBE = 2048
 """Cubes with more cells are not looked at."""
 
@@ -62,7 +66,7 @@ class Grid(Arrays):
     bits: Bits
     first_word: Int
     words: Int
-    synced: Int
+    counts: Int
     room_up: Int
     room_down: Int
     cube_places: Int
@@ -109,21 +113,21 @@ def set_bits(grid: Grid, cell: Number, value: bool) -> None:
 @outer
 def sync(ledger: LedgerArrays, grid: Grid) -> None:
     """Bring the bits up to the end of the trail."""
-    for place in range(grid.synced[0], ledger.counts[TRAIL]):
+    for place in range(grid.counts[SYNCED], ledger.counts[TRAIL]):
         kind = ledger.trail[place, 0]
         if kind in (HIDDEN, PUBLISHED):
             set_bits(grid, ledger.trail[place, 1], kind == HIDDEN)
-    grid.synced[0] = ledger.counts[TRAIL]
+    grid.counts[SYNCED] = ledger.counts[TRAIL]
 
 
 @outer
 def go_back(ledger: LedgerArrays, grid: Grid, trail: Number, witnesses: Number, cost: float) -> None:
     """Roll the ledger back, and the bits with it."""
-    for place in range(grid.synced[0] - 1, trail - 1, -1):
+    for place in range(grid.counts[SYNCED] - 1, trail - 1, -1):
         kind = ledger.trail[place, 0]
         if kind in (HIDDEN, PUBLISHED):
             set_bits(grid, ledger.trail[place, 1], kind == PUBLISHED)
-    grid.synced[0] = trail
+    grid.counts[SYNCED] = trail
     roll_back(ledger, trail, witnesses, cost)
 
 
@@ -203,6 +207,7 @@ def axes_by_choice(grid: Grid, place: Number, order: Int) -> None:
 @inner
 def fill_row(grid: Grid, bits: Bits, axis: Number, size: Number, row: Bits) -> None:
     """The codes of an axis under which the bits of all corners so far are set."""
+    grid.counts[WORK] += size * grid.sizes[axis]
     for word in range(grid.words[axis]):
         row[word] = ~np.uint64(0)
     for i in range(size):
@@ -329,7 +334,9 @@ def prove(ledger: LedgerArrays, grid: Grid, cell: Number, up: bool, work: Number
 def prove_all(
     ledger: LedgerArrays, grid: Grid, cells: Int, up: Bool, start: Number, work: Number, most: Number
 ) -> Number:
-    """Meet demands by single cubes, from number `start` on; stop where the ledger is full, and say where.
+    """Meet demands by single cubes, from number `start` on; return where it stopped.
+
+    It stops where the ledger is full or the work is done that one call may do.
 
     `most` are the entries that one demand may need.
     """
@@ -338,7 +345,7 @@ def prove_all(
         room = grid.room_up[cell] if up[i] else grid.room_down[cell]
         if not is_open(ledger, cell, up[i]) or asked(ledger, cell, up[i]) > room:
             continue
-        if not has_room(ledger, 4, most):
+        if grid.counts[WORK] > grid.counts[MOST_WORK] or not has_room(ledger, 4, most):
             return i
         prove(ledger, grid, cell, up[i], work)
     return len(cells)

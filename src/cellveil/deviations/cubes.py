@@ -27,11 +27,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cellveil.arrays import Bool, Int
-from cellveil.clock import NO_LIMIT, Deadline, counted_time
+from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.cube_layout import CubeLayout
 from cellveil.deviations.ledger import Ledger
 from cellveil.params import Params, param
-from cellveil.solvers import tolerances
 from cellveil.tables.structure import fits_array, has_lines_only
 from cellveil.tables.table import Table
 
@@ -43,8 +42,9 @@ MAX_DIMENSIONS = 8
 WITNESSES, SPARE = 50_000, 8
 """Room made in the ledger before each call of a compiled loop; SPARE times what one demand may need."""
 
-PULSE, FIRST_STEP = 0.2, 64
-"""Seconds between looks at the clock, and how many demands there are before the first."""
+WORK_PER_CALL = 20_000_000
+"""Work after which a compiled loop returns, so that the caller can look at the clock: about 0.2 seconds. It is
+counted, not timed: where a call ends decides what the ledger forgets, and thereby which cubes are found."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,21 +125,16 @@ class HiddenCubes(Cubes):
         return self.ledger.num_open
 
     def _run(self, loop: Loop, cells: Int, up: Bool, deadline: Deadline) -> None:
-        """Call a compiled loop, with room in the ledger and a look at the clock from time to time."""
+        """Call a compiled loop, with room in the ledger and a look at the clock between two calls."""
         self.grid.bits[:] = self.layout.line_bits(self.ledger.hidden)
-        self.grid.synced[0] = self.ledger.mark().trail
-        done, step, spare = 0, FIRST_STEP, SPARE
+        self.grid.counts[:] = self.ledger.mark().trail, 0, WORK_PER_CALL
+        done, spare = 0, SPARE
         while done < len(cells) and not deadline.is_over:
-            begin = counted_time()
-            end = min(done + step, len(cells))
             self.ledger.reserve(WITNESSES, spare * self._most_entries)
-            before, done = done, loop(cells[:end], up[:end], done)
-            if done == end:
-                seconds = counted_time() - begin + tolerances.EQUAL
-                step = max(1, min(2 * step, int(step * PULSE / seconds)))
+            before, done = done, loop(cells, up, done)
             spare = 2 * spare if done == before else SPARE
             self.ledger.tidy()
-            self.grid.synced[0] = 0
+            self.grid.counts[:2] = 0
 
 
 def _grid(layout: CubeLayout, usable: Bool, room_up: Int, room_down: Int) -> Grid:
@@ -164,7 +159,7 @@ def _grid(layout: CubeLayout, usable: Bool, room_up: Int, room_down: Int) -> Gri
         bits=layout.line_bits(usable),
         first_word=first_word[:-1].copy(),
         words=words,
-        synced=np.zeros(1, dtype=np.int64),
+        counts=np.array([0, 0, WORK_PER_CALL]),
         room_up=room_up,
         room_down=room_down,
         cube_places=np.zeros(MAX_CUBE, dtype=np.int64),

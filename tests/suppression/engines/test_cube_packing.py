@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from cellveil import clock
 from cellveil.certificate import Certificate
 from cellveil.certificate.certificate import pattern_hash
 from cellveil.certificate.verifier import Verification, check_witnesses
@@ -298,6 +299,28 @@ def test_same_seed_same_pattern() -> None:
         packing.improve(trials=500)
         patterns.append(ledger.hidden.tolist())
     assert patterns[0] == patterns[1]
+
+
+class SteppingTime:
+    """A clock that moves on by a step whenever it is read."""
+
+    def __init__(self, step: float) -> None:
+        self.step, self.now = step, 0.0
+
+    def monotonic(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def test_the_pattern_of_a_larger_table_does_not_depend_on_the_speed_of_the_machine(monkeypatch) -> None:
+    problem, costs = random_table((40, 30, 20), seed=1), set()
+    for step in (0.0, 10.0):
+        monkeypatch.setattr(clock, "time", SteppingTime(step))
+        packing = Packing(Ledger(problem), seed=1)
+        packing.protect()
+        packing.improve(trials=1000)
+        costs.add(packing.ledger.cost)
+    assert len(costs) == 1
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 1e9])

@@ -17,7 +17,7 @@ from cellveil.deviations._cube_sums_jit import (
     find_paid,
     gather,
 )
-from cellveil.deviations._cubes_jit import UNSET, go_back, prove, sync
+from cellveil.deviations._cubes_jit import MOST_WORK, UNSET, WORK, go_back, prove, sync
 from cellveil.deviations._ledger_jit import (
     TRAIL,
     UP,
@@ -183,7 +183,9 @@ def serve(
     start: Number,
     ruining: bool,
 ) -> Number:
-    """Meet demands, from number `start` on; stop where the ledger needs more room, and say where.
+    """Meet demands, from number `start` on; return where it stopped.
+
+    It stops where the ledger needs more room or the work is done that one call may do.
 
     A demand is met by one free cube, else by a sum of cubes. Ruining, the cells are
     secondaries: each is published, and the demands which that opens are served, the old witnesses repaired if
@@ -191,6 +193,8 @@ def serve(
     """
     sums, grid, needed = policy.sums, policy.sums.grid, policy.limits[NEEDED]
     for i in range(start, len(cells)):
+        if grid.counts[WORK] > grid.counts[MOST_WORK]:
+            return i
         trail, witnesses, cost = ledger.counts[TRAIL], ledger.counts[WITNESSES], ledger.cost[0]
         cell = cells[i]
         count: Number = 1

@@ -169,7 +169,7 @@ class Packing(CubeSums):
     def _tidy(self) -> None:
         """Forget how to go back; the bits of the lines are those of what is hidden."""
         self.ledger.tidy()
-        self.grid.synced[0] = 0
+        self.grid.counts[:2] = 0
 
     def _serve(self, cells: Int, up: Bool | None, deadline: Deadline, *, beams: int) -> None:
         """Meet demands of cells; without directions the cells are secondaries to do without."""
