@@ -4,23 +4,18 @@ KNOWN: dict[str, set[str]] = {
     "a class name exists once": {"Space"},
     "functions have up to 60 lines": {
         "previous.joint._Builder._joined",
-        "solvers._exchange_descent_jit.exchange",
     },
     "functions have up to 8 parameters": {
-        "adjustment._annealed_imbalance_jit.anneal",
-        "adjustment._integers_jit._cell_change",
-        "adjustment._integers_jit._change",
+        "loops.annealed_imbalance.anneal",
+        "loops.douglas_rachford.lean",
+        "loops.douglas_rachford.shrink",
         "previous.facts.JointState.__init__",
-        "solvers._douglas_rachford_jit.lean",
-        "solvers._douglas_rachford_jit.shrink",
     },
 }
 
 STRUCTURAL: dict[str, str] = {
     "attack.bound_propagation.MAX_ROUNDS": "ends what creeps for ever; `unpick` takes another number",
     "attack.derivation.MAX_TERMS": "names shown in a text",
-    "deviations._cubes_jit.MAX_CUBE": "size of an array of the compiled loops",
-    "deviations._cubes_jit.MAX_SUPPORT": "size of an array of the compiled loops",
     "deviations.cubes.MAX_DIMENSIONS": "two to this power corners make a cube, of which arrays hold MAX_CUBE",
     "deviations.integer_kernel.GRID_BITS": "bits of a double",
     "deviations.kernel_basis.LARGEST": "entries whose sums fit into 64 bits",
@@ -39,7 +34,6 @@ STRUCTURAL: dict[str, str] = {
     "solvers.min_cost_flow.COST_BITS": "bits of a whole number",
     "solvers.parallel.LEAST_PART": "work of a thread; no result depends on it",
     "solvers.projection.STRIP": "memory in use; no result depends on it",
-    "suppression.engines._flow_witness_jit.SPARE": "room of the compiled loops; changes no result",
     "suppression.engines.flow_search.BATCH": "work between two looks at the clock; changes no result",
     "suppression.engines.flow_search.ROOM_AHEAD": "room of the compiled loops; changes no result",
 }

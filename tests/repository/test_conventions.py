@@ -82,7 +82,7 @@ PLUMBING = (
     "progress",
     "files",
     "plots",
-    "jit",
+    "loops",
     "tasks",
     "cli",
     "__main__",
@@ -190,7 +190,7 @@ def class_names() -> set[str]:
 def module_names() -> set[str]:
     owners = defaultdict(list)
     for module, path in MODULES.items():
-        if path.stem != "__init__" and not path.stem.endswith("_jit"):
+        if path.stem != "__init__" and part_of(f"{module}.") != "loops":
             owners[path.stem].append(module)
     return several(owners)
 
