@@ -22,8 +22,8 @@ demo: $(STAMP)
 	$(BIN)/cellveil demo --out cellveil-demo
 
 test: $(TEST_STAMP)
-	$(BIN)/ruff format --check src tests benchmarks experiments
-	$(BIN)/ruff check src tests benchmarks experiments
+	$(BIN)/ruff format --check src tests benchmarks experiments hatch_build.py
+	$(BIN)/ruff check src tests benchmarks experiments hatch_build.py
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow" src tests
 
@@ -78,8 +78,8 @@ docs: $(TEST_STAMP)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 format: $(TEST_STAMP)
-	$(BIN)/ruff format src tests benchmarks experiments
-	$(BIN)/ruff check --fix src tests benchmarks experiments
+	$(BIN)/ruff format src tests benchmarks experiments hatch_build.py
+	$(BIN)/ruff check --fix src tests benchmarks experiments hatch_build.py
 
 clean:
 	rm -rf $(VENV) cellveil-demo dist build

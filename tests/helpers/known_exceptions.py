@@ -16,6 +16,7 @@ KNOWN: dict[str, set[str]] = {
 STRUCTURAL: dict[str, str] = {
     "attack.bound_propagation.MAX_ROUNDS": "ends what creeps for ever; `unpick` takes another number",
     "attack.derivation.MAX_TERMS": "names shown in a text",
+    "deviations.cubes.WORK_PER_CALL": "work between two looks at the clock",
     "deviations.cubes.MAX_DIMENSIONS": "two to this power corners make a cube, of which arrays hold MAX_CUBE",
     "deviations.integer_kernel.GRID_BITS": "bits of a double",
     "deviations.kernel_basis.LARGEST": "entries whose sums fit into 64 bits",
