@@ -44,10 +44,10 @@ ARRAYS(uint64_t, Word, Words)
 ARRAYS(double, Float, Floats)
 ARRAYS(bool, Bool, Bools)
 
-/* The line of the last wrong index, where indices are checked (-DCHECKED); Python reads and clears it. */
+#ifdef CHECKED
+/* The line of the last wrong index; Python reads and clears it. */
 EXPORT int64_t wrong_index_line = 0;
 
-#ifdef CHECKED
 /* The index, or 0 in place of one that is out of range. */
 static inline int64_t checked_index(int64_t i, int64_t size, int64_t line, const char *file) {
     if (i >= 0 && i < size)

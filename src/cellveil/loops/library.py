@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields
 from functools import cached_property, update_wrapper
 from pathlib import Path
@@ -128,7 +129,7 @@ def _address(array: Any, kind: type[Array], name: str) -> int:
     if not array.flags.c_contiguous:
         raise TypeError(f"{name} has gaps")
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # the fastest way that there is
+        return ctypes.addressof(ctypes.c_char.from_buffer(cast(Any, array)))  # the fastest way that there is
     except (TypeError, ValueError):  # not writable, or empty
         return int(array.ctypes.data)
 
@@ -150,6 +151,7 @@ class Loop:
         self.parameters = {n: str(kind) for n, kind in function.__annotations__.items() if n != "return"}
         self.result = str(function.__annotations__["return"])
         self._library: ctypes.CDLL | None = None
+        self._wrong_line: ctypes.c_int64 | None = None
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the loop."""
@@ -168,10 +170,8 @@ class Loop:
         self._compiled.argtypes = [self._type(kind) for kind in self.parameters.values()]
         self._compiled.restype = NUMBERS[self.result][0] if self.result in NUMBERS else None
         self._takers = [self._taker(name, kind) for name, kind in self.parameters.items()]
-        try:
+        with suppress(ValueError):  # where indices are not checked
             self._wrong_line = ctypes.c_int64.in_dll(found, "wrong_index_line")
-        except ValueError:  # indices are not checked
-            self._wrong_line = None
         self._library = found
 
     @staticmethod
