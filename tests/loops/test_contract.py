@@ -51,7 +51,9 @@ def own(name: str, kind: type[Any]) -> dict[str, Any]:
 def prototypes(text: str) -> dict[str, tuple[str, list[str]]]:
     """What is exported: the type of the result, and types and names of the parameters."""
     found = {}
-    for result, name, given in re.findall(r"^EXPORT (\w+) (\w+)\(([^)]*)\) \{", text, re.MULTILINE):
+    for result, name, given in re.findall(
+        r"^EXPORT (?:MANY_AT_ONCE )?(\w+) (\w+)\(([^)]*)\) \{", text, re.MULTILINE
+    ):
         found[name] = result, [" ".join(each.split()) for each in given.split(",")]
     return found
 

@@ -22,6 +22,14 @@ _Static_assert(sizeof(bool) == 1, "a truth value of NumPy has one byte");
 #define EXPORT __attribute__((visibility("default")))
 #endif
 
+/* For functions with long loops over neighbouring elements: compiled for several processors, of which the loader of
+ * the system takes the best. Results are the same, because no sum changes its order. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(CHECKED)
+#define MANY_AT_ONCE __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define MANY_AT_ONCE
+#endif
+
 /* -- arrays ------------------------------------------------------------------------------------------- */
 
 #define ARRAYS(Item, Name, Names)                                                                            \

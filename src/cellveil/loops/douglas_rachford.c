@@ -8,9 +8,9 @@
  * x = argmin cost · ‖x_j‖ + ‖x_j − (z_j − u_j)‖² / (2 step), then cut to [low, high], for the deviations
  * of place j together: a place is paid once, by the norm over all deviations. v = relax·x + (1 − relax)·z
  * + u. */
-EXPORT void douglas_rachford_shrink(FloatTable z, FloatTable u, Floats cost, FloatTable low, FloatTable high,
-                                    double step, double relax, FloatTable x, FloatTable v, int64_t first,
-                                    int64_t last) {
+EXPORT MANY_AT_ONCE void douglas_rachford_shrink(FloatTable z, FloatTable u, Floats cost, FloatTable low,
+                                                 FloatTable high, double step, double relax, FloatTable x,
+                                                 FloatTable v, int64_t first, int64_t last) {
     const int64_t columns = z.columns;
     for (int64_t j = first; j < last; j++) {
         double share = 1.0;
@@ -53,8 +53,8 @@ EXPORT void douglas_rachford_lean(FloatTable z, FloatTable u, FloatTable low, Fl
 /* Take away, along the middle axis of y, the part in the direction of the unit vector `normal`.
  *
  * From `first` to `last` on the first axis, and from `begin` to `end` on the last one. */
-EXPORT void douglas_rachford_centre(FloatCube y, Floats normal, int64_t first, int64_t last, int64_t begin,
-                                    int64_t end) {
+EXPORT MANY_AT_ONCE void douglas_rachford_centre(FloatCube y, Floats normal, int64_t first, int64_t last,
+                                                 int64_t begin, int64_t end) {
     const int64_t length = y.rows;
     const Floats part = new_floats(end - begin);
     for (int64_t i = first; i < last; i++) {

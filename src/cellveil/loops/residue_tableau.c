@@ -44,7 +44,7 @@ static int64_t list_moved(Int32s column, Ints entries, Ints moved) {
 }
 
 /* Add a multiple of a column: where it is not 0 if that is at few places, or else several at once. */
-static void add_multiple(Int32s row, int64_t factor, Ints entries, Ints moved, int64_t count) {
+static MANY_AT_ONCE void add_multiple(Int32s row, int64_t factor, Ints entries, Ints moved, int64_t count) {
     if (5 * count < row.size) {
         for (int64_t k = 0; k < count; k++) {
             const int64_t i = AT(moved, k);
@@ -74,17 +74,16 @@ EXPORT void residue_tableau_follow(Int32Table rows, Ints pivot, Ints pivot_coef,
 }
 
 /* Set the last column to the sum of the others with these factors. */
-EXPORT void residue_tableau_combine(Int32Table columns, Ints factors) {
+EXPORT MANY_AT_ONCE void residue_tableau_combine(Int32Table columns, Ints factors) {
     const int64_t last = columns.rows - 1;
     for (int64_t i = 0; i < columns.columns; i++)
         AT2(columns, last, i) = 0;
+    const Int32s sum = int32_row(columns, last);
     for (int64_t column = 0; column < last; column++) {
-        for (int64_t i = 0; i < columns.columns; i++) {
-            if (AT2(columns, column, i) != 0) {
-                AT2(columns, last, i) =
-                    residue(AT2(columns, last, i) + AT(factors, column) * AT2(columns, column, i));
-            }
-        }
+        const Int32s row = int32_row(columns, column);
+        const int64_t factor = AT(factors, column);
+        for (int64_t i = 0; i < sum.size; i++)
+            AT(sum, i) = residue(AT(sum, i) + factor * AT(row, i));
     }
 }
 
