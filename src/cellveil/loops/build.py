@@ -21,8 +21,9 @@ FOLDER = Path(__file__).parent
 
 SUFFIX = {"win32": ".dll", "darwin": ".dylib"}
 
-FLAGS = ("-std=c11", "-O3", "-fwrapv", "-ffp-contract=off", "-fvisibility=hidden", "-fPIC", "-shared")
-"""Whole numbers wrap around; a · b + c is rounded twice on every machine, so that results are the same."""
+FLAGS = ("-std=c11", "-O3", "-fwrapv", "-ffp-contract=off", "-fno-semantic-interposition", "-fPIC", "-shared")
+"""Whole numbers wrap around; a · b + c is rounded twice on every machine, so that results are the same.
+Functions that Python calls may be inlined as well."""
 
 CHECKED = ("-DCHECKED", "-g")
 """Indices are held against the lengths of arrays."""

@@ -16,15 +16,17 @@
 _Static_assert(sizeof(void *) == 8, "cellveil needs a machine of 64 bits");
 _Static_assert(sizeof(bool) == 1, "a truth value of NumPy has one byte");
 
+/* Before what Python calls; all else is static. */
 #ifdef _WIN32
 #define EXPORT __declspec(dllexport)
 #else
-#define EXPORT __attribute__((visibility("default")))
+#define EXPORT
 #endif
 
 /* For functions with long loops over neighbouring elements: compiled for several processors, of which the loader of
- * the system takes the best. Results are the same, because no sum changes its order. */
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(CHECKED)
+ * the system takes the best. Results are the same, because no sum changes its order. Only gcc can do it here: zig
+ * has no library to ask for the processor. */
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__) && !defined(CHECKED)
 #define MANY_AT_ONCE __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define MANY_AT_ONCE
