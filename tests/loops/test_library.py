@@ -24,12 +24,11 @@ library.LIBRARY = Path(sys.argv[1])
 from cellveil.datasets import random_table
 from cellveil.adjustment import adjust
 from cellveil.suppression import suppress
-for sizes in ((12, 9), (6, 5, 5)):
-    for seed in range(2):
-        problem = random_table(sizes, seed=seed)
-        for method in ("auto", "network", "hypercube", "sequential"):
-            suppress(problem, method, seed=seed, attackers=[], time_limit=2)
-        adjust(problem, seed=seed, time_limit=2)
+for sizes in ((10, 9), (5, 5, 4)):
+    problem = random_table(sizes, seed=1)
+    for method in ("auto", "network", "hypercube", "sequential"):
+        suppress(problem, method, seed=1, attackers=[], time_limit=2)
+    adjust(problem, seed=1, time_limit=2)
 assert Path(sys.argv[1]) in library._loaded
 print("done")
 """
