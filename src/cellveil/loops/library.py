@@ -19,6 +19,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from cellveil.errors import CellveilError
 from cellveil.loops import build
 
 Int: TypeAlias = NDArray[np.int64]
@@ -47,7 +48,7 @@ _loaded: dict[Path, ctypes.CDLL] = {}
 _lock = threading.Lock()
 
 
-class LibraryError(ImportError):
+class LibraryError(CellveilError):
     """The compiled loops are missing, or were made of other sources."""
 
 
