@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("cellveil", "numpy", "scipy", "highspy", "pyscipopt", "llvmlite", "python-flint")
+PACKAGES = ("cellveil", "numpy", "scipy", "highspy", "pyscipopt", "python-flint")
 
 
 def machine() -> dict[str, Any]:

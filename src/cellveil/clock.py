@@ -1,4 +1,4 @@
-"""The one clock: deadlines of searches, which stand still while loops are compiled, and seconds by stage."""
+"""The one clock: deadlines of searches, and seconds by stage."""
 
 from __future__ import annotations
 
@@ -16,32 +16,10 @@ promise “1.1 × limit + 3 s” leaves, the other half being for what cannot lo
 LEAST_SECONDS = 0.1
 """What a solve gets however little time is left, since less brings nothing."""
 
-_uncounted = 0.0
-
 
 def counted_time() -> float:
-    """Seconds on the clock of time limits: it stands still in `not_counting`."""
-    return time.monotonic() - _uncounted
-
-
-@contextmanager
-def not_counting() -> Iterator[None]:
-    """Preparations that no time limit counts, such as compiling.
-
-    Examples
-    --------
-    >>> deadline = Deadline(0.1)
-    >>> with not_counting():
-    ...     time.sleep(0.2)
-    >>> deadline.is_over
-    False
-    """
-    global _uncounted
-    begin = time.monotonic()
-    try:
-        yield
-    finally:
-        _uncounted += time.monotonic() - begin
+    """Seconds on the clock of time limits."""
+    return time.monotonic()
 
 
 @cache
@@ -71,15 +49,14 @@ class Deadline:
         self._end = None if time_limit is None else counted_time() + time_limit
 
     def __getstate__(self) -> tuple[float | None, float | None, float | None, str]:
-        end = None if self._end is None else self._end + _uncounted
-        return self.limit, end, self.left, machine()
+        return self.limit, self._end, self.left, machine()
 
     def __setstate__(self, state: tuple[float | None, float | None, float | None, str]) -> None:
         self.limit, end, left, where = state
         if end is None or left is None:
             self._end = None
         else:
-            self._end = end - _uncounted if where == machine() else counted_time() + left
+            self._end = end if where == machine() else counted_time() + left
 
     @property
     def left(self) -> float | None:

@@ -156,7 +156,7 @@ def test_the_demo_runs_and_its_release_verifies(installed: Installation) -> None
 
 def test_importing_loads_no_solver_and_no_engine(installed: Installation) -> None:
     code = (
-        "import sys, cellveil; loaded = {'highspy', 'pyscipopt', 'duckdb', 'pyarrow', 'scipy', 'llvmlite'}; "
+        "import sys, cellveil; loaded = {'highspy', 'pyscipopt', 'duckdb', 'pyarrow', 'scipy'}; "
         "print(sorted(loaded & set(sys.modules)), cellveil.__file__)"
     )
     ended = installed.run("python", "-I", "-c", code)

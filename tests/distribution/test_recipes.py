@@ -59,7 +59,7 @@ def test_the_container_copies_files_that_are_there() -> None:
     copied = [name for line in instructions("COPY") if "--from" not in line for name in line.split()[:-1]]
     assert {"pyproject.toml", "src"} <= set(copied)
     assert all((ROOT / name).exists() and name not in ignored for name in copied)
-    needed = {"pyproject.toml", PROJECT["readme"], *PROJECT["license-files"]}
+    needed = {"pyproject.toml", "hatch_build.py", PROJECT["readme"], *PROJECT["license-files"]}
     assert needed <= set(copied)
 
 

@@ -3,7 +3,17 @@
 KNOWN: dict[str, set[str]] = {
     "a package is entered by its door": {
         *("adjustment", "argus", "attack", "attackers", "certificate", "cli", "datasets", "deviations"),
-        *("explaining", "formats", "jit", "job", "judge", "microdata", "previous", "progress", "publishing"),
+        *(
+            "explaining",
+            "formats",
+            "job",
+            "loops",
+            "judge",
+            "microdata",
+            "previous",
+            "progress",
+            "publishing",
+        ),
         *("report", "rules", "service", "solvers", "suppression", "tables", "tasks"),
     },
 }
@@ -11,8 +21,7 @@ KNOWN: dict[str, set[str]] = {
 STRUCTURAL: dict[str, str] = {
     "attack.bound_propagation.MAX_ROUNDS": "ends what creeps for ever; `unpick` takes another number",
     "attack.derivation.MAX_TERMS": "names shown in a text",
-    "deviations._cubes_jit.MAX_CUBE": "size of an array of the compiled loops",
-    "deviations._cubes_jit.MAX_SUPPORT": "size of an array of the compiled loops",
+    "deviations.cubes.WORK_PER_CALL": "work between two looks at the clock",
     "deviations.cubes.MAX_DIMENSIONS": "two to this power corners make a cube, of which arrays hold MAX_CUBE",
     "deviations.integer_kernel.GRID_BITS": "bits of a double",
     "deviations.kernel_basis.LARGEST": "entries whose sums fit into 64 bits",
@@ -31,7 +40,6 @@ STRUCTURAL: dict[str, str] = {
     "solvers.min_cost_flow.COST_BITS": "bits of a whole number",
     "solvers.parallel.LEAST_PART": "work of a thread; no result depends on it",
     "solvers.projection.STRIP": "memory in use; no result depends on it",
-    "suppression.engines._flow_witness_jit.SPARE": "room of the compiled loops; changes no result",
     "suppression.engines.flow_search.BATCH": "work between two looks at the clock; changes no result",
     "suppression.engines.flow_search.ROOM_AHEAD": "room of the compiled loops; changes no result",
 }

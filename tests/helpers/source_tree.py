@@ -13,7 +13,7 @@ PACKAGE = ROOT / "src" / "cellveil"
 
 ORDER = (
     *("errors", "params", "arrays", "clock", "progress", "live_progress", "files", "plots", "shown"),
-    *("tasks", "jit"),
+    *("loops", "tasks"),
     *("tables", "microdata", "level_origin", "problem", "rules"),
     *("pattern", "public_view"),
     "certificate",  # before solvers: whoever checks a proof shares nothing with those who found it
@@ -80,11 +80,6 @@ def own_imports(module: str) -> set[str]:
 
 def part_of(module: str) -> str:
     return module.split(".")[1]
-
-
-def is_kernel(module: str | None) -> bool:
-    """Whether it is compiled loops, beside their owner, or the compiler of loops."""
-    return module is not None and (module.endswith("_jit") or module.startswith("cellveil.jit."))
 
 
 def functions_of(module: str) -> Iterator[ast.FunctionDef]:

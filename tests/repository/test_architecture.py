@@ -21,7 +21,6 @@ from helpers.source_tree import (
     PACKAGE,
     imported,
     imports_in,
-    is_kernel,
     own_module,
     part_of,
     text_of,
@@ -32,7 +31,6 @@ HEAVY = (
     "duckdb",
     "highspy",
     "jinja2",
-    "llvmlite",
     "lxml",
     "openpyxl",
     "pandas",
@@ -111,12 +109,6 @@ def test_no_heavy_package_at_the_top(module):
     assert not top & set(HEAVY)
 
 
-@every_module
-def test_kernels_are_loaded_inside_functions(module):
-    if not is_kernel(module):
-        assert not any(is_kernel(name) for name in map(own_module, imported(module, in_functions=False)))
-
-
 OPTIMISERS = ("highspy", "pyscipopt", "flint")
 FLOWS = ("scipy.optimize", "scipy.sparse.csgraph.maximum_flow", "scipy.sparse.csgraph.min_weight")
 
@@ -161,7 +153,7 @@ def test_the_scan_for_tolerances_can_fail():
 
 
 def test_time_limits_have_one_clock():
-    """`counted_time`, which stands still while loops are compiled."""
+    """`counted_time`."""
     assert [m for m in MODULES if "monotonic" in text_of(m)] == ["cellveil.clock"]
 
 
@@ -200,7 +192,7 @@ def test_importing_the_package_loads_nothing_heavy_and_says_nothing():
 
 
 def test_importing_every_module_says_nothing_and_loads_no_solver():
-    names = [module for module in MODULES if module != "cellveil" and not is_kernel(module)]
+    names = [module for module in MODULES if module != "cellveil"]
     code = f"import sys, importlib\nfor name in {names!r}: importlib.import_module(name)\n"
     done = run_python(
         f"{code}assert not set(sys.modules) & set({HEAVY!r}), set(sys.modules) & set({HEAVY!r})"

@@ -78,7 +78,7 @@ def test_as_cheap_as_the_linear_program(seed, amount):
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), amount=st.integers(1, 30))
 def test_flows_within_chosen_arcs_are_as_large_as_maximum_flows(seed, amount):
-    from cellveil.solvers._min_cost_flow_jit import clear, send_within
+    from cellveil.loops.min_cost_flow import clear, send_within
 
     rng = np.random.default_rng(seed)
     network = random_network(rng)

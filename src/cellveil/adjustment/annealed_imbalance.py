@@ -22,6 +22,7 @@ import numpy as np
 
 from cellveil.adjustment.model import Model
 from cellveil.arrays import Bool, Float, Int
+from cellveil.loops.annealed_imbalance import anneal
 
 
 class ImbalanceAnnealing:
@@ -60,8 +61,6 @@ class ImbalanceAnnealing:
 
     def anneal(self, senses: Bool, sweeps: int, *, seed: int = 0) -> Bool:
         """Anneal from these senses; at the end no single change is an improvement, nearly always."""
-        from cellveil.adjustment._annealed_imbalance_jit import anneal
-
         able = np.flatnonzero(self._both)
         chosen = np.repeat(self._both, self._counts)
         starts = np.concatenate([[0], np.cumsum(self._counts[able])]).astype(np.int64)

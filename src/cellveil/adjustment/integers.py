@@ -21,6 +21,7 @@ import numpy as np
 from cellveil.adjustment.model import Model
 from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
+from cellveil.loops.integers import rectangles, units_and_pairs
 from cellveil.solvers.mip import Budget, Program, solve
 from cellveil.solvers.tolerances import WHOLE
 
@@ -133,8 +134,6 @@ def _totals_by_depth(model: Model) -> list[tuple[Int, Int]]:
 
 def without_totals(model: Model, y: Int, senses: Bool, clock: Deadline, *, seed: int = 0) -> Int:
     """Totals emptied from all three directions, as long as it pays; no worse than y."""
-    from cellveil.adjustment._integers_jit import rectangles, units_and_pairs
-
     table, params = model.problem.table, model.params.rounding
     is_flat = table.is_structured and all(len(d.equations) == 1 for d in table.dimensions)
     if len(table.sizes) != 3 or not is_flat:

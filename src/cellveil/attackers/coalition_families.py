@@ -25,7 +25,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -36,11 +35,10 @@ from cellveil.attackers.moved_rows import MovedRows, floored, reach_of
 from cellveil.attackers.own_demands import OwnDemands
 from cellveil.attackers.own_parts import NOBODY
 from cellveil.deviations.witness import CHUNK, Witness, Witnesses
+from cellveil.loops import coalition_rooms as loops
+from cellveil.loops.coalition_rooms import AskedAmounts, Standing
+from cellveil.loops.coalitions import ReadClaims, Visits, visit_all
 from cellveil.params import Params, param
-
-if TYPE_CHECKING:
-    from cellveil.attackers._coalition_rooms_jit import AskedAmounts, Standing
-    from cellveil.attackers._coalitions_jit import ReadClaims, Visits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,13 +83,11 @@ class CoalitionFamilies(Families):
 
     def known_to(self, who: Int, target: int) -> tuple[Int, Int, Int]:
         """See `Families.known_to`."""
-        from cellveil.attackers import _coalition_rooms_jit as kernels
-
         groups = [sorted(self.coalitions.of(number)) for number in who.tolist()]
         starts = np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int64)
         people = self._rows_of(np.array([one for group in groups for one in group], dtype=np.int64))
         rooms, cells = self._scratch
-        count = kernels.narrow(self._standing, starts, people, self.members, target, rooms, cells)
+        count = loops.narrow(self._standing, starts, people, self.members, target, rooms, cells)
         known = np.sort(cells[:count])
         return known, rooms[0, known], rooms[1, known]
 
@@ -103,14 +99,12 @@ class CoalitionFamilies(Families):
         More than the first amount, at most the second, and with at most so many members in the target. Who
         alone makes up the target, say, knows many cells above it, and is no matter.
         """
-        from cellveil.attackers import _coalition_rooms_jit as kernels
-
         cells, sense = np.array([target]), np.array([up])
-        asked = kernels.AskedAmounts(cells, *self._amounts_of(cells, sense))
+        asked = loops.AskedAmounts(cells, *self._amounts_of(cells, sense))
         rooms, found = self._scratch
         rooms[0], rooms[1] = self.unlisted
         limits = np.array([self.members, *amounts, inside])
-        count = kernels.narrow_by_all(self._standing, asked, limits, rooms, found)
+        count = loops.narrow_by_all(self._standing, asked, limits, rooms, found)
         rooms[:2, target] = [room[target] for room in self.everybody]
         known = np.sort(np.append(found[:count], target))
         return known, rooms[0, known], rooms[1, known]
@@ -173,9 +167,6 @@ class CoalitionFamilies(Families):
 
     def _visited(self, claims: Claims, cells: Int, up: Bool) -> tuple[Visits, Int, ReadClaims]:
         """What visits for some demands come to; and their claims, by number and as they were read."""
-        from cellveil.attackers._coalition_rooms_jit import AskedAmounts
-        from cellveil.attackers._coalitions_jit import visit_all
-
         place = np.full((2, self.problem.table.num_cells), -1, dtype=np.int64)
         place[up.astype(np.int64), cells] = np.arange(len(cells))
         demand = place[claims.up.astype(np.int64), claims.cells]
@@ -189,8 +180,6 @@ class CoalitionFamilies(Families):
 
     def _visits(self, read: ReadClaims, asked: AskedAmounts) -> Visits:
         """Room for visits: nobody was visited yet."""
-        from cellveil.attackers._coalitions_jit import Visits
-
         members, most = self.members, self._params.most_open
         longest = int(np.diff(read.people_starts).max(initial=0)) + self._crowded
         room = len(asked.targets) * (most + 1)
@@ -208,8 +197,6 @@ class CoalitionFamilies(Families):
 
     def _read(self, claims: Claims, order: Int, demand: Int, most: Int) -> ReadClaims:
         """How far claims reach for somebody without a part, their tight cells and who stands there."""
-        from cellveil.attackers._coalitions_jit import ReadClaims
-
         reach, tight = self._tight(claims, order, most[demand])
         row, people, alone = self._stopped_by(tight)
         by_person = np.lexsort((people, tight.owner[row]))
@@ -298,8 +285,6 @@ class CoalitionFamilies(Families):
     @cached_property
     def _standing(self) -> Standing:
         """Who stands where, for the loops."""
-        from cellveil.attackers._coalition_rooms_jit import Standing
-
         cells, people, parts, listed = self._standing_people
         size, rows = self.problem.table.num_cells, self._rows_of(people)
         by_person = np.argsort(rows, kind="stable")

@@ -14,7 +14,6 @@ ensure that a sum is found where there is one: it is put together greedily, and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,10 +21,10 @@ from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.cubes import CubeParams, HiddenCubes, has_cubes
 from cellveil.deviations.ledger import Ledger
+from cellveil.loops import cube_sums as loops
+from cellveil.loops.cube_sums import Beam, Sums
+from cellveil.loops.cubes import UNSET
 from cellveil.params import param
-
-if TYPE_CHECKING:
-    from cellveil.deviations._cube_sums_jit import Beam, Sums
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,13 +80,11 @@ class CubeSums(HiddenCubes):
 
         Much is drawn at random, so what stays open is tried again while that meets more than this share.
         """
-        from cellveil.deviations import _cube_sums_jit as kernels
-
         params, before = self.sum_params, np.inf
 
         def loop(cells: Int, up: Bool, done: int) -> int:
             tuning = params.nearly, params.most_beams, self._most_entries
-            return int(kernels.prove_sums(self.ledger.arrays, self.sums, cells, up, done, *tuning))
+            return int(loops.prove_sums(self.ledger.arrays, self.sums, cells, up, done, *tuning))
 
         while 0 < self.ledger.num_open < before * (1 - fewest) and not deadline.is_over:
             before = self.ledger.num_open
@@ -96,9 +93,6 @@ class CubeSums(HiddenCubes):
         return self.ledger.num_open
 
     def _sums(self, seed: int) -> Sums:
-        from cellveil.deviations._cube_sums_jit import Sums
-        from cellveil.deviations._cubes_jit import UNSET
-
         problem, params = self.ledger.problem, self.sum_params
         n, dims = problem.table.num_cells, len(problem.table.dimensions)
         weight = problem.weight[problem.weight > 0]
@@ -120,8 +114,6 @@ class CubeSums(HiddenCubes):
 
 
 def _beam(width: int, dims: int) -> Beam:
-    from cellveil.deviations._cube_sums_jit import Beam
-
     a, b = np.zeros((2, width, dims), dtype=np.int64)
     scores, costs = np.zeros((2, width))
     caps, parents, choices = np.zeros((3, width), dtype=np.int64)

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,12 +29,11 @@ from cellveil.arrays import Bool, Int
 from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.cube_layout import CubeLayout
 from cellveil.deviations.ledger import Ledger
+from cellveil.loops import cubes as loops
+from cellveil.loops.cubes import MAX_CUBE, MAX_SUPPORT, Grid
 from cellveil.params import Params, param
 from cellveil.tables.structure import fits_array, has_lines_only
 from cellveil.tables.table import Table
-
-if TYPE_CHECKING:
-    from cellveil.deviations._cubes_jit import Grid
 
 MAX_DIMENSIONS = 8
 
@@ -44,8 +42,7 @@ WITNESSES, SPARE = 50_000, 8
 
 WORK_PER_CALL = 20_000_000
 """Work after which a compiled loop returns, so that the caller can look at the clock: about 0.2 seconds.
-
-It is counted, not timed: where a call ends decides what the ledger forgets, and so which cubes are found."""
+Counted, not timed: where a call ends decides what the ledger forgets, and thereby which cubes are found."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,10 +89,8 @@ class Cubes:
 
         All other corners have room for the amount, when the cell moves up (or down) by it.
         """
-        from cellveil.deviations import _cubes_jit as kernels
-
         grid, work = self.grid, self._cube_params.free_moves
-        size = kernels.find_free(grid, cell, 1 if up else -1, amount, work)
+        size = loops.find_free(grid, cell, 1 if up else -1, amount, work)
         corners = grid.number[grid.cube_places[:size]].astype(np.int64)
         return (corners, grid.cube_signs[:size].copy()) if size else None
 
@@ -114,12 +109,11 @@ class HiddenCubes(Cubes):
 
     def prove(self, deadline: Deadline = NO_LIMIT) -> int:
         """Meet open demands by single cubes of hidden cells; return how many are open still."""
-        from cellveil.deviations import _cubes_jit as kernels
 
         def loop(cells: Int, up: Bool, done: int) -> int:
             work = self._cube_params.free_moves
             arrays, most = self.ledger.arrays, self._most_entries
-            return int(kernels.prove_all(arrays, self.grid, cells, up, done, work, most))
+            return int(loops.prove_all(arrays, self.grid, cells, up, done, work, most))
 
         cells, up, _ = self.ledger.open_demands()
         self._run(loop, cells, up, deadline)
@@ -139,8 +133,6 @@ class HiddenCubes(Cubes):
 
 
 def _grid(layout: CubeLayout, usable: Bool, room_up: Int, room_down: Int) -> Grid:
-    from cellveil.deviations._cubes_jit import MAX_CUBE, MAX_SUPPORT, Grid
-
     sizes, full, covers, parts = layout.sizes, layout.full, layout.covers, layout.parts
     number = np.full(full, -1, dtype=np.int32)
     number[layout.places] = np.arange(len(layout.places))

@@ -24,6 +24,7 @@ import numpy as np
 
 from cellveil.arrays import Float, Int
 from cellveil.deviations.witness import Witness
+from cellveil.loops.integer_kernel import back_substitute
 from cellveil.params import Params, param
 from cellveil.tables.relations import Relations
 from cellveil.tables.scaled import UNBOUNDED
@@ -161,8 +162,6 @@ class Lattice:
 
     def lift(self, moved: Float, room_down: Int, room_up: Int) -> Witness | None:
         """The exact deviation next to `moved` (over `cells`), scaled into the rooms; None if none."""
-        from cellveil.deviations._integer_kernel_jit import back_substitute
-
         largest = float(np.abs(moved).max(initial=0.0))
         if not self.is_complete or not 0.0 < largest < 2.0 ** GRID_BITS[0]:
             return None

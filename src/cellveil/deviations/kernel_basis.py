@@ -17,6 +17,7 @@ import numpy as np
 
 from cellveil.arrays import Float, Int
 from cellveil.deviations.integer_kernel import Elimination, LatticeParams
+from cellveil.loops.integer_kernel import back_substitute
 from cellveil.solvers.exact_elimination import reduced_rows_modulo
 from cellveil.tables.relations import Relations
 
@@ -38,8 +39,6 @@ def kernel_basis(relations: Relations, cells: Int, preference: Float, most: int)
     most
         Columns at most; None is returned where there are more.
     """
-    from cellveil.deviations._integer_kernel_jit import back_substitute
-
     elimination = Elimination(relations, cells, preference, LatticeParams())
     elimination.run()
     columns, block = elimination.rest()

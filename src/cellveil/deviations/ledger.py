@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,11 +34,10 @@ from cellveil.deviations.witness import (
     movable_multiple,
     proper,
 )
+from cellveil.loops import ledger as loops
+from cellveil.loops.ledger import LedgerArrays
 from cellveil.problem import Problem, Status
 from cellveil.tables.scaled import UNBOUNDED
-
-if TYPE_CHECKING:
-    from cellveil.deviations._ledger_jit import LedgerArrays
 
 Rational = int | Fraction
 
@@ -235,13 +234,11 @@ class Ledger:
 
     def hide(self, cells: Int) -> None:
         """Hide cells without a witness that needs them (yet)."""
-        from cellveil.deviations import _ledger_jit as kernels
-
         if not self._arrays["movable"][cells].all():
             raise ValueError("a cell that must be published cannot be hidden")
         self.reserve(trail=len(cells))
         for cell in cells.tolist():
-            kernels.hide(self.arrays, cell)
+            loops.hide(self.arrays, cell)
 
     def add(self, witness: Witness, *, hide: bool = False, stretch: bool = False) -> int:
         """Take in a deviation if it meets an open demand, as it stands or reversed; return how many it meets.
@@ -275,13 +272,11 @@ class Ledger:
 
     def add_all(self, witnesses: Witnesses, *, hide: bool = False) -> int:
         """Take in many as `add` does, in order; return how many demands they meet."""
-        from cellveil.deviations import _ledger_jit as kernels
-
         self.reserve(len(witnesses), len(witnesses.cells))
         cells = np.ascontiguousarray(witnesses.cells, dtype=np.int32)
         numerators = np.ascontiguousarray(witnesses.numerators, dtype=np.int64)
         return int(
-            kernels.add_all(self.arrays, witnesses.starts, cells, numerators, witnesses.denominators, hide)
+            loops.add_all(self.arrays, witnesses.starts, cells, numerators, witnesses.denominators, hide)
         )
 
     def _stretched(self, witness: Witness) -> list[Witness]:
@@ -325,15 +320,13 @@ class Ledger:
 
     def publish(self, cell: int) -> tuple[Int, Bool]:
         """Publish a secondary again, drop the witnesses that move it, and return the demands this reopens."""
-        from cellveil.deviations import _ledger_jit as kernels
-
         if not self.hidden[cell] or self.problem.hidden_at_start[cell]:
             raise ValueError("only a hidden cell that was not hidden at the start can be published")
         self.reserve(trail=1 + int(self._arrays["meets"][self.users(cell)].sum()))
-        opened = int(kernels.publish(self.arrays, cell))
+        opened = int(loops.publish(self.arrays, cell))
         end = int(self._arrays["counts"][2])
         changes = self._arrays["trail"][end - opened : end]
-        return changes[:, 1].copy(), changes[:, 0] == kernels.UP
+        return changes[:, 1].copy(), changes[:, 0] == loops.UP
 
     def mark(self) -> Mark:
         """Note the present state, for `rollback`; good until `tidy` or `compact`."""
@@ -342,12 +335,10 @@ class Ledger:
 
     def rollback(self, mark: Mark) -> None:
         """Undo everything since the mark."""
-        from cellveil.deviations import _ledger_jit as kernels
-
         count = self._arrays["counts"]
         if mark.generation != self._generation or mark.trail > count[2] or mark.witnesses > count[0]:
             raise ValueError("the ledger has been tidied or rolled back since this mark")
-        kernels.roll_back(self.arrays, mark.trail, mark.witnesses, mark.cost)
+        loops.roll_back(self.arrays, mark.trail, mark.witnesses, mark.cost)
 
     def tidy(self) -> None:
         """Forget how to go back, and drop unused witnesses where they have become the greater part."""
@@ -362,9 +353,7 @@ class Ledger:
 
     def compact(self) -> None:
         """Drop unused witnesses; the others get new numbers, and marks lose their meaning."""
-        from cellveil.deviations import _ledger_jit as kernels
-
-        kernels.compact(self.arrays)
+        loops.compact(self.arrays)
         self._generation += 1
         secondary = self.hidden & ~self.problem.hidden_at_start
         self._arrays["cost"][0] = self.problem.weight[secondary].sum()
@@ -374,8 +363,6 @@ class Ledger:
     @property
     def arrays(self) -> LedgerArrays:
         """Everything as compiled loops take it; no longer good after the next `reserve`."""
-        from cellveil.deviations._ledger_jit import LedgerArrays
-
         if self._tuple is None:
             self._tuple = LedgerArrays(**self._arrays)
         return self._tuple

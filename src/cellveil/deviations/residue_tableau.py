@@ -17,16 +17,14 @@ Ensures that the columns are deviations. Cost: one pivot takes at most as long a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
 from cellveil.deviations.integer_kernel import Lattice
+from cellveil.loops.library import Int32Table
+from cellveil.loops.residue_tableau import combine, follow, publish_in_turn
 from cellveil.tables.relations import Relations
-
-if TYPE_CHECKING:
-    from cellveil.jit.kinds import Int32Table
 
 PRIME = 2**31 - 1
 
@@ -57,8 +55,6 @@ class Tableau:
         cls, relations: Relations, cells: Int, preference: Float, *, most_entries: int, seed: int = 0
     ) -> Tableau | None:
         """With all cells hidden; None where the elimination fails or the tableau becomes too large."""
-        from cellveil.deviations._residue_tableau_jit import combine, follow
-
         lattice = Lattice(relations, cells, preference)
         count = lattice.num_free
         if not lattice.is_complete or not count or (count + 1) * len(cells) > most_entries:
@@ -85,8 +81,6 @@ class Tableau:
 
     def publish_in_turn(self, order: Int, primaries: Int, largest: int) -> None:
         """Publish cells, given by their places, unless a primary were lost or an entry passed `largest`."""
-        from cellveil.deviations._residue_tableau_jit import publish_in_turn
-
         sizes = np.abs(self.whole(len(self.basic))).max(axis=1).astype(np.int64)
         space = np.zeros(len(self.cells), dtype=np.int64)
         self.left = publish_in_turn(self.columns, order, primaries, self.basic, sizes, largest, space)

@@ -5,7 +5,7 @@ Solves, for deviations y¹ … y^K of one table,
     min Σ_j c_j ‖(y¹_j, …, y^K_j)‖ + Σ_g r_g max(0, 1 − y_g / goal_g)
     subject to  M y^k = 0,  low^k ≤ y^k ≤ high^k
 
-by a proximal step place by place (`_douglas_rachford_jit`), then the orthogonal projection
+by a proximal step place by place (`cellveil.loops.douglas_rachford`), then the orthogonal projection
 onto {M y = 0} (`projection`); both are linear in places times deviations. The norm over the deviations makes
 them share what they move: a place is paid once, whoever uses it. The second sum rewards places for reaching
 goals, which may be out of reach; goals that must be reached are bounds.
@@ -23,6 +23,7 @@ from functools import partial
 import numpy as np
 
 from cellveil.arrays import Float, Int
+from cellveil.loops.douglas_rachford import lean, shrink
 from cellveil.params import Params, param
 from cellveil.solvers import tolerances
 from cellveil.solvers.parallel import in_parts
@@ -128,8 +129,6 @@ class Splitting:
 
         `cost` is over the places, `bounds` (low, high) over places × deviations.
         """
-        from cellveil.solvers._douglas_rachford_jit import lean, shrink
-
         z, u, step = state.z, state.u.copy(), state.step
         x, v = np.empty_like(z), np.empty_like(z)
         errors, params = state.errors, self.params

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cellveil.arrays import Bool, Float, Int
+from cellveil.loops.exchange_descent import CoveringArrays, exchange
 from cellveil.solvers import tolerances
 from cellveil.solvers.cutting_planes import Row
 
@@ -45,8 +46,6 @@ def exchanged(
     6.0
     """
     from scipy.sparse import csr_array
-
-    from cellveil.solvers._exchange_descent_jit import CoveringArrays, exchange
 
     span = float(cost[start].sum()) - least
     ranked = np.flatnonzero(free)

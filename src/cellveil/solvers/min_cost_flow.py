@@ -13,14 +13,12 @@ References: Edmonds & Karp (1972); Tomizawa (1971).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cellveil.arrays import Float, Int
-
-if TYPE_CHECKING:
-    from cellveil.solvers._min_cost_flow_jit import Graph, Work
+from cellveil.loops import min_cost_flow as loops
+from cellveil.loops.min_cost_flow import Graph, Work
 
 LARGEST_ROOM = 2**61
 """Rooms are cut here, so that sums of two stay within 64 bits."""
@@ -39,8 +37,6 @@ class Flow:
 
 def graph_of(num_nodes: int, tail: Int, head: Int, down: Int, up: Int) -> Graph:
     """The arcs as the compiled loops take them; those from a node to itself are left out."""
-    from cellveil.solvers._min_cost_flow_jit import Graph
-
     arcs = np.flatnonzero(tail != head)
     start = np.concatenate([tail[arcs], head[arcs]])
     order = np.argsort(start, kind="stable")
@@ -60,8 +56,6 @@ def graph_of(num_nodes: int, tail: Int, head: Int, down: Int, up: Int) -> Graph:
 
 def work_for(graph: Graph) -> Work:
     """Room for what a search writes down."""
-    from cellveil.solvers._min_cost_flow_jit import Work
-
     arcs, nodes = len(graph.up), len(graph.first) - 1
 
     def zeros(length: int) -> Int:
@@ -116,14 +110,12 @@ def min_cost_flow(
     >>> min_cost_flow(3, *nodes, rooms, (np.ones(3), np.array([1.0, 5.0, 1.0])), 0, 2, 6).arcs
     array([5, 1, 5])
     """
-    from cellveil.solvers import _min_cost_flow_jit as kernels
-
     graph = graph_of(num_nodes, tail, head, *rooms)
     work = work_for(graph)
     down, up = _whole(costs, largest_cost(num_nodes))
     sent = 0
     if source != sink:
-        sent = kernels.cheapest(graph, up, down, work, -1, source, sink, min(amount, LARGEST_ROOM))
+        sent = loops.cheapest(graph, up, down, work, -1, source, sink, min(amount, LARGEST_ROOM))
     return Flow(work.flow, int(sent))
 
 

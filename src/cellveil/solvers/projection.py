@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from cellveil.arrays import Float, Int
+from cellveil.loops.douglas_rachford import centre
 from cellveil.solvers import tolerances
 from cellveil.solvers.parallel import in_parts
 from cellveil.tables.dimension import Dimension
@@ -109,8 +110,6 @@ def _along_strips(block: Float, basis: Float, first: int, last: int) -> None:
 
 
 def _along(block: Float, basis: Float, rows: tuple[int, int], columns: tuple[int, int]) -> None:
-    from cellveil.solvers._douglas_rachford_jit import centre
-
     if basis.shape[1] == 1:
         centre(block, np.ascontiguousarray(basis[:, 0]), *rows, *columns)
     else:

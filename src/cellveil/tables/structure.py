@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from cellveil.arrays import Codes, Int
 from cellveil.errors import InputError
+from cellveil.loops import structure as loops
 from cellveil.tables.build import build_relations, relations_along
 from cellveil.tables.dimension import Dimension, Equation
 from cellveil.tables.keys import row_numbers
@@ -186,29 +187,25 @@ class _Sums:
 
     def kinds(self) -> tuple[Int, Int] | None:
         """For each relation the number of its equation and of its dimension."""
-        from cellveil.tables import _structure_jit as kernel
-
         above_ptr, above = _by_cell(self.parts, self.part_ptr, self.relations.num_cells)
         up = np.full((len(self.total), MOST_DIMENSIONS), -1, dtype=np.int64)
-        enough = kernel.lifted(self.total, self.part_ptr, self.parts, above_ptr, above, up)
+        enough = loops.lifted(self.total, self.part_ptr, self.parts, above_ptr, above, up)
         leader = np.empty(len(self.total), dtype=np.int64)
-        kernel.copies(up, leader)
+        loops.copies(up, leader)
         names, kind = np.unique(leader, return_inverse=True)
         if not enough or len(names) > MOST_EQUATIONS:
             return None
         cross = np.zeros((len(names), len(names)), dtype=bool)
-        kernel.crossings(self.total, above_ptr, above, up, kind, cross)
+        loops.crossings(self.total, above_ptr, above, up, kind, cross)
         cell_ptr, rows = _by_cell(self.relations.cells, self.relations.indptr, self.relations.num_cells)
         leader = np.empty(len(names), dtype=np.int64)
-        fits = kernel.same_dimension(cell_ptr, rows, kind, cross, leader)
+        fits = loops.same_dimension(cell_ptr, rows, kind, cross, leader)
         return (kind, _renumbered(leader)[kind]) if fits else None
 
     def codes(self, axis: Int, k: int) -> Int:
         """For each cell the number of its code in dimension k."""
-        from cellveil.tables import _structure_jit as kernel
-
         leader = np.empty(self.relations.num_cells, dtype=np.int64)
-        kernel.components(self.total, self.part_ptr, self.parts, axis, k, leader)
+        loops.components(self.total, self.part_ptr, self.parts, axis, k, leader)
         return _renumbered(leader)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from cellveil.arrays import Bool
 from cellveil.clock import Deadline
 from cellveil.deviations.demand import Demand
+from cellveil.loops.flow_witness import BOTH, LINEAR
 from cellveil.params import Params, param, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -43,8 +44,6 @@ def cheapest_flows(
     params: CheapestFlowsParams | None = None,
 ) -> Draft:
     """Protect all demands by cheapest flows; what is no network, by programs in turn."""
-    from cellveil.suppression.engines._flow_witness_jit import BOTH, LINEAR
-
     params, progress = params or CheapestFlowsParams(), progress or Progress()
     progress.stage("network")
     networks = Networks.of(problem)

@@ -20,7 +20,6 @@ References: ruin and recreate (Schrimpf et al. 2000). Sums of cubes are our own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,10 +29,10 @@ from cellveil.deviations.cube_sums import CubeSumParams, CubeSums
 from cellveil.deviations.cubes import SPARE
 from cellveil.deviations.ledger import Ledger, Mark
 from cellveil.deviations.witness import Witness
+from cellveil.loops import cube_packing as loops
+from cellveil.loops import cubes as cube_loops
+from cellveil.loops.cube_packing import LIMITS, TUNING, Policy
 from cellveil.params import param
-
-if TYPE_CHECKING:
-    from cellveil.suppression.engines._cube_packing_jit import Policy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,40 +129,32 @@ class Packing(CubeSums):
 
     def _serve_one(self, cell: int, up: bool, beams: int) -> Mark:
         """Meet one demand; returns the state before."""
-        from cellveil.suppression.engines import _cube_packing_jit as kernels
-
         ledger = self.ledger
         ledger.reserve(SPARE, SPARE * self._most_entries)
         mark = ledger.mark()
-        self._policy.limits[[kernels.BEAMS, kernels.NEEDED]] = beams, self._most_entries
-        kernels.serve(ledger.arrays, self._policy, np.array([cell]), np.array([up]), 0, False)
+        self._policy.limits[[loops.BEAMS, loops.NEEDED]] = beams, self._most_entries
+        loops.serve(ledger.arrays, self._policy, np.array([cell]), np.array([up]), 0, False)
         return mark
 
     def _settle(self, mark: Mark, budget: float) -> float:
         """Go back where more was spent than the budget; returns what was."""
-        from cellveil.deviations import _cubes_jit as cubes
-
         cost = self.ledger.cost - mark.cost
         if cost > budget:
-            cubes.go_back(self.ledger.arrays, self.grid, mark.trail, mark.witnesses, mark.cost)
+            cube_loops.go_back(self.ledger.arrays, self.grid, mark.trail, mark.witnesses, mark.cost)
         self._tidy()
         return cost
 
     def hide(self, cells: Int) -> None:
         """Hide cells."""
-        from cellveil.deviations import _cubes_jit as cubes
-
         self.ledger.hide(cells)
-        cubes.sync(self.ledger.arrays, self.grid)
+        cube_loops.sync(self.ledger.arrays, self.grid)
         self._tidy()
 
     def publish(self, cells: Int) -> None:
         """Publish cells again."""
-        from cellveil.deviations import _cubes_jit as cubes
-
         for cell in cells.tolist():
             self.ledger.publish(cell)
-        cubes.sync(self.ledger.arrays, self.grid)
+        cube_loops.sync(self.ledger.arrays, self.grid)
         self._tidy()
 
     def _tidy(self) -> None:
@@ -173,19 +164,15 @@ class Packing(CubeSums):
 
     def _serve(self, cells: Int, up: Bool | None, deadline: Deadline, *, beams: int) -> None:
         """Meet demands of cells; without directions the cells are secondaries to do without."""
-        from cellveil.suppression.engines import _cube_packing_jit as kernels
-
-        self._policy.limits[[kernels.BEAMS, kernels.NEEDED]] = beams, self._most_entries
+        self._policy.limits[[loops.BEAMS, loops.NEEDED]] = beams, self._most_entries
         is_ruining = up is None
 
         def loop(cells: Int, up: Bool, done: int) -> int:
-            return int(kernels.serve(self.ledger.arrays, self._policy, cells, up, done, is_ruining))
+            return int(loops.serve(self.ledger.arrays, self._policy, cells, up, done, is_ruining))
 
         self._run(loop, cells, np.zeros(len(cells), dtype=bool) if up is None else up, deadline)
 
     def _policy_of(self) -> Policy:
-        from cellveil.suppression.engines._cube_packing_jit import LIMITS, TUNING, Policy
-
         return Policy(
             self.sums,
             np.array([getattr(self.params, name) for name in TUNING]),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,17 +13,17 @@ from cellveil.deviations.components import split
 from cellveil.deviations.demand import Demand, Demands
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.network_form import recognise
+from cellveil.loops import flow_search as search_loops
+from cellveil.loops import flow_witness as witness_loops
+from cellveil.loops.flow_witness import SPARE, TUNING, Plan
+from cellveil.loops.ledger import has_room
+from cellveil.loops.min_cost_flow import Graph
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.progress import Progress
 from cellveil.solvers.min_cost_flow import LARGEST_ROOM, graph_of, largest_cost, work_for
 from cellveil.suppression.draft import Draft, MethodEnding
 from cellveil.suppression.engines.meet_demands import protect_in_turn
-
-if TYPE_CHECKING:
-    from cellveil.solvers._min_cost_flow_jit import Graph
-    from cellveil.suppression.engines._flow_witness_jit import Plan
-
 
 BATCH = 1000
 """So many demands or cells are tried between two looks at the clock."""
@@ -167,8 +166,6 @@ class FlowSearch:
     @cached_property
     def plan(self) -> Plan:
         """Scratch space of the search."""
-        from cellveil.suppression.engines._flow_witness_jit import TUNING, Plan
-
         nets, n = self.networks, len(self.networks.tail)
         return Plan(
             graph=self.graph,
@@ -193,14 +190,14 @@ class FlowSearch:
 
     def take_free(self) -> None:
         """Meet demands by flows over hidden cells, the largest first, as far as that is possible."""
-        from cellveil.suppression.engines import _flow_witness_jit as kernels
-
         cells, ups, _ = self.ledger.open_demands()
         done = 0
         while done < len(cells) and not self.deadline.is_over:
             self.make_room()
             end = min(done + BATCH, len(cells))
-            done = int(kernels.take_free_all(self.ledger.arrays, self.plan, cells[:end], ups[:end], done))
+            done = int(
+                witness_loops.take_free_all(self.ledger.arrays, self.plan, cells[:end], ups[:end], done)
+            )
 
     def take_paid(self, way: int) -> list[tuple[Demand, int]]:
         """Meet the open demands, hiding further cells, the largest first.
@@ -209,9 +206,6 @@ class FlowSearch:
         -------
         Demands beyond every pattern, with how far their cells get.
         """
-        from cellveil.deviations._ledger_jit import has_room
-        from cellveil.suppression.engines._flow_witness_jit import SPARE
-
         short, paid = [], 0
         cells, ups, amounts = self.ledger.open_demands()
         for cell, up, amount in zip(cells.tolist(), ups.tolist(), amounts.tolist(), strict=True):
@@ -229,34 +223,28 @@ class FlowSearch:
 
     def _take_paid(self, cell: int, up: bool, way: int, whole: bool) -> int:
         """Meet a demand among all cells, or first among the choice of them; return how far the cell gets."""
-        from cellveil.suppression.engines import _flow_witness_jit as kernels
-
         ledger, reached, rounds = self.ledger.arrays, 0, self.params.slope_rounds
         if not whole:
-            reached = int(kernels.take_paid(ledger, self.narrow, cell, up, way, rounds))
+            reached = int(witness_loops.take_paid(ledger, self.narrow, cell, up, way, rounds))
         if self.ledger.is_open(cell, up):
-            reached = int(kernels.take_paid(ledger, self.plan, cell, up, way, rounds))
+            reached = int(witness_loops.take_paid(ledger, self.plan, cell, up, way, rounds))
             self.__dict__.pop("narrow", None)
         return reached
 
     def clean_up(self) -> None:
         """Publish secondaries again where all demands keep a witness, the dearest first."""
-        from cellveil.suppression.engines import _flow_search_jit as kernels
-
         cells = self.ledger.secondaries(dearest_first=True)
         done = 0
         while done < len(cells) and not self.deadline.is_over:
             self.make_room()
             end = min(done + BATCH, len(cells))
-            done = int(kernels.publish_each(self.ledger.arrays, self.plan, cells[:end], done))
+            done = int(search_loops.publish_each(self.ledger.arrays, self.plan, cells[:end], done))
 
     def improve(self, rng: np.random.Generator, progress: Progress) -> None:
         """Take a few secondaries out and meet their demands anew, again and again, down to the cheapest.
 
         Slightly dearer patterns are passed through, the less so the longer it takes.
         """
-        from cellveil.suppression.engines import _flow_search_jit as kernels
-
         self.__dict__.pop("narrow", None)  # chosen anew, for what is hidden by now
         plan, params = self.narrow, self.params
         turns = params.turn_work // max(len(plan.cells), 1)
@@ -268,7 +256,7 @@ class FlowSearch:
             batch = min(turns - done, max(params.most_turns // 100, 1), max(turns // 20, 1))
             slack = params.slack * (1 - done / turns)
             target = best * (1 + slack)
-            made = kernels.improve(self.ledger.arrays, plan, rng, batch, params.ruined, slack, target)
+            made = search_loops.improve(self.ledger.arrays, plan, rng, batch, params.ruined, slack, target)
             done += max(int(made), 1)
             if self.ledger.cost < best:
                 best, pattern = self.ledger.cost, self.ledger.hidden.copy()
@@ -291,7 +279,7 @@ def build(
     Parameters
     ----------
     way
-        How to find a paid witness: a constant of `cellveil.suppression.engines._flow_witness_jit`.
+        How to find a paid witness: a constant of `cellveil.loops.flow_witness`.
     hidden
         Cells hidden from the beginning, in the hope that flows share them.
 

@@ -18,7 +18,6 @@ linear in the cells; of an exchange, the entries of the tableau that it changes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +26,9 @@ from cellveil.arrays import Bool, Float, Int
 from cellveil.clock import Deadline
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.residue_tableau import Tableau
+from cellveil.loops.pivot_annealing import Chain, Goal, Space, anneal, install, settle, shortfall
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
-
-if TYPE_CHECKING:
-    from cellveil.suppression.engines._pivot_annealing_jit import Space
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,8 +85,6 @@ class PivotAnnealing:
         seed: tuple[int, int] = (0, 0),
         params: PivotAnnealingParams | None = None,
     ) -> None:
-        from cellveil.suppression.engines._pivot_annealing_jit import settle
-
         self.params, self.cells = params or PivotAnnealingParams(), tableau.cells
         self._rng = np.random.default_rng(seed)
         ledger, cells, size = Ledger(problem), tableau.cells, len(tableau.cells)
@@ -137,8 +132,6 @@ class PivotAnnealing:
         slowness
             With a time limit, this many times the trials of an ordinary annealing.
         """
-        from cellveil.suppression.engines._pivot_annealing_jit import Chain, Goal, anneal, install, shortfall
-
         params, space = self.params, self._space
         if not len(self._basic):
             return
@@ -171,8 +164,6 @@ class PivotAnnealing:
 
 
 def _space(size: int) -> Space:
-    from cellveil.suppression.engines._pivot_annealing_jit import Space
-
     slots = 1 << int(2 * size).bit_length()
 
     def numbers(count: int) -> Int:

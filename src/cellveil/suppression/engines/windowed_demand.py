@@ -25,6 +25,7 @@ from cellveil.clock import NO_LIMIT, Deadline
 from cellveil.deviations.components import Component
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement_program import Feasibility, MovementProgram
+from cellveil.loops.windowed_demand import Incidence, ball
 from cellveil.params import Params, param, part
 from cellveil.problem import Status
 from cellveil.suppression.engines.one_demand import OneDemand, OneDemandParams
@@ -48,8 +49,6 @@ class Balls:
     """Windows of one table: the movable cells nearest to one; see the head of the module."""
 
     def __init__(self, relations: Relations, movable: Bool) -> None:
-        from cellveil.suppression.engines._windowed_demand_jit import Incidence
-
         count, entries = relations.num_cells, len(relations.cells) + 1
         columns = relations.columns
         self._space = Incidence(
@@ -70,8 +69,6 @@ class Balls:
 
     def around(self, cell: int, price: Float, step: float, most: int, radius: float = math.inf) -> Int:
         """Up to so many cells within the radius, ascending; `price` is that of entering each of them."""
-        from cellveil.suppression.engines._windowed_demand_jit import ball
-
         count = ball(self._space, price, step, cell, most, radius)
         return np.sort(self._space.near[:count])
 

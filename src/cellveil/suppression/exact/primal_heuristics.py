@@ -17,6 +17,7 @@ from cellveil.clock import Deadline
 from cellveil.deviations.demand import shared_out
 from cellveil.deviations.ledger import Ledger
 from cellveil.deviations.movement_program import Feasibility
+from cellveil.loops.flow_witness import BOTH
 from cellveil.params import Params, param
 from cellveil.problem import Problem, Status
 from cellveil.suppression.engines.cheapest_flows import cheapest_flows
@@ -83,8 +84,6 @@ class FlowStarter:
 
     def around(self, point: Float, deadline: Deadline) -> Bool | None:
         """See `Starter`."""
-        from cellveil.suppression.engines._flow_witness_jit import BOTH
-
         hidden = np.zeros(len(self.networks.tail), dtype=bool)
         hidden[self.cells[point > self.params.firm]] = True
         search, infeasible = build(self.networks, BOTH, deadline, hidden)

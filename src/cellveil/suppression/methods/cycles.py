@@ -28,6 +28,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cellveil.clock import NO_LIMIT, Deadline
+from cellveil.loops.flow_witness import CYCLES
 from cellveil.params import Params, part
 from cellveil.problem import Problem
 from cellveil.progress import Progress
@@ -51,8 +52,6 @@ def cycles(
     params: CyclesParams | None = None,
 ) -> Draft:
     """Protect all demands by sums of alternating cycles; see the head of the module."""
-    from cellveil.suppression.engines._flow_witness_jit import CYCLES
-
     params, progress = params or CyclesParams(), progress or Progress()
     progress.stage("cycles")
     search, infeasible = build(Networks.of(problem), CYCLES, deadline, params=params.search)
