@@ -24,7 +24,7 @@ GROUND = (
     "plots",
     "shown",
     "tasks",
-    "jit",
+    "loops",
 )
 """What everything stands on: one box."""
 
@@ -34,7 +34,7 @@ TOGETHER = dict.fromkeys(GROUND, "ground") | {
     "__main__": "cli",
 }
 WHAT = {
-    "ground": "errors, params, clock, files, tasks, jit",
+    "ground": "errors, params, clock, files, tasks, loops",
     "tables": "what a table is",
     "microdata": "records to table",
     "problem": "what to protect",
