@@ -32,6 +32,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from hashlib import sha256
 from importlib.metadata import version
 from multiprocessing import get_context
 from pathlib import Path
@@ -53,10 +54,15 @@ Cases = dict[str, Aspects]
 
 
 def machine() -> dict[str, str]:
-    """What results to the last bit depend on."""
-    return {"processor": platform.machine(), "system": platform.system()} | {
-        name: version(name) for name in LIBRARIES
-    }
+    """What results to the last bit depend on; sums of NumPy depend on what the processor can do at once."""
+    from numpy._core._multiarray_umath import __cpu_features__ as features
+
+    abilities = ",".join(sorted(name for name, has_it in features.items() if has_it))
+    return {
+        "processor": platform.machine(),
+        "system": platform.system(),
+        "abilities": sha256(abilities.encode()).hexdigest()[:10],
+    } | {name: version(name) for name in LIBRARIES}
 
 
 def all_units(groups: Sequence[str] = (), only: str = "", *, quick: bool = False) -> list[Unit]:
